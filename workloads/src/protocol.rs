@@ -1,0 +1,140 @@
+//! What the runner asks of one process, and what that process answers: one JSON line each way.
+//!
+//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
+//! standard output and exits with 0; anything else is a failed trial. The runner adds what it alone
+//! knows (block, position, branch, mode) and appends the whole as one line of `trials.jsonl`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of this protocol and of the trial record built from it.
+pub const SCHEMA: u32 = 1;
+
+/// Which of a workload's two programs runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Program {
+    /// The same work on the calling thread alone, without any pool: the base of the speed-up.
+    Sequential,
+    /// The program on the pool under test.
+    Parallel,
+}
+
+/// One trial, as the runner orders it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// [`SCHEMA`] of the sender; a mismatch is refused.
+    pub schema: u32,
+    /// A name of the catalogue, for example `quicksort`.
+    pub workload: String,
+    /// `tiny`, `small`, `medium` or `large`.
+    pub size: String,
+    /// Explicit parameters that override those of the size, for example `strategy = "pool"`.
+    /// A name or value that the workload does not know is refused.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// An instance file for workloads that read one.
+    #[serde(default)]
+    pub input: Option<PathBuf>,
+    /// Which program runs.
+    pub program: Program,
+    /// Threads of the pool (at least 1). For [`Program::Sequential`] it must be 1.
+    pub threads: usize,
+    /// Seed of everything random in the workload's input. The same seed gives the same input.
+    pub seed: u64,
+    /// Untimed iterations before the timed ones; reported apart.
+    pub warmup_iterations: u32,
+    /// Timed iterations (at least 1).
+    pub iterations: u32,
+}
+
+/// One timed repeat inside a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Iteration {
+    /// Wall time of the timed region in nanoseconds.
+    pub elapsed_ns: u64,
+    /// CPU time of the whole process in user mode during the region, in nanoseconds.
+    pub user_ns: u64,
+    /// CPU time of the whole process in the kernel during the region, in nanoseconds.
+    pub system_ns: u64,
+    /// Units of work done in the region (elements, nodes, packets: the workload's README row names
+    /// the unit). Fixed-work programs report the same number each time; timed ones what they managed.
+    pub work_units: u64,
+}
+
+/// What the process used over its whole life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Largest resident set in bytes.
+    pub max_rss_bytes: u64,
+    /// Context switches that the process asked for (blocking).
+    pub voluntary_switches: u64,
+    /// Context switches forced on it.
+    pub involuntary_switches: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+}
+
+/// A figure beside the time, with its unit: `{"value": 12.5, "unit": "packets/ms"}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// What one process found out, every answer checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// [`SCHEMA`] of the process.
+    pub schema: u32,
+    /// What the binary's rayon-core says it is: a variant name such as `split+cache-padded` for the
+    /// fork, `upstream` for anything else.
+    pub variant: String,
+    /// All parameters in force, those of the size included.
+    pub parameters: BTreeMap<String, String>,
+    /// The answer that all iterations agreed on, in a short printable form.
+    pub answer: String,
+    /// The unit of [`Iteration::work_units`], plural, for example `elements`.
+    pub work_unit: String,
+    /// Untimed-for-comparison iterations, in order.
+    pub warmup: Vec<Iteration>,
+    /// Timed iterations, in order.
+    pub iterations: Vec<Iteration>,
+    /// Resource use of the process.
+    pub usage: Usage,
+    /// Further figures by name.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, Metric>,
+}
+
+/// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1
+/// (wrong answer) or 2 (request refused).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, tag = "failure", rename_all = "kebab-case")]
+pub enum Failure {
+    /// The program's answer differs from the known one.
+    WrongAnswer {
+        /// Zero-based iteration, warm-ups counted first.
+        iteration: u32,
+        /// The known answer.
+        expected: String,
+        /// What the program gave.
+        actual: String,
+    },
+    /// The request asks for something that does not exist.
+    Refused {
+        /// What is wrong and what would be right.
+        message: String,
+    },
+}
