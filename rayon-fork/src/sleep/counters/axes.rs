@@ -1,0 +1,111 @@
+//! What both layouts are generic over: padding, events, and the rule by which a new job wakes sleepers.
+
+use crossbeam_utils::CachePadded;
+use std::ops::Deref;
+
+/// Where a counter word lies.
+pub(crate) trait Padding: Send + Sync + 'static {
+    /// Part of the variant's name.
+    const MODIFIER: &'static str;
+    /// One word, placed.
+    type Line<T: Send + Sync + 'static>: Deref<Target = T> + From<T> + Send + Sync + 'static;
+}
+
+/// Words lie wherever their struct puts them.
+pub(crate) enum Inline {}
+
+/// Each word has cache lines of its own.
+pub(crate) enum Padded {}
+
+/// A word without padding.
+#[repr(transparent)]
+pub(crate) struct Unpadded<T>(T);
+
+impl<T> From<T> for Unpadded<T> {
+    fn from(word: T) -> Self {
+        Self(word)
+    }
+}
+
+impl<T> Deref for Unpadded<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl Padding for Inline {
+    const MODIFIER: &'static str = "";
+    type Line<T: Send + Sync + 'static> = Unpadded<T>;
+}
+
+impl Padding for Padded {
+    const MODIFIER: &'static str = "+cache-padded";
+    type Line<T: Send + Sync + 'static> = CachePadded<T>;
+}
+
+/// Whether announcements of jobs are counted.
+pub(crate) trait Events: Send + Sync + 'static {
+    /// Part of the variant's name.
+    const MODIFIER: &'static str;
+    /// A jobs event counter (JEC) tells sleepy workers that there is news.
+    const COUNTED: bool;
+}
+
+/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd: some were.
+pub(crate) enum Jec {}
+
+/// Without one: pushes fence, and sleepers scan.
+pub(crate) enum NoJec {}
+
+impl Events for Jec {
+    const MODIFIER: &'static str = "";
+    const COUNTED: bool = true;
+}
+
+impl Events for NoJec {
+    const MODIFIER: &'static str = "+no-jec";
+    const COUNTED: bool = false;
+}
+
+/// How many sleepers a new job wakes.
+pub(crate) trait WakeRule: Send + Sync + 'static {
+    /// Part of the variant's name.
+    const MODIFIER: &'static str;
+    /// Whether the rule ever asks who searches.
+    const COUNTS_SEARCHERS: bool;
+
+    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if the answer depends on it.
+    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize;
+}
+
+/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of rayon-core.
+pub(crate) enum IdleFirst {}
+
+/// A job wakes a sleeper whenever there is one, whoever else may search.
+pub(crate) enum SleepersOnly {}
+
+impl WakeRule for IdleFirst {
+    const MODIFIER: &'static str = "";
+    const COUNTS_SEARCHERS: bool = true;
+
+    #[inline]
+    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize {
+        debug_or_loom_assert!(sleeping > 0);
+        // A queue that was not empty says that those who search do not keep up with it, however many they are.
+        usize::from(!queue_was_empty || searching() == 0)
+    }
+}
+
+impl WakeRule for SleepersOnly {
+    const MODIFIER: &'static str = "+sleepers-only";
+    const COUNTS_SEARCHERS: bool = false;
+
+    #[inline]
+    fn sleepers_to_wake(sleeping: usize, _queue_was_empty: bool, _searching: impl FnOnce() -> usize) -> usize {
+        debug_or_loom_assert!(sleeping > 0);
+        1
+    }
+}

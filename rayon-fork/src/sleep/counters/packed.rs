@@ -1,0 +1,177 @@
+//! All counters in one word: one load tells everything, and every change is a change of the line that all share.
+//!
+//! | bits (64-bit) | bits (32-bit) | field | counts                                                                 |
+//! |---------------|---------------|-------|------------------------------------------------------------------------|
+//! | 0..16         | 0..8          | S     | workers asleep: blocked, or registered and about to block               |
+//! | 16..32        | 8..16         | I     | inactive workers: searching, sleepy or asleep; never fewer than S       |
+//! | 32..64        | 16..32        | J     | events; even: nothing announced since somebody last became sleepy       |
+//!
+//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0. With `sleepers-only`
+//! nothing reads I, but it is kept: the variant is to differ from `packed` by its rule alone.
+//!
+//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has lines of its own.
+
+use super::axes::{Events, Padding, WakeRule};
+use super::name::Name;
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH};
+use crate::sync::modelled::{AtomicUsize, Ordering};
+use std::marker::PhantomData;
+
+const ONE_SLEEPING: usize = 1;
+const ONE_INACTIVE: usize = 1 << COUNT_BITS;
+const ONE_EVENT: usize = 1 << (2 * COUNT_BITS);
+
+const SLEEPING: usize = ONE_INACTIVE - 1;
+
+/// Counters in one word.
+pub(crate) struct Packed<P: Padding, E, W> {
+    pub(crate) word: P::Line<AtomicUsize>,
+    axes: PhantomData<(E, W)>,
+}
+
+const _: () = assert!(MAX_WORKERS == SLEEPING);
+#[cfg(not(fork_loom))]
+const _: () = {
+    use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use crossbeam_utils::CachePadded;
+
+    assert!(size_of::<Packed<Inline, Jec, IdleFirst>>() == size_of::<usize>());
+    assert!(align_of::<Packed<Padded, Jec, IdleFirst>>() == align_of::<CachePadded<usize>>());
+    assert!(size_of::<Packed<Padded, Jec, IdleFirst>>() == size_of::<CachePadded<usize>>());
+};
+
+/// One value of the word, taken apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Word(pub(crate) usize);
+
+impl Word {
+    #[inline]
+    pub(crate) fn sleeping(self) -> usize {
+        self.0 & SLEEPING
+    }
+
+    #[inline]
+    pub(crate) fn inactive(self) -> usize {
+        (self.0 >> COUNT_BITS) & SLEEPING
+    }
+
+    #[inline]
+    pub(crate) fn events(self) -> usize {
+        self.0 >> (2 * COUNT_BITS)
+    }
+
+    #[inline]
+    pub(crate) fn has_news(self) -> bool {
+        self.0 & ONE_EVENT != 0
+    }
+}
+
+impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
+    const FULL_NAME: Name = Name::join(["packed", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+
+    /// Counters that continue from `word`.
+    pub(crate) fn from_word(word: usize) -> Self {
+        Self { word: AtomicUsize::new(word).into(), axes: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn load(&self) -> Word {
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a toggle by the same
+        // thread, this must see every sleeper that did not see what came before it.
+        Word(self.word.load(Ordering::SeqCst))
+    }
+
+    /// Steps the events counter if its parity says so, and returns a value of the word in which it does not.
+    fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
+        let mut word = self.load();
+        while is_due(word) {
+            let next = word.0.wrapping_add(ONE_EVENT);
+            // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are changes of one word, so
+            // one of them comes first and the other sees it.
+            match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => word = Word(next),
+                Err(current) => word = Word(current),
+            }
+        }
+        word
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
+        let word = if E::COUNTED { self.count_event_if(|word| !word.has_news()) } else { self.load() };
+        if word.sleeping() == 0 {
+            return 0;
+        }
+        W::sleepers_to_wake(word.sleeping(), queue_was_empty, || word.inactive() - word.sleeping())
+    }
+}
+
+impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
+    const NAME: &'static str = Self::FULL_NAME.as_str();
+    const SCANS_BEFORE_SLEEP: bool = !E::COUNTED;
+    const FENCES_EVERY_PUSH: bool = !E::COUNTED;
+
+    fn new(_workers: usize) -> Self {
+        Self::from_word(0)
+    }
+
+    #[inline]
+    fn begin_search(&self, _worker: usize) {
+        // ORDERING: SeqCst, as all accesses to counters.
+        let before = Word(self.word.fetch_add(ONE_INACTIVE, Ordering::SeqCst));
+        debug_or_loom_assert!(before.inactive() < MAX_WORKERS, "more workers search than a pool can have");
+    }
+
+    #[inline]
+    fn end_search(&self, _worker: usize) -> usize {
+        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker read the word before
+        // this, so the value found here shows the sleepers which that publisher left asleep.
+        let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
+        debug_or_loom_assert!(before.inactive() > before.sleeping(), "a worker stops searching while it is counted as asleep");
+        before.sleeping().min(WAKES_PER_END_OF_SEARCH)
+    }
+
+    fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
+        if !E::COUNTED {
+            return SleepyTicket(0);
+        }
+        SleepyTicket(self.count_event_if(Word::has_news).events())
+    }
+
+    fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
+        if !E::COUNTED {
+            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the publisher's follows in the caller.
+            let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
+            debug_or_loom_assert!(before.sleeping() < before.inactive(), "a worker falls asleep that did not search");
+            return true;
+        }
+        let mut word = self.load();
+        loop {
+            if word.events() != ticket.0 {
+                return false;
+            }
+            debug_or_loom_assert!(word.sleeping() < word.inactive(), "a worker falls asleep that did not search");
+            // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is what makes
+            // "no news" and "one more sleeper" one step.
+            match self.word.compare_exchange_weak(word.0, word.0 + ONE_SLEEPING, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return true,
+                Err(current) => word = Word(current),
+            }
+        }
+    }
+
+    fn end_sleep(&self, _worker: usize) {
+        // ORDERING: SeqCst, as all accesses to counters.
+        let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
+        debug_or_loom_assert!(before.sleeping() > 0, "a worker wakes up that was not counted as asleep");
+    }
+
+    #[inline]
+    fn announce_job(&self, queue_was_empty: bool) -> usize {
+        let word = self.load();
+        // One mask and one comparison in the common case: news were told already, and nobody sleeps.
+        let quiet = if E::COUNTED { ONE_EVENT } else { 0 };
+        if word.0 & (ONE_EVENT | SLEEPING) == quiet { 0 } else { self.announce_to_sleepers(queue_was_empty) }
+    }
+}

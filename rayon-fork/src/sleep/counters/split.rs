@@ -1,0 +1,174 @@
+//! One word per counter: those who only search no longer disturb those who only push.
+//!
+//! | word       | field | counts                                                              | written by                          |
+//! |------------|-------|---------------------------------------------------------------------|-------------------------------------|
+//! | `sleeping` | S     | workers asleep: blocked, or registered and about to block            | sleepers, their wakers              |
+//! | `inactive` | I     | inactive workers: searching, sleepy or asleep                        | workers that begin or end a search  |
+//! | `events`   | J     | events; even: nothing announced since somebody last became sleepy    | the sleepy, the first to push after |
+//!
+//! | placement | where                                                                            |
+//! |-----------|----------------------------------------------------------------------------------|
+//! | unpadded  | one block of 32 bytes, aligned, and so within one cache line                      |
+//! | padded    | each word on cache lines of its own                                               |
+//!
+//! A word that a variant does not use stays in its place and is never touched: variants are to differ in their traffic,
+//! not in where the rest lies. `sleepers-only` does not use I, `no-jec` does not use J.
+//!
+//! There is no snapshot of all three. What that means for each step, and why values of different age do no harm, is in the
+//! sleep README, section 8.
+
+use super::axes::{Events, Padding, WakeRule};
+use super::name::Name;
+use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH};
+use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
+use std::marker::PhantomData;
+
+/// Counters in three words.
+#[repr(C, align(32))]
+pub(crate) struct Split<P: Padding, E, W> {
+    pub(crate) sleeping: P::Line<AtomicUsize>,
+    pub(crate) inactive: P::Line<AtomicUsize>,
+    pub(crate) events: P::Line<AtomicUsize>,
+    axes: PhantomData<(E, W)>,
+}
+
+#[cfg(not(fork_loom))]
+const _: () = {
+    use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use crossbeam_utils::CachePadded;
+    use std::mem::offset_of;
+
+    type Unpadded = Split<Inline, Jec, IdleFirst>;
+    assert!(size_of::<Unpadded>() == 32 && align_of::<Unpadded>() == 32);
+
+    type Apart = Split<Padded, Jec, IdleFirst>;
+    let line = align_of::<CachePadded<usize>>();
+    assert!(align_of::<Apart>() == line && size_of::<Apart>() == 3 * line);
+    assert!(offset_of!(Apart, inactive) == line && offset_of!(Apart, events) == 2 * line);
+};
+
+#[inline]
+fn is_odd(events: usize) -> bool {
+    events & 1 != 0
+}
+
+impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
+    const FULL_NAME: Name = Name::join(["split", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+
+    /// Counters that continue from these values.
+    pub(crate) fn from_words(sleeping: usize, inactive: usize, events: usize) -> Self {
+        Self {
+            sleeping: AtomicUsize::new(sleeping).into(),
+            inactive: AtomicUsize::new(inactive).into(),
+            events: AtomicUsize::new(events).into(),
+            axes: PhantomData,
+        }
+    }
+
+    /// Steps the events counter if its parity says so, and returns a value in which it does not.
+    fn count_event_if(&self, is_due: impl Fn(usize) -> bool) -> usize {
+        // ORDERING: SeqCst here and below, as all accesses to counters.
+        let mut events = self.events.load(Ordering::SeqCst);
+        while is_due(events) {
+            let next = events.wrapping_add(1);
+            match self.events.compare_exchange_weak(events, next, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => events = next,
+                Err(current) => events = current,
+            }
+        }
+        events
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_announcement(&self) {
+        self.count_event_if(|events| !is_odd(events));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
+        W::sleepers_to_wake(sleeping, queue_was_empty, || {
+            fence_for_loom();
+            // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load, and then
+            // reads the sleepers this publisher relies on it to wake.
+            let inactive = self.inactive.load(Ordering::SeqCst);
+            // The two loads are of different age, so there may seem to be more sleepers than inactive workers.
+            inactive.saturating_sub(sleeping)
+        })
+    }
+}
+
+impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
+    const NAME: &'static str = Self::FULL_NAME.as_str();
+    const SCANS_BEFORE_SLEEP: bool = !E::COUNTED;
+    const FENCES_EVERY_PUSH: bool = !E::COUNTED;
+
+    fn new(_workers: usize) -> Self {
+        Self::from_words(0, 0, 0)
+    }
+
+    #[inline]
+    fn begin_search(&self, _worker: usize) {
+        if W::COUNTS_SEARCHERS {
+            // ORDERING: SeqCst, as all accesses to counters.
+            let before = self.inactive.fetch_add(1, Ordering::SeqCst);
+            debug_or_loom_assert!(before < MAX_WORKERS, "more workers search than a pool can have");
+        }
+    }
+
+    #[inline]
+    fn end_search(&self, _worker: usize) -> usize {
+        if W::COUNTS_SEARCHERS {
+            // ORDERING: SeqCst, as all accesses to counters, and before the load below: a publisher that counted on
+            // this worker read I before this, so the load shows the sleepers it left asleep. The other way round,
+            // one could fall asleep in between and be left to nobody (README, section 8).
+            let before = self.inactive.fetch_sub(1, Ordering::SeqCst);
+            debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
+            fence_for_loom();
+        }
+        // ORDERING: SeqCst, as above.
+        self.sleeping.load(Ordering::SeqCst).min(WAKES_PER_END_OF_SEARCH)
+    }
+
+    fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
+        SleepyTicket(if E::COUNTED { self.count_event_if(is_odd) } else { 0 })
+    }
+
+    fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
+        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events: a publisher steps J and
+        // then reads S, so one of the two sees the other. Events first would let both pass (README, section 8).
+        let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
+        debug_or_loom_assert!(before < MAX_WORKERS, "more workers sleep than a pool can have");
+        if !E::COUNTED {
+            return true;
+        }
+        fence_for_loom();
+        // ORDERING: SeqCst, as above.
+        let has_news = self.events.load(Ordering::SeqCst) != ticket.0;
+        if has_news {
+            self.end_sleep(worker);
+        }
+        !has_news
+    }
+
+    fn end_sleep(&self, _worker: usize) {
+        // ORDERING: SeqCst, as all accesses to counters.
+        let before = self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        debug_or_loom_assert!(before > 0, "a worker wakes up that was not counted as asleep");
+    }
+
+    #[inline]
+    fn announce_job(&self, queue_was_empty: bool) -> usize {
+        if E::COUNTED {
+            // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S is read, and even
+            // if S will turn out to be 0: it speaks to the sleepy, who are not in S yet.
+            if !is_odd(self.events.load(Ordering::SeqCst)) {
+                self.count_announcement();
+            }
+            fence_for_loom();
+        }
+        let sleeping = self.sleeping.load(Ordering::SeqCst);
+        if sleeping == 0 { 0 } else { self.announce_to_sleepers(sleeping, queue_was_empty) }
+    }
+}

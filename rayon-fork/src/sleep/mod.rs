@@ -1,0 +1,241 @@
+//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to wake.
+//!
+//! This file is policy and order of steps, the same for every variant; how workers are counted is in `counters/`, how one
+//! blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose sections the comments cite.
+
+/// Checked in debug builds and in models. In release builds the state is trusted.
+macro_rules! debug_or_loom_assert {
+    ($($claim:tt)*) => {
+        if cfg!(any(debug_assertions, fork_loom)) {
+            assert!($($claim)*);
+        }
+    };
+}
+
+mod counters;
+mod parking;
+
+#[cfg(all(test, fork_loom))]
+mod models;
+#[cfg(all(test, not(fork_loom)))]
+mod tests;
+
+pub(crate) use counters::MAX_WORKERS;
+
+use self::counters::{Selected, SleepCounters, SleepyTicket};
+use self::parking::{ParkingSlot, Slot};
+use crate::core_latch::CoreLatch;
+use crate::sync::modelled::{Ordering, fence, yield_now};
+use crossbeam_utils::CachePadded;
+
+/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from rayon-core; a model
+/// needs none, as an early search that finds nothing changes nothing.
+const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
+
+/// The variant that this build counts with, as in `branches.toml` and in every trial record.
+pub(crate) fn variant_name() -> &'static str {
+    Selected::NAME
+}
+
+/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err only towards `true`.
+pub(crate) trait Queues {
+    /// Whether a broadcast share waits for this worker.
+    fn has_broadcasts(&self) -> bool;
+    /// Whether an injected job waits for any worker.
+    fn has_injected(&self) -> bool;
+    /// Whether a job waits on the deque of any other worker.
+    fn has_stealable(&self) -> bool;
+}
+
+/// One worker's search for work, from [`Sleep::begin_search`] to [`Sleep::end_search`].
+pub(crate) struct IdlePeriod {
+    worker: usize,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    /// So many rounds found nothing.
+    Searching { rounds: u32 },
+    /// Sleeps next, unless told.
+    Sleepy(SleepyTicket),
+}
+
+impl IdlePeriod {
+    fn restart(&mut self) {
+        self.phase = Phase::Searching { rounds: 0 };
+    }
+
+    /// One more announcement and one more search, instead of all rounds again: there was news, but no job in sight.
+    fn stay_sleepy(&mut self) {
+        self.phase = Phase::Searching { rounds: ROUNDS_UNTIL_SLEEPY };
+    }
+}
+
+/// Which workers of a pool search and sleep, and the means to wake them.
+pub(crate) struct Sleep<C = Selected, S = Slot> {
+    counters: C,
+    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the next.
+    slots: Box<[CachePadded<S>]>,
+}
+
+impl Sleep {
+    /// For a pool of `workers` workers, all of them active.
+    ///
+    /// # Panics
+    ///
+    /// If `workers` exceeds [`MAX_WORKERS`].
+    pub(crate) fn new(workers: usize) -> Self {
+        Self::with_workers(workers)
+    }
+}
+
+impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
+    fn with_workers(workers: usize) -> Self {
+        assert!(workers <= MAX_WORKERS, "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted");
+        Self { counters: C::new(workers), slots: (0..workers).map(|_| CachePadded::new(S::new())).collect() }
+    }
+
+    /// `worker` ran out of work and starts to look for more.
+    #[inline]
+    pub(crate) fn begin_search(&self, worker: usize) -> IdlePeriod {
+        self.counters.begin_search(worker);
+        IdlePeriod { worker, phase: Phase::Searching { rounds: 0 } }
+    }
+
+    /// The worker found work, or what it waited for has happened. Up to two sleepers come to search in its stead:
+    /// publishers that saw it searching relied on it (README, section 6).
+    #[inline]
+    pub(crate) fn end_search(&self, idle: IdlePeriod) {
+        let sleepers_to_wake = self.counters.end_search(idle.worker);
+        if sleepers_to_wake > 0 {
+            self.wake_any(sleepers_to_wake);
+        }
+    }
+
+    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is a reason not to.
+    ///
+    /// The caller probes `latch` and searches again after every return.
+    #[inline]
+    pub(crate) fn found_nothing(&self, idle: &mut IdlePeriod, latch: &CoreLatch, queues: &impl Queues) {
+        match idle.phase {
+            Phase::Searching { rounds } if rounds < ROUNDS_UNTIL_SLEEPY => {
+                idle.phase = Phase::Searching { rounds: rounds + 1 };
+                yield_now();
+            }
+            Phase::Searching { .. } => {
+                idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
+                yield_now();
+            }
+            Phase::Sleepy(ticket) => self.sleep(idle, ticket, latch, queues),
+        }
+    }
+
+    /// One job was pushed on the calling worker's deque, which was empty before or was not.
+    #[inline]
+    pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
+        if C::FENCES_EVERY_PUSH {
+            // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`. The job is stored, the sleepers are read
+            // next; if that read misses a sleeper, the sleeper's scan must find the job (README, section 5).
+            fence(Ordering::SeqCst);
+        }
+        self.announce_job(queue_was_empty);
+    }
+
+    /// One job was injected from outside the pool, into a queue that was empty before or was not.
+    #[inline]
+    pub(crate) fn job_injected(&self, queue_was_empty: bool) {
+        // ORDERING: SeqCst fence, pairs with those in `check_and_park` and `scan_and_park`, as in `job_pushed`. An
+        // injected job has no owner who would come back for it, so this one is never left out.
+        fence(Ordering::SeqCst);
+        self.announce_job(queue_was_empty);
+    }
+
+    /// Wakes `worker` if it sleeps. `true` if it did, and now runs.
+    pub(crate) fn wake_worker(&self, worker: usize) -> bool {
+        self.slots[worker].wake(|| self.counters.end_sleep(worker))
+    }
+
+    #[inline]
+    fn announce_job(&self, queue_was_empty: bool) {
+        let sleepers_to_wake = self.counters.announce_job(queue_was_empty);
+        if sleepers_to_wake > 0 {
+            self.wake_any(sleepers_to_wake);
+        }
+    }
+
+    /// Wakes up to `count` workers, the lowest indices first.
+    #[cold]
+    #[inline(never)]
+    fn wake_any(&self, count: usize) {
+        let mut remaining = count;
+        for worker in 0..self.slots.len() {
+            if self.wake_worker(worker) {
+                remaining -= 1;
+                if remaining == 0 {
+                    return;
+                }
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sleep(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+        if !latch.try_get_sleepy() {
+            return;
+        }
+        if C::SCANS_BEFORE_SLEEP {
+            self.scan_and_park(idle, ticket, latch, queues);
+        } else {
+            self.check_and_park(idle, ticket, latch, queues);
+        }
+        latch.wake_up();
+    }
+
+    /// With an events counter: no job was announced since the last search began, and none was injected; then block.
+    fn check_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+        let worker = idle.worker;
+        idle.restart();
+        self.slots[worker].park_if(|| {
+            if !latch.try_fall_asleep() {
+                return false;
+            }
+            if !self.counters.try_begin_sleep(worker, ticket) {
+                idle.stay_sleepy();
+                return false;
+            }
+            // ORDERING: SeqCst fence, pairs with the one in `job_injected`. We are counted as asleep and now look at
+            // the queue; without it both could pass, and the job would be stranded (README, section 5).
+            fence(Ordering::SeqCst);
+            let has_work = queues.has_broadcasts() || queues.has_injected();
+            if has_work {
+                self.counters.end_sleep(worker);
+            }
+            !has_work
+        });
+    }
+
+    /// Without an events counter: register, look over every queue once more, and only then block.
+    ///
+    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks this worker must not
+    /// wait for it. The slot is armed meanwhile (README, section 7).
+    fn scan_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+        let worker = idle.worker;
+        let slot = &self.slots[worker];
+        idle.restart();
+        // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets the latch in
+        // between must find the slot armed when it comes to wake us.
+        if !slot.try_arm(|| latch.try_fall_asleep() && self.counters.try_begin_sleep(worker, ticket)) {
+            return;
+        }
+        // ORDERING: SeqCst fence, pairs with those in `job_pushed` and `job_injected`. We are counted as asleep and
+        // now look at the queues; either the publisher sees us, or we see its job (README, section 5).
+        fence(Ordering::SeqCst);
+        if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
+            slot.disarm(|| self.counters.end_sleep(worker));
+        } else {
+            slot.park_unless_claimed();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! One blockable slot per worker: where a worker sleeps, and where others come to wake it.
+//!
+//! | state  | the worker                                                    | counted in S | a waker that finds it      |
+//! |--------|---------------------------------------------------------------|--------------|----------------------------|
+//! | awake  | runs                                                          | no           | leaves it alone            |
+//! | armed  | has registered as a sleeper, and looks over the queues again   | yes          | claims it: it may not block |
+//! | parked | is blocked                                                    | yes          | claims it and notifies it  |
+//!
+//! The state changes only under the slot's lock, and every change between "awake" and the other two carries its change
+//! of S along, so S is exact whenever no lock is held. Armed exists only in variants that look over the queues without
+//! holding the lock (README, section 7).
+
+use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Awake,
+    Armed,
+    Parked,
+}
+
+/// How a worker blocks and is woken.
+///
+/// The pool knows one implementation, [`Slot`]. It is a trait because the models also run slots with a planted mistake,
+/// and mistakes have no place in the code that ships.
+pub(crate) trait ParkingSlot: Send + Sync {
+    /// A slot whose worker is awake.
+    fn new() -> Self;
+
+    /// Under the lock: runs `commit`, and if it agrees blocks the worker until it is woken.
+    ///
+    /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
+    fn park_if(&self, commit: impl FnOnce() -> bool);
+
+    /// Under the lock: runs `commit`, and if it agrees arms the slot. `true` if armed.
+    ///
+    /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
+    fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
+
+    /// Ends what a successful [`try_arm`](Self::try_arm) began: blocks until woken, unless a waker claimed the worker
+    /// meanwhile.
+    fn park_unless_claimed(&self);
+
+    /// Ends what a successful [`try_arm`](Self::try_arm) began without blocking, because there is something to run.
+    /// Under the lock, and unless a waker did so already: runs `unregister`.
+    fn disarm(&self, unregister: impl FnOnce());
+
+    /// Makes the worker run on if it is armed or parked, running `unregister` for it under the lock. `true` if so.
+    fn wake(&self, unregister: impl FnOnce()) -> bool;
+}
+
+/// The slot the pool uses: a state under a mutex, and a condition variable.
+pub(crate) struct Slot {
+    pub(super) state: Mutex<State>,
+    pub(super) unparked: Condvar,
+}
+
+impl Slot {
+    /// Blocks with `state` released until somebody makes it [`State::Awake`].
+    pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
+        *state = State::Parked;
+        while *state == State::Parked {
+            state = self.unparked.wait(state);
+        }
+    }
+}
+
+impl ParkingSlot for Slot {
+    fn new() -> Self {
+        Self { state: Mutex::new(State::Awake), unparked: Condvar::new() }
+    }
+
+    fn park_if(&self, commit: impl FnOnce() -> bool) {
+        let state = self.state.lock();
+        if commit() {
+            self.block(state);
+        }
+    }
+
+    fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool {
+        let mut state = self.state.lock();
+        let is_committed = commit();
+        if is_committed {
+            *state = State::Armed;
+        }
+        is_committed
+    }
+
+    fn park_unless_claimed(&self) {
+        let state = self.state.lock();
+        if *state == State::Armed {
+            self.block(state);
+        }
+    }
+
+    fn disarm(&self, unregister: impl FnOnce()) {
+        let mut state = self.state.lock();
+        if *state == State::Armed {
+            *state = State::Awake;
+            unregister();
+        }
+    }
+
+    fn wake(&self, unregister: impl FnOnce()) -> bool {
+        let mut state = self.state.lock();
+        let found = *state;
+        if found == State::Awake {
+            return false;
+        }
+        *state = State::Awake;
+        if found == State::Parked {
+            self.unparked.notify_one();
+        }
+        // The waker unregisters, not the sleeper: that thread may be long in coming, and others must at once stop
+        // counting on it. Under the lock, so that the sleeper cannot run on while it is still counted as asleep.
+        unregister();
+        true
+    }
+}

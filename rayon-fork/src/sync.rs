@@ -1,0 +1,104 @@
+//! The door to the machine: the only file that names the standard library's atomics, locks, condition variables,
+//! yielding and thread parking.
+//!
+//! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what `sleep/` and `core_latch.rs`
+//! use; a build with `--cfg fork_loom` takes it from loom, so that the models run the very code the pool runs. The rest
+//! cannot go that way: loom's atomics have no `const fn new`, and statics need one.
+
+#[cfg(not(feature = "web_spin_lock"))]
+pub(crate) use std::sync::OnceLock;
+pub(crate) use std::sync::atomic::{AtomicUsize, Ordering, fence};
+pub(crate) use std::{hint, thread};
+#[cfg(feature = "web_spin_lock")]
+pub(crate) use wasm_sync::OnceLock;
+
+/// A mutex and a condition variable without poisoning, over those of a module with the interface of `std::sync`.
+///
+/// No lock of this crate is held while code of a user runs, and no critical section leaves its data half changed, so a
+/// poisoned lock would be only a second way to report a panic that is already on its way.
+macro_rules! unpoisoned_locks {
+    ($backend:path, $guard:path) => {
+        use $backend as backend;
+        /// Grants access to the data of one [`Mutex`] until dropped.
+        pub(crate) use $guard;
+
+        /// A mutex that takes no notice of panics.
+        pub(crate) struct Mutex<T>(backend::Mutex<T>);
+
+        impl<T> Mutex<T> {
+            /// An unlocked mutex around `value`.
+            pub(crate) fn new(value: T) -> Self {
+                Self(backend::Mutex::new(value))
+            }
+
+            /// Blocks until the mutex is free, and takes it.
+            pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+                self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+            }
+        }
+
+        /// A condition variable for guards of [`Mutex`].
+        pub(crate) struct Condvar(backend::Condvar);
+
+        impl Condvar {
+            /// A condition variable nobody waits on.
+            pub(crate) fn new() -> Self {
+                Self(backend::Condvar::new())
+            }
+
+            /// Releases the mutex, blocks until notified (or for no reason at all), and takes the mutex again.
+            pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+                self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
+            }
+
+            /// Wakes one waiting thread, if any waits.
+            pub(crate) fn notify_one(&self) {
+                self.0.notify_one();
+            }
+
+            /// Wakes every waiting thread.
+            pub(crate) fn notify_all(&self) {
+                self.0.notify_all();
+            }
+        }
+    };
+}
+
+mod locks {
+    // The main thread of a browser must not block, so there the locks spin.
+    #[cfg(not(feature = "web_spin_lock"))]
+    unpoisoned_locks!(std::sync, std::sync::MutexGuard);
+    #[cfg(feature = "web_spin_lock")]
+    unpoisoned_locks!(wasm_sync, std::sync::MutexGuard);
+}
+pub(crate) use locks::{Condvar, Mutex};
+
+/// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
+#[cfg(not(fork_loom))]
+pub(crate) mod modelled {
+    pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
+    pub(crate) use super::{AtomicUsize, Ordering, fence};
+    pub(crate) use std::thread::yield_now;
+
+    /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses already does the work.
+    #[inline(always)]
+    pub(crate) fn fence_for_loom() {}
+}
+
+/// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
+#[cfg(fork_loom)]
+pub(crate) mod modelled {
+    pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+
+    unpoisoned_locks!(loom::sync, loom::sync::MutexGuard);
+
+    /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does model this fence.
+    pub(crate) fn fence_for_loom() {
+        // ORDERING: SeqCst fence, as strong as the accesses around it are on a real machine, and no stronger.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Nothing: loom would make another thread run first, and so skip the schedules in which none does. No loop of
+    /// the protocol needs the yield to end.
+    pub(crate) fn yield_now() {}
+}
