@@ -1,0 +1,216 @@
+"""Compares every branch with the baseline, block by block, and says what may be claimed.
+
+A verdict needs three things at once: the 95 % interval of the time ratio excludes 1, the ratio is outside the
+A/A band, and the corrected p-value is below 0.05. From six pairs on, the rank test must agree as well; with fewer
+it cannot (five pairs give at least 0.0625), which is why it does not decide alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from sweep_analysis.bootstrap import (
+    CONFIDENCE,
+    RESAMPLES,
+    SEED,
+    CellSet,
+    Floats,
+    cell_sets,
+    medians,
+    percentile_interval,
+    resampled_medians,
+)
+from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL, TWIN_SUFFIX
+
+FASTER = "faster"
+SLOWER = "slower"
+UNCLEAR = "not distinguishable"
+UNJUDGED = "not judged"
+VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
+"""`not judged`: no A/A twin to know the noise from, or fewer than two pairs."""
+
+ALPHA = 1 - CONFIDENCE
+POWER = 0.8
+RANK_TEST_PAIRS = 6
+"""Fewest pairs at which Wilcoxon's test can fall below 0.05 (its least p-value is 2 / 2**pairs)."""
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Log-ratios of one branch to the baseline in one cell, and their resampled median."""
+
+    cell_set: CellSet
+    branch: str
+    log_ratios: Floats  # finite ones only
+    cpu_log_ratio: float  # median
+    resampled: Floats
+
+    @property
+    def estimate(self) -> float:
+        return float(np.median(self.log_ratios))
+
+
+def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
+    """Compare all branches with `baseline`, per cell, per workload and overall.
+
+    In:  rows of `schema.TIMES`.
+    Out: rows of `schema.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). Cells
+         without the baseline have no rows; `workload` and `overall` pool only cells that all branches have, as a
+         geometric mean of the cells' ratios.
+    """
+    rng = np.random.default_rng(SEED)
+    sets = [cell_set for cell_set in cell_sets(times) if cell_set.key["program"] == PARALLEL]
+    cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
+    twin = baseline + TWIN_SUFFIX
+    shared = _shared_cells(cells)
+    rows = [_row("cell", [cell], cells, twin, rng) for cell in cells]
+    for level, names in (("workload", PANEL), ("overall", [])):
+        groups: dict[tuple[object, ...], list[_Pairs]] = {}
+        for cell in shared:
+            groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in names)), []).append(cell)
+        rows += [_row(level, group, cells, twin, rng) for group in groups.values()]
+    frame = pl.DataFrame(rows, schema=COMPARISONS)
+    judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
+    return pl.concat(judged) if judged else frame
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm's step-down correction: controls the chance of even one false claim."""
+    order = np.argsort(p_values)
+    steps = p_values[order] * np.arange(p_values.size, 0, -1)
+    corrected = np.empty_like(p_values)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected
+
+
+def _pairs_of(cell_set: CellSet, baseline: str, rng: np.random.Generator) -> list[_Pairs]:
+    base = cell_set.row(baseline)
+    if base is None:
+        return []
+    log_ratios = np.log(cell_set.times) - np.log(cell_set.times[base])
+    with np.errstate(divide="ignore", invalid="ignore"):  # CPU time may read 0 in a short region
+        cpu = np.log(cell_set.cpu_times) - np.log(cell_set.cpu_times[base])
+    cpu[~np.isfinite(cpu)] = np.nan
+    resampled = resampled_medians(log_ratios, rng)
+    found = []
+    for row, branch in enumerate(cell_set.branches):
+        known = log_ratios[row][np.isfinite(log_ratios[row])]
+        if row != base and known.size:
+            found.append(_Pairs(cell_set, branch, known, float(medians(cpu)[row]), resampled[row]))
+    return found
+
+
+def _shared_cells(cells: list[_Pairs]) -> list[_Pairs]:
+    """Only cells that every branch has: a mean over different cells would compare programs, not branches."""
+    branches = {cell.branch for cell in cells}
+    present: dict[int, set[str]] = {}
+    for cell in cells:
+        present.setdefault(id(cell.cell_set), set()).add(cell.branch)
+    return [cell for cell in cells if present[id(cell.cell_set)] == branches]
+
+
+def _row(
+    level: str, group: list[_Pairs], cells: list[_Pairs], twin: str, rng: np.random.Generator
+) -> dict[str, object]:
+    """One row of the result before correction and verdict; `group` holds one branch's cells."""
+    log_ratios = np.concatenate([cell.log_ratios for cell in group])
+    estimate = float(np.mean([cell.estimate for cell in group]))
+    resampled = np.mean([cell.resampled for cell in group], axis=0)
+    low, high = percentile_interval(resampled, log_ratios.size)
+    p_t, p_rank = _p_values(log_ratios)
+    key = group[0].cell_set.key
+    constant = {name: key[name] for name in PANEL if level != "overall"}
+    return {
+        "level": level,
+        **constant,
+        "threads": key["threads"] if level == "cell" else None,
+        "oversubscribed": group[0].cell_set.oversubscribed if level == "cell" else None,
+        "branch": group[0].branch,
+        "cells": len(group),
+        "pairs": log_ratios.size,
+        "time_ratio": float(np.exp(estimate)),
+        "ratio_low": float(np.exp(low)),
+        "ratio_high": float(np.exp(high)),
+        "cpu_ratio": float(np.exp(np.mean([cell.cpu_log_ratio for cell in group]))),
+        "band": _band(group, cells, twin, rng),
+        "detectable": _detectable(log_ratios),
+        "p_t": p_t,
+        "p_rank": p_rank,
+    }
+
+
+def _band(group: list[_Pairs], cells: list[_Pairs], twin: str, rng: np.random.Generator) -> float | None:
+    """How far from 1 the same statistic strays when nothing differs, as a ratio above 1; None without a twin.
+
+    The twin's log-ratios of the same panel and the same side of the CPU count are drawn as often as `group` has
+    pairs; 95 % of the statistics so made lie inside. At least as wide as what the twin showed in these very cells.
+    """
+    drawn = []
+    seen = []
+    for cell in group:
+        twins = [other for other in cells if other.branch == twin and _alike(other.cell_set, cell.cell_set)]
+        if not twins:
+            return None
+        pool = np.concatenate([other.log_ratios for other in twins])
+        drawn.append(np.median(rng.choice(pool, (RESAMPLES, cell.log_ratios.size)), axis=1))
+        seen += [other.estimate for other in twins if other.cell_set is cell.cell_set]
+    spread = float(np.quantile(np.abs(np.mean(drawn, axis=0)), CONFIDENCE))
+    return float(np.exp(max(spread, abs(float(np.mean(seen))) if seen else 0.0)))
+
+
+def _alike(one: CellSet, other: CellSet) -> bool:
+    same_panel = all(one.key[name] == other.key[name] for name in PANEL)
+    return same_panel and one.oversubscribed == other.oversubscribed
+
+
+def _p_values(log_ratios: Floats) -> tuple[float | None, float | None]:
+    """Two-sided p-values that the branch equals the baseline: paired t-test, Wilcoxon's signed ranks."""
+    if log_ratios.size < 2:  # noqa: PLR2004 - one pair has no spread
+        return None, None
+    if np.ptp(log_ratios) == 0:  # no spread at all: the t statistic is 0/0 or infinite
+        p_t = 1.0 if log_ratios[0] == 0 else 0.0
+    else:
+        p_t = float(stats.ttest_1samp(log_ratios, 0.0).pvalue)
+    p_rank = 1.0 if not log_ratios.any() else float(stats.wilcoxon(log_ratios).pvalue)
+    return p_t, p_rank
+
+
+def _detectable(log_ratios: Floats) -> float | None:
+    """Smallest ratio above 1 that a single t-test at 5 % finds with probability 0.8 at this noise."""
+    pairs = log_ratios.size
+    if pairs < 2:  # noqa: PLR2004 - one pair has no spread
+        return None
+    quantiles = stats.t.ppf(1 - ALPHA / 2, pairs - 1) + stats.t.ppf(POWER, pairs - 1)
+    return float(np.exp(quantiles * log_ratios.std(ddof=1) / np.sqrt(pairs)))
+
+
+def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
+    """Fill in corrected p-values and verdicts of one level; the twin is outside the family of tests."""
+    testable = ((level["branch"] != twin) & level["p_t"].is_not_null()).to_numpy()
+    p_values = level["p_t"].to_numpy()
+    p_bh = np.full(level.height, np.nan)
+    p_holm = np.full(level.height, np.nan)
+    if testable.any():
+        p_bh[testable] = stats.false_discovery_control(p_values[testable])
+        p_holm[testable] = holm(p_values[testable])
+    outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (
+        (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
+    )
+    agreed = (pl.col("p_bh") < ALPHA) & ((pl.col("pairs") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA))
+    verdict = (
+        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | pl.col("p_bh").is_null())
+        .then(pl.lit(UNJUDGED))
+        .when(outside & agreed & (pl.col("time_ratio") < 1))
+        .then(pl.lit(FASTER))
+        .when(outside & agreed)
+        .then(pl.lit(SLOWER))
+        .otherwise(pl.lit(UNCLEAR))
+    )
+    return level.with_columns(
+        pl.Series("p_bh", p_bh, dtype=pl.Float64).fill_nan(None),
+        pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None),
+    ).with_columns(verdict.alias("verdict"))

@@ -1,0 +1,196 @@
+"""Columns, types and units: the record format of `results/README.md`, and the frames made from it."""
+
+from __future__ import annotations
+
+import msgspec
+import polars as pl
+
+SCHEMA = 1
+"""Version of the record format that this package reads."""
+
+SEQUENTIAL = "sequential"
+"""Value of `program` for the program without a pool."""
+
+PARALLEL = "parallel"
+"""Value of `program` for the program on the pool under test."""
+
+TWIN_SUFFIX = "-again"
+"""What the baseline's A/A twin has at the end of its name."""
+
+OUTCOMES = ("ok", "timeout", "crash", "wrong-answer", "refused", "bad-output", "build-failed")
+"""Values of `outcome`; only `ok` carries times."""
+
+
+class Iteration(msgspec.Struct):
+    """One timed repeat inside a trial."""
+
+    elapsed_ns: int
+    user_ns: int
+    system_ns: int
+    work_units: int
+
+
+class Usage(msgspec.Struct):
+    """What the process used over its whole life."""
+
+    max_rss_bytes: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+
+
+class Metric(msgspec.Struct):
+    """A figure beside the time, with its unit."""
+
+    value: float
+    unit: str
+
+
+class Trial(msgspec.Struct):
+    """One line of `trials.jsonl`. Fields that the format gains later are ignored, never guessed."""
+
+    schema: int
+    trial: str
+    cell: str
+    replicate: int
+    block: int
+    position: int
+    branch: str
+    program: str
+    workload: str
+    size: str
+    parameters: dict[str, str]
+    input: str | None
+    threads: int
+    mode: str
+    freq_state: str
+    oversubscribed: bool
+    seed: int
+    started_at: str
+    process_ns: int
+    outcome: str
+    reason: str | None
+    stderr_tail: str | None
+    variant: str | None
+    answer: str | None
+    work_unit: str | None
+    warmup: list[Iteration]
+    iterations: list[Iteration]
+    usage: Usage | None
+    metrics: dict[str, Metric]
+    load_before: float | None
+    steal_ns: int | None
+
+
+TRIALS = pl.Schema(
+    {
+        "trial": pl.String,
+        "cell": pl.String,
+        "replicate": pl.Int64,
+        "block": pl.Int64,
+        "position": pl.Int64,
+        "branch": pl.String,
+        "program": pl.String,
+        "workload": pl.String,
+        "size": pl.String,
+        "parameters": pl.String,  # `name=value` pairs, sorted, joined by spaces
+        "input": pl.String,
+        "threads": pl.Int64,
+        "mode": pl.String,
+        "freq_state": pl.String,
+        "oversubscribed": pl.Boolean,
+        "seed": pl.UInt64,
+        "started_at": pl.String,  # RFC 3339, UTC
+        "process_ns": pl.Int64,
+        "outcome": pl.String,
+        "reason": pl.String,
+        "stderr_tail": pl.String,
+        "variant": pl.String,
+        "answer": pl.String,
+        "work_unit": pl.String,
+        "max_rss_bytes": pl.Int64,
+        "voluntary_switches": pl.Int64,
+        "involuntary_switches": pl.Int64,
+        "load_before": pl.Float64,
+        "steal_ns": pl.Int64,
+    }
+)
+"""One row per line of `trials.jsonl`, failed ones included."""
+
+ITERATIONS = pl.Schema(
+    {
+        "trial": pl.String,
+        "iteration": pl.Int64,  # 0-based, in order
+        "elapsed_ns": pl.Int64,
+        "user_ns": pl.Int64,
+        "system_ns": pl.Int64,
+        "work_units": pl.Int64,
+    }
+)
+"""One row per timed iteration of a good trial; joins to `TRIALS` on `trial`. Warm-ups are left out."""
+
+PANEL = ["workload", "size", "parameters", "input", "mode"]
+"""What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
+
+CELL_SET = ["program", *PANEL, "threads"]
+"""The cells that differ only in branch; one block visits all of them once."""
+
+CELL = [*CELL_SET, "branch"]
+"""A cell in this package's terms."""
+
+TIMES = pl.Schema(
+    {
+        **{name: TRIALS[name] for name in CELL},
+        "block": pl.Int64,
+        "position": pl.Int64,
+        "oversubscribed": pl.Boolean,
+        "freq_state": pl.String,
+        "work_unit": pl.String,
+        "iterations": pl.UInt32,
+        "elapsed_ns": pl.Float64,  # median over the trial's iterations
+        "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
+        "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
+    }
+)
+"""One row per good trial: see `speedup.trial_times`."""
+
+SPEEDUPS = pl.Schema(
+    {
+        **{name: TRIALS[name] for name in [*PANEL, "threads", "branch"]},
+        "oversubscribed": pl.Boolean,
+        "definition": pl.String,  # `own`, `baseline` or `sequential`
+        "trials": pl.Int64,
+        "reference_trials": pl.Int64,
+        "elapsed_ms": pl.Float64,  # median over trials
+        "ns_per_unit": pl.Float64,  # median over trials
+        "speedup": pl.Float64,  # reference's time per unit over this cell's
+        "speedup_low": pl.Float64,  # 95 % interval
+        "speedup_high": pl.Float64,
+        "efficiency": pl.Float64,  # speed-up over threads
+        "karp_flatt": pl.Float64,  # experimentally determined serial fraction; null at one thread
+    }
+)
+"""One row per cell of the pool's program and definition of speed-up: see `speedup.speedups`."""
+
+COMPARISONS = pl.Schema(
+    {
+        "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
+        **{name: TRIALS[name] for name in [*PANEL, "threads", "branch"]},
+        "oversubscribed": pl.Boolean,
+        "cells": pl.Int64,  # cells that the row pools
+        "pairs": pl.Int64,  # blocks in which both branch and baseline have a good trial
+        "time_ratio": pl.Float64,  # branch's time per unit over the baseline's; below 1 is faster
+        "ratio_low": pl.Float64,  # 95 % interval
+        "ratio_high": pl.Float64,
+        "cpu_ratio": pl.Float64,  # the same for CPU time per unit, without interval
+        "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
+        "detectable": pl.Float64,  # smallest ratio above 1 found with probability 0.8 at this noise, uncorrected
+        "p_t": pl.Float64,  # paired t-test on log-ratios
+        "p_rank": pl.Float64,  # Wilcoxon's signed-rank test on the same pairs
+        "p_bh": pl.Float64,  # `p_t`, Benjamini-Hochberg over all rows of the level
+        "p_holm": pl.Float64,  # `p_t`, Holm over all rows of the level
+        "verdict": pl.String,  # see `compare.VERDICTS`
+    }
+)
+"""One row per branch and cell, workload or sweep: see `compare.compare`."""

@@ -1,0 +1,206 @@
+"""Writes made-up sweeps with known truth in the format that the runner writes.
+
+Nothing here was measured. Every number follows from a `Truth`, so a test can ask whether the analysis finds it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+STUDY_BRANCHES = [
+    "master",
+    "packed",
+    "packed-cache-padded",
+    "split-counters",
+    "split-counters-cache-padded",
+    "split-counters-sleepers-only-cache-padded",
+    "split-counters-no-jec",
+    "split-counters-no-jec-cache-padded",
+    "split-counters-no-jec-sleepers-only",
+    "split-counters-no-jec-sleepers-only-cache-padded",
+]
+
+
+@dataclass
+class Truth:
+    """What is true in a made-up sweep.
+
+    Attributes:
+        branches: names, the baseline first.
+        workloads: serial fraction (Amdahl) of each workload by its name.
+        threads: thread counts.
+        cpus: CPUs of the made-up host; more threads give no more speed.
+        trials: trials of each cell.
+        iterations: timed iterations of each trial.
+        effects: factor on the time of (branch, workload); 1 where absent.
+        trial_noise: standard deviation of the trial's log-time.
+        iteration_noise: standard deviation of the iteration's log-time inside a trial.
+        block_noise: standard deviation of what all trials of a block share.
+        drift: log-time gained from the first to the last trial of the sweep.
+        twin: whether the baseline runs a second time.
+        sequential: whether the sequential program runs.
+        sequential_ns: time of the sequential program in ns.
+        fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
+        work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
+        seed: seed of the noise.
+    """
+
+    branches: list[str] = field(default_factory=lambda: list(STUDY_BRANCHES))
+    workloads: dict[str, float] = field(default_factory=lambda: {"quicksort": 0.2, "tsp": 0.05, "packets": 0.1})
+    threads: list[int] = field(default_factory=lambda: [1, 2, 4, 8])
+    cpus: int = 4
+    trials: int = 5
+    iterations: int = 3
+    effects: dict[tuple[str, str], float] = field(default_factory=dict)
+    trial_noise: float = 0.01
+    iteration_noise: float = 0.005
+    block_noise: float = 0.03
+    drift: float = 0.0
+    twin: bool = True
+    sequential: bool = True
+    sequential_ns: float = 50e6
+    fails: Callable[[str, str, int, int], str | None] = lambda *_: None
+    work_units: Callable[[int], int] | None = None
+    seed: int = 7
+
+    def time_ns(self, branch: str, workload: str, threads: int) -> float:
+        """True time of one iteration of the pool's program in ns; the pool itself costs 10 %."""
+        serial = self.workloads[workload]
+        share = serial + (1 - serial) / min(threads, self.cpus)
+        name = branch.removesuffix("-again")
+        return 1.1 * self.sequential_ns * share * self.effects.get((name, workload), 1.0)
+
+    def speedup(self, branch: str, workload: str, threads: int) -> float:
+        """True speed-up against the sequential program."""
+        return self.sequential_ns / self.time_ns(branch, workload, threads)
+
+
+def write_sweep(folder: Path, truth: Truth) -> Path:
+    """Write the sweep that `truth` gives into `folder`; returns `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest(folder.name, truth), indent=2))
+    (folder / "host.json").write_text(json.dumps(host(truth), indent=2))
+    lines = [json.dumps(record) for record in records(truth)]
+    (folder / "trials.jsonl").write_text("".join(line + "\n" for line in lines))
+    return folder
+
+
+def manifest(name: str, truth: Truth) -> dict[str, Any]:
+    """The parts of a manifest that the analysis reads."""
+    baseline = truth.branches[0]
+    return {
+        "schema": 1,
+        "name": name,
+        "created_at": "2026-01-01T00:00:00Z",
+        "checkout": {"commit": "0" * 40, "dirty": False},
+        "asked": {"baseline": baseline, "threads": truth.threads, "trials": truth.trials, "seed": truth.seed},
+        "branches": [
+            {"name": branch, "baseline": branch == baseline, "hypothesis": f"what {branch} was expected to do"}
+            for branch in truth.branches
+        ],
+        "twin": f"{baseline}-again" if truth.twin else None,
+    }
+
+
+def host(truth: Truth) -> dict[str, Any]:
+    """The parts of the host's description that the analysis reads."""
+    return {"cpu_model": "Made-up CPU", "cpus_usable": truth.cpus}
+
+
+def records(truth: Truth) -> list[dict[str, Any]]:
+    """All lines of `trials.jsonl`, in the order of measurement: replicate, then cell set, then random branch."""
+    rng = np.random.default_rng(truth.seed)
+    baseline = truth.branches[0]
+    visits = [
+        (replicate, workload, threads, program)
+        for replicate in range(truth.trials)
+        for workload in truth.workloads
+        for program, threads in [
+            *([("sequential", 1)] if truth.sequential else []),
+            *(("parallel", threads) for threads in truth.threads),
+        ]
+    ]
+    lines = []
+    for block, (replicate, workload, threads, program) in enumerate(visits):
+        shared = rng.normal(0, truth.block_noise)
+        contestants = [*truth.branches, *([f"{baseline}-again"] if truth.twin else [])]
+        if program == "sequential":
+            contestants = [baseline]
+        for position, branch in enumerate(rng.permutation(contestants).tolist()):
+            true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
+            drift = truth.drift * (block + position / len(contestants)) / len(visits)
+            log_ns = np.log(true_ns) + shared + drift + rng.normal(0, truth.trial_noise)
+            times = np.exp(log_ns + rng.normal(0, truth.iteration_noise, truth.iterations))
+            failure = truth.fails(branch, workload, threads, replicate) if program == "parallel" else None
+            lines.append(
+                _record(
+                    truth,
+                    {
+                        "replicate": replicate,
+                        "block": block,
+                        "position": position,
+                        "branch": branch,
+                        "program": program,
+                        "workload": workload,
+                        "threads": threads,
+                    },
+                    [] if failure else times.round().astype(int).tolist(),
+                    failure,
+                )
+            )
+    return lines
+
+
+def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str | None) -> dict[str, Any]:
+    cell = "-".join(str(place[name]) for name in ("branch", "program", "workload", "threads"))
+    busy = min(place["threads"], truth.cpus)
+    iterations = [
+        {
+            "elapsed_ns": elapsed,
+            "user_ns": elapsed * busy,
+            "system_ns": 0,
+            "work_units": truth.work_units(elapsed) if truth.work_units else 1000,
+        }
+        for elapsed in times
+    ]
+    return {
+        "schema": 1,
+        "trial": f"{cell}-{place['replicate']}",
+        "cell": cell,
+        **place,
+        "size": "small",
+        "parameters": {"n": "1000"},
+        "input": None,
+        "mode": "dynamic",
+        "freq_state": "uncontrolled",
+        "oversubscribed": place["threads"] > truth.cpus,
+        "seed": truth.seed,
+        "started_at": "2026-01-01T00:00:00Z",
+        "process_ns": sum(times) + 1_000_000,
+        "outcome": failure or "ok",
+        "reason": f"made up: {failure}" if failure else None,
+        "stderr_tail": None,
+        "variant": None if failure else "made-up",
+        "answer": None if failure else "42",
+        "work_unit": None if failure else "elements",
+        "warmup": iterations[:1],
+        "iterations": iterations,
+        "usage": None
+        if failure
+        else {
+            "max_rss_bytes": 1 << 20,
+            "voluntary_switches": 1,
+            "involuntary_switches": 2,
+            "minor_faults": 3,
+            "major_faults": 0,
+        },
+        "metrics": {},
+        "load_before": 0.1,
+        "steal_ns": 0,
+    }
