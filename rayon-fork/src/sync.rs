@@ -7,7 +7,7 @@
 
 #[cfg(not(feature = "web_spin_lock"))]
 pub(crate) use std::sync::OnceLock;
-pub(crate) use std::sync::atomic::{AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 pub(crate) use std::{hint, thread};
 #[cfg(feature = "web_spin_lock")]
 pub(crate) use wasm_sync::OnceLock;

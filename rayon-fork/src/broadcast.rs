@@ -1,0 +1,104 @@
+//! One closure, once on every worker of a pool.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::job::{SharedJob, StackJob};
+use crate::latch::CountLatch;
+use crate::registry::{self, Registry, Worker};
+
+/// What a broadcast closure is told about the worker it runs on.
+pub struct BroadcastContext<'a> {
+    /// Not `Send`: it describes this thread.
+    worker: &'a Worker,
+}
+
+impl<'a> BroadcastContext<'a> {
+    pub(crate) fn with<R>(body: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
+        Worker::with_running(|worker| body(BroadcastContext { worker }))
+    }
+
+    /// Position of this worker in the pool: `0..num_threads`.
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// How many workers run this broadcast: all of the pool.
+    #[inline]
+    pub fn num_threads(&self) -> usize {
+        self.worker.registry().num_threads()
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index())
+            .field("num_threads", &self.num_threads())
+            .field("pool", &self.worker.registry().id())
+            .finish()
+    }
+}
+
+/// Runs `op` once on every worker of the current pool and returns the results by worker index.
+///
+/// A worker runs its share when its own queue is empty, before it steals. Meanwhile the caller goes on
+/// with other work if it is a worker, and blocks if not.
+///
+/// ```
+/// let squares = rayon_core::broadcast(|context| context.index() * context.index());
+/// assert!(squares.iter().enumerate().all(|(i, &square)| square == i * i));
+/// ```
+///
+/// # Panics
+///
+/// With the panic of one of the shares, after all have ended.
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    registry::with_current(|registry| broadcast_in(op, registry))
+}
+
+/// Runs `op` once on every worker of the current pool, some time, and returns at once.
+///
+/// Each panicking share goes to the pool's panic handler, or aborts the process.
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    registry::with_current(|registry| spawn_broadcast_in(op, registry));
+}
+
+pub(crate) fn broadcast_in<OP, R>(op: OP, registry: &Arc<Registry>) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    Worker::with_current(|caller| {
+        let share = |_migrated| BroadcastContext::with(&op);
+        let latch = CountLatch::new(registry.num_threads(), caller);
+        let jobs: Vec<_> =
+            (0..registry.num_threads()).map(|_| StackJob::new(&latch, &share)).collect();
+        // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
+        registry.submit_to_each(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
+        latch.wait(caller);
+        jobs.into_iter().map(StackJob::into_result).collect()
+    })
+}
+
+pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    registry.add_reasons_to_live(registry.num_threads());
+    let pool = Arc::clone(registry);
+    let job = SharedJob::new(move || {
+        pool.run_detached(|| BroadcastContext::with(&op));
+        pool.drop_reason_to_live();
+    });
+    // SAFETY: `op` is 'static, and `run_detached` lets no panic out.
+    registry.submit_to_each((0..registry.num_threads()).map(|_| unsafe { SharedJob::new_ref(&job) }));
+}

@@ -1,0 +1,452 @@
+//! Options of a pool, and the threads that are about to become its workers.
+
+use std::io;
+use std::sync::Arc;
+use std::{env, fmt};
+
+use crate::deque::{Deque, Stealer};
+use crate::error::ThreadPoolBuildError;
+use crate::job::JobRef;
+use crate::registry::{self, Registry};
+use crate::sleep;
+use crate::sync::thread;
+use crate::thread_pool::ThreadPool;
+use crate::unwind::Payload;
+
+type NameClosure = Box<dyn FnMut(usize) -> String>;
+type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
+type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+
+/// What the pool calls back.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(crate) panic: Option<PanicHandler>,
+    pub(crate) start: Option<IndexHandler>,
+    pub(crate) exit: Option<IndexHandler>,
+}
+
+/// The options, settled.
+pub(crate) struct PoolPlan {
+    pub(crate) workers: usize,
+    pub(crate) adopts_current_thread: bool,
+    pub(crate) name: Option<NameClosure>,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) is_fifo: bool,
+    pub(crate) handlers: Handlers,
+}
+
+/// Options for a [`ThreadPool`] or for the global pool.
+///
+/// Every setter takes the builder and gives it back:
+///
+/// ```
+/// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
+/// let pool = rayon_core::ThreadPoolBuilder::new()
+///     .num_threads(3)
+///     .thread_name(|index| format!("solver-{index}"))
+///     .build()?;
+/// assert_eq!(pool.current_num_threads(), 3);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `S` says how threads are started. It is [`std::thread::Builder`] unless
+/// [`spawn_handler`](Self::spawn_handler) changes it.
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    /// 0: by environment or by the number of CPUs.
+    num_threads: usize,
+    use_current_thread: bool,
+    thread_name: Option<NameClosure>,
+    stack_size: Option<usize>,
+    breadth_first: bool,
+    handlers: Handlers,
+    spawn: S,
+}
+
+/// A thread that is about to become a worker; given to a
+/// [spawn handler](ThreadPoolBuilder::spawn_handler) or to the wrapper of
+/// [`build_scoped`](ThreadPoolBuilder::build_scoped).
+///
+/// Whoever gets it must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
+/// short, and jobs may wait for ever.
+pub struct ThreadBuilder {
+    pub(crate) name: Option<String>,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) deque: Deque<JobRef>,
+    pub(crate) broadcasts: Stealer<JobRef>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) index: usize,
+}
+
+impl ThreadBuilder {
+    /// Position of the worker in the pool: `0..num_threads`.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// What the closure of [`ThreadPoolBuilder::thread_name`] returned for this worker.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What [`ThreadPoolBuilder::stack_size`] asked for, in bytes.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Works for the pool on the calling thread. Returns when the pool has ended; then the thread is no
+    /// worker any more and may become one of another pool.
+    ///
+    /// # Panics
+    ///
+    /// If the calling thread is a worker already.
+    pub fn run(self) {
+        registry::run_worker(self);
+    }
+
+    /// A std builder with the name and the stack size that were asked for.
+    fn to_std(&self) -> thread::Builder {
+        let mut builder = thread::Builder::new();
+        if let Some(name) = &self.name {
+            builder = builder.name(name.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        builder
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &self.registry.id())
+            .field("index", &self.index)
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}
+
+/// How threads are started: a bound that users meet but cannot name.
+pub trait ThreadSpawn {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started.
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Starts threads with [`std::thread::Builder`].
+#[derive(Debug, Default)]
+pub struct DefaultSpawn(());
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        thread.to_std().spawn(|| thread.run()).map(drop)
+    }
+}
+
+/// Starts threads with the closure of [`ThreadPoolBuilder::spawn_handler`].
+#[derive(Debug)]
+pub struct CustomSpawn<F>(F);
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            thread_name: None,
+            stack_size: None,
+            breadth_first: false,
+            handlers: Handlers::default(),
+            spawn: DefaultSpawn::default(),
+        }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// A builder with default options: as many threads as the environment or the machine says.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Builds a pool whose threads may borrow from the caller, and ends it before returning.
+    ///
+    /// `wrapper` is called on each new thread and must call [`ThreadBuilder::run`]; it may set up
+    /// whatever jobs shall find on their thread. `with_pool` is called on this thread. When it returns
+    /// the pool ends, its threads are joined, and its result is returned.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
+    /// let limit = 100; // borrowed by every worker
+    /// let sum = rayon_core::ThreadPoolBuilder::new().num_threads(2).build_scoped(
+    ///     |thread| {
+    ///         assert_eq!(limit, 100);
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.install(|| (0..limit).sum::<u32>()),
+    /// )?;
+    /// assert_eq!(sum, 4950);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `with_pool` or of a `wrapper`, after all threads have ended.
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        let wrapper = &wrapper;
+        thread::scope(|threads| {
+            let start = |thread: ThreadBuilder| {
+                thread.to_std().spawn_scoped(threads, move || wrapper(thread)).map(drop)
+            };
+            let pool = self.spawn_handler(start).build()?;
+            // The scope joins the threads, and they end because the pool is dropped here, also when
+            // `with_pool` panics.
+            Ok(with_pool(&pool))
+        })
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds a pool. Returns as soon as its threads are started; they may not have come up yet.
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started, or if [`use_current_thread`](Self::use_current_thread) was asked
+    /// for on a thread that is a worker. Workers that were started already end again.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of the thread name closure or of the spawn handler.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        self.start().map(ThreadPool::new_from)
+    }
+
+    /// Builds the pool that is used wherever no other is named, and waits until its workers run.
+    ///
+    /// Without this call it is built with default options when it is first needed.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and if the global pool was built, or tried to be built, before.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        registry::build_global(|| self.start())?.wait_until_up();
+        Ok(())
+    }
+
+    pub(crate) fn start(self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
+        let plan = PoolPlan {
+            workers: settle_num_threads(self.num_threads),
+            adopts_current_thread: self.use_current_thread,
+            name: self.thread_name,
+            stack_size: self.stack_size,
+            is_fifo: self.breadth_first,
+            handlers: self.handlers,
+        };
+        let mut spawn = self.spawn;
+        Registry::start(plan, |thread| spawn.spawn(thread))
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// Starts threads with `spawn` in place of [`std::thread::Builder`].
+    ///
+    /// `spawn` must arrange that [`ThreadBuilder::run`] is called on a new thread, and should honour
+    /// the name and the stack size it is told. The pool never joins such threads.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
+    /// let pool = rayon_core::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| {
+    ///         std::thread::Builder::new().spawn(|| thread.run())?;
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder {
+            num_threads: self.num_threads,
+            use_current_thread: self.use_current_thread,
+            thread_name: self.thread_name,
+            stack_size: self.stack_size,
+            breadth_first: self.breadth_first,
+            handlers: self.handlers,
+            spawn: CustomSpawn(spawn),
+        }
+    }
+
+    /// Names worker `i` by `closure(i)`. Without it workers have no name.
+    #[must_use]
+    pub fn thread_name<F>(mut self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.thread_name = Some(Box::new(closure));
+        self
+    }
+
+    /// Sets the number of workers; 0, the default, leaves it to `RAYON_NUM_THREADS`, then to the
+    /// older `RAYON_RS_NUM_CPUS`, then to [`std::thread::available_parallelism`].
+    ///
+    /// More than [`max_num_threads`](crate::max_num_threads) become that many. The number never changes
+    /// while the pool lives.
+    #[must_use]
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// Makes the calling thread worker 0 of the pool, for the rest of its life.
+    ///
+    /// Only `num_threads - 1` threads are started. The calling thread does the pool's work only while
+    /// it is inside a call of this crate that waits or yields. Start and exit handlers do not run for
+    /// it. Its share of the pool is never freed.
+    #[must_use]
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// Takes panics that nobody waits for: those of spawned jobs and of start and exit handlers.
+    ///
+    /// It runs on the worker that panicked, maybe on several at once. Without a handler, or if it panics
+    /// itself, such a panic aborts the process.
+    #[must_use]
+    pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
+    where
+        H: Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+    {
+        self.handlers.panic = Some(Box::new(panic_handler));
+        self
+    }
+
+    /// Sets the workers' stack size in bytes.
+    #[must_use]
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Lets workers take their own jobs oldest first.
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for jobs that must run oldest first")]
+    #[must_use]
+    pub fn breadth_first(mut self) -> Self {
+        self.breadth_first = true;
+        self
+    }
+
+    /// Calls `start_handler` with the worker's index on each worker, before its first job.
+    #[must_use]
+    pub fn start_handler<H>(mut self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.handlers.start = Some(Box::new(start_handler));
+        self
+    }
+
+    /// Calls `exit_handler` with the worker's index on each worker, after its last job.
+    #[must_use]
+    pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.handlers.exit = Some(Box::new(exit_handler));
+        self
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Stands for a closure, which has nothing to show.
+        fn closure<T>(option: Option<&T>) -> Option<fmt::Arguments<'static>> {
+            option.map(|_| format_args!("<closure>"))
+        }
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("thread_name", &closure(self.thread_name.as_ref()))
+            .field("panic_handler", &closure(self.handlers.panic.as_ref()))
+            .field("stack_size", &self.stack_size)
+            .field("start_handler", &closure(self.handlers.start.as_ref()))
+            .field("exit_handler", &closure(self.handlers.exit.as_ref()))
+            .field("breadth_first", &self.breadth_first)
+            .finish()
+    }
+}
+
+/// The number of workers for a builder that asked for `requested` (0: unspecified).
+fn settle_num_threads(requested: usize) -> usize {
+    let from_machine = || thread::available_parallelism().map_or(1, usize::from);
+    let workers = match requested {
+        0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(from_machine),
+        requested => requested,
+    };
+    workers.min(sleep::MAX_WORKERS)
+}
+
+/// The number of workers that the environment asks for, if it does.
+fn num_threads_from(environment: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    let number = |name| environment(name)?.parse::<usize>().ok();
+    match number("RAYON_NUM_THREADS") {
+        // An explicit "default" also silences the old variable.
+        Some(0) => None,
+        Some(workers) => Some(workers),
+        None => number("RAYON_RS_NUM_CPUS").filter(|&workers| workers > 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::num_threads_from;
+
+    fn from(new: Option<&str>, old: Option<&str>) -> Option<usize> {
+        num_threads_from(|name| match name {
+            "RAYON_NUM_THREADS" => new.map(str::to_owned),
+            "RAYON_RS_NUM_CPUS" => old.map(str::to_owned),
+            other => panic!("{other} is not ours"),
+        })
+    }
+
+    #[test]
+    fn the_new_variable_wins_over_the_old() {
+        assert_eq!(from(Some("3"), Some("5")), Some(3));
+        assert_eq!(from(None, Some("5")), Some(5));
+    }
+
+    #[test]
+    fn zero_in_the_new_variable_means_default_whatever_the_old_says() {
+        assert_eq!(from(Some("0"), Some("5")), None);
+    }
+
+    #[test]
+    fn what_is_no_number_counts_as_unset() {
+        assert_eq!(from(Some(" 3"), Some("5")), Some(5));
+        assert_eq!(from(Some("three"), Some("0")), None);
+        assert_eq!(from(None, Some("-1")), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Why a pool could not be built.
+
+use std::error::Error;
+use std::{fmt, io};
+
+/// Why a pool could not be built.
+///
+/// Returned by [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) and its siblings.
+#[derive(Debug)]
+pub struct ThreadPoolBuildError {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    GlobalAlreadyInitialized,
+    CurrentThreadAlreadyInPool,
+    Io(io::Error),
+}
+
+impl ThreadPoolBuildError {
+    pub(crate) fn global_already_initialized() -> Self {
+        Self { kind: Kind::GlobalAlreadyInitialized }
+    }
+
+    pub(crate) fn current_thread_already_in_pool() -> Self {
+        Self { kind: Kind::CurrentThreadAlreadyInPool }
+    }
+
+    pub(crate) fn io(error: io::Error) -> Self {
+        Self { kind: Kind::Io(error) }
+    }
+
+    /// The kind of the I/O error, if it is one.
+    pub(crate) fn io_kind(&self) -> Option<io::ErrorKind> {
+        match &self.kind {
+            Kind::Io(error) => Some(error.kind()),
+            _ => None,
+        }
+    }
+
+    /// The text of the kinds that have a fixed one.
+    fn text(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::GlobalAlreadyInitialized => {
+                Some("The global thread pool has already been initialized.")
+            }
+            Kind::CurrentThreadAlreadyInPool => {
+                Some("The current thread is already part of another thread pool.")
+            }
+            Kind::Io(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.kind, self.text()) {
+            (Kind::Io(error), _) => error.fmt(f),
+            (_, text) => f.write_str(text.unwrap_or_default()),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.kind {
+            Kind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    #[expect(deprecated, reason = "callers of the old method get the same text as from Display")]
+    fn description(&self) -> &str {
+        match &self.kind {
+            Kind::Io(error) => error.description(),
+            _ => self.text().unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ThreadPoolBuildError;
+    use std::error::Error;
+    use std::io;
+
+    #[test]
+    fn only_io_errors_have_a_source() {
+        assert!(ThreadPoolBuildError::global_already_initialized().source().is_none());
+        assert!(ThreadPoolBuildError::current_thread_already_in_pool().source().is_none());
+        assert!(ThreadPoolBuildError::io(io::Error::other("no thread")).source().is_some());
+    }
+
+    #[test]
+    fn io_errors_show_the_inner_text() {
+        let error = ThreadPoolBuildError::io(io::Error::other("no thread left"));
+        assert_eq!(error.to_string(), "no thread left");
+    }
+}

@@ -1,0 +1,231 @@
+//! Work that waits in a queue: who owns its memory, and how it is run exactly once.
+
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+use crate::deque::{Injector, settle};
+use crate::latch::Latch;
+use crate::unwind::{self, Fatal, Payload};
+
+/// A job behind an erased pointer.
+pub(crate) trait Job {
+    /// Runs the job.
+    ///
+    /// # Safety
+    ///
+    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job's memory is alive,
+    /// and each `JobRef` leads here once. The memory may be gone when this returns.
+    unsafe fn execute(this: *const ());
+}
+
+/// Two words that say where a job is and how to run it. What the queues hold.
+///
+/// A `JobRef` is a promise to run the job: it must be executed exactly once, never dropped.
+pub(crate) struct JobRef {
+    job: *const (),
+    execute: unsafe fn(*const ()),
+}
+
+// SAFETY: a `JobRef` is only made by `JobRef::new`, whose caller vouches that the job may run on any
+// thread; the two words themselves are plain data.
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    /// # Safety
+    ///
+    /// `job` stays alive and in place until it was executed, and it may be executed on any thread.
+    #[inline]
+    pub(crate) unsafe fn new<J: Job>(job: *const J) -> Self {
+        Self { job: job.cast(), execute: J::execute }
+    }
+
+    /// Whether this is the reference to the job at `job`.
+    ///
+    /// The address decides: two live jobs never share one, since no job that is asked for here has
+    /// size zero.
+    #[inline]
+    pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
+        const { assert!(size_of::<J>() > 0) };
+        std::ptr::eq(self.job, job.cast())
+    }
+
+    #[inline]
+    pub(crate) fn execute(self) {
+        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed, so this is
+        // the one execution.
+        unsafe { (self.execute)(self.job) }
+    }
+}
+
+/// What a stack job has come to.
+enum Progress<R> {
+    Waiting,
+    Returned(R),
+    Panicked(Payload),
+}
+
+/// A job in the frame of a thread that waits for it, with the latch that ends the wait.
+pub(crate) struct StackJob<L, F, R> {
+    pub(crate) latch: L,
+    work: UnsafeCell<Option<F>>,
+    progress: UnsafeCell<Progress<R>>,
+}
+
+impl<L, F, R> StackJob<L, F, R>
+where
+    L: Latch,
+    F: FnOnce(bool) -> R + Send,
+    R: Send,
+{
+    /// A job that runs `work`. The argument of `work` says whether it *migrated*, that is, whether it
+    /// was run through a [`JobRef`] and not by [`StackJob::run_inline`] with `false`.
+    #[inline]
+    pub(crate) fn new(latch: L, work: F) -> Self {
+        Self {
+            latch,
+            work: UnsafeCell::new(Some(work)),
+            progress: UnsafeCell::new(Progress::Waiting),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The job stays in place until its latch is set, or until the reference was found unexecuted in
+    /// the queue it was put in. Called once.
+    #[inline]
+    pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
+        // SAFETY: our caller keeps the job in place; closure and result are `Send`.
+        unsafe { JobRef::new(self) }
+    }
+
+    /// Runs the work on the owner's own stack. A panic goes straight through.
+    ///
+    /// The caller has got the job's reference back from the queue, unexecuted.
+    #[inline]
+    pub(crate) fn run_inline(self, migrated: bool) -> R {
+        let work = self.work.into_inner().expect("a job taken back was not run");
+        work(migrated)
+    }
+
+    /// The result, after the latch was seen set. Resumes the panic of a job that panicked.
+    #[inline]
+    pub(crate) fn into_result(self) -> R {
+        match self.progress.into_inner() {
+            Progress::Returned(result) => result,
+            Progress::Panicked(payload) => unwind::resume(payload),
+            Progress::Waiting => unreachable!("the latch is set after the result was stored"),
+        }
+    }
+}
+
+impl<L, F, R> Job for StackJob<L, F, R>
+where
+    L: Latch,
+    F: FnOnce(bool) -> R + Send,
+    R: Send,
+{
+    unsafe fn execute(this: *const ()) {
+        let this: *const Self = this.cast();
+        // The waiting frame holds this job: unwinding past the latch would leave it waiting for ever.
+        let fatal = Fatal::unless_done("the end of a job");
+        // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
+        // `work` before the latch is set.
+        let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
+        let progress = match unwind::capture(|| work(true)) {
+            Ok(result) => Progress::Returned(result),
+            Err(payload) => Progress::Panicked(payload),
+        };
+        // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
+        unsafe { *(*this).progress.get() = progress };
+        // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this`
+        // afterwards, because from here on the owner may return and free the frame.
+        unsafe { L::set(&raw const (*this).latch) };
+        fatal.disarm();
+    }
+}
+
+/// A boxed closure that frees itself by running.
+pub(crate) struct HeapJob<F> {
+    work: F,
+}
+
+impl<F: FnOnce() + Send> HeapJob<F> {
+    /// # Safety
+    ///
+    /// What `work` borrows outlives its execution. `work` does not unwind: the scheduler has nowhere
+    /// to take a panic from here.
+    pub(crate) unsafe fn new_ref(work: F) -> JobRef {
+        let job: *const Self = Box::into_raw(Box::new(Self { work }));
+        // SAFETY: the box is leaked until `execute` takes it back; our caller vouches for borrows.
+        unsafe { JobRef::new(job) }
+    }
+}
+
+impl<F: FnOnce() + Send> Job for HeapJob<F> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: `new_ref` leaked this very box, and it is executed once.
+        let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
+        (job.work)();
+    }
+}
+
+/// A closure that is run once through each of its references and dropped after the last.
+pub(crate) struct SharedJob<F> {
+    work: F,
+}
+
+impl<F: Fn() + Send + Sync> SharedJob<F> {
+    pub(crate) fn new(work: F) -> Arc<Self> {
+        Arc::new(Self { work })
+    }
+
+    /// # Safety
+    ///
+    /// As [`HeapJob::new_ref`], for each reference.
+    pub(crate) unsafe fn new_ref(this: &Arc<Self>) -> JobRef {
+        // SAFETY: the raw reference keeps the count up until `execute` takes it back.
+        unsafe { JobRef::new(Arc::into_raw(Arc::clone(this))) }
+    }
+}
+
+impl<F: Fn() + Send + Sync> Job for SharedJob<F> {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: `new_ref` gave away one count of this very allocation for this execution.
+        let job = unsafe { Arc::from_raw(this.cast::<Self>()) };
+        (job.work)();
+    }
+}
+
+/// Jobs that run oldest first although the deque they are announced on runs newest first.
+///
+/// Every job put in comes with a *token*: a job whose execution runs the oldest job of the FIFO.
+/// Tokens and jobs are equal in number, so a token never finds the FIFO empty.
+pub(crate) struct JobFifo {
+    jobs: Injector<JobRef>,
+}
+
+impl JobFifo {
+    pub(crate) fn new() -> Self {
+        Self { jobs: Injector::new() }
+    }
+
+    /// Puts `job` in and returns the token to push on a deque.
+    ///
+    /// # Safety
+    ///
+    /// The FIFO stays alive and in place until the token was executed.
+    pub(crate) unsafe fn push(&self, job: JobRef) -> JobRef {
+        self.jobs.push(job);
+        // SAFETY: our caller keeps the FIFO alive; its jobs may run on any thread.
+        unsafe { JobRef::new(self) }
+    }
+}
+
+impl Job for JobFifo {
+    unsafe fn execute(this: *const ()) {
+        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. Running the
+        // job below may end the scope that holds the FIFO, so the borrow ends before.
+        let job = settle(|| unsafe { &*this.cast::<Self>() }.jobs.steal());
+        job.expect("every token stands for one job").execute();
+    }
+}

@@ -1,0 +1,129 @@
+//! Two closures, maybe in parallel: the operation that everything else is built of.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::core_latch::CoreLatch;
+use crate::job::StackJob;
+use crate::latch::SpinLatch;
+use crate::registry::{self, Worker};
+use crate::unwind::{self, Payload};
+
+/// What a closure of [`join_context`] is told about the thread it runs on.
+pub struct FnContext {
+    migrated: bool,
+    /// Describes this thread, so it must not travel to another.
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    fn new(migrated: bool) -> Self {
+        Self { migrated, _not_send: PhantomData }
+    }
+
+    /// Whether the closure may run on another thread than the one that called
+    /// [`join_context`]. A parallel iterator splits further after a migration, because one means
+    /// that somebody was idle.
+    ///
+    /// True for both closures if the caller was no worker. Else false for the first closure, and for
+    /// the second true unless the call took it back from its own queue unexecuted.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+impl fmt::Debug for FnContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnContext").field("migrated", &self.migrated).finish_non_exhaustive()
+    }
+}
+
+/// Runs two closures, in parallel if another worker is free, and returns both results.
+///
+/// The second closure is offered to thieves while the calling worker runs the first; if nobody took
+/// it, the caller runs it too. So a join that finds no thief costs little more than two calls, and
+/// programs split their work as finely as they like. Called from a thread that is no worker, the
+/// whole call moves into the global pool.
+///
+/// ```
+/// fn sum(numbers: &[u64]) -> u64 {
+///     if numbers.len() <= 1000 {
+///         return numbers.iter().sum();
+///     }
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let (left, right) = rayon_core::join(|| sum(left), || sum(right));
+///     left + right
+/// }
+/// let numbers: Vec<u64> = (0..10_000).collect();
+/// assert_eq!(sum(&numbers), 49_995_000);
+/// ```
+///
+/// # Panics
+///
+/// With the panic of either closure, after both have ended; if both panic, with that of the first.
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_context(|_| oper_a(), |_| oper_b())
+}
+
+/// As [`join`], but tells each closure whether it [migrated](FnContext::migrated).
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// let migrated = pool.install(|| rayon_core::join_context(|a| a.migrated(), |b| b.migrated()));
+/// assert_eq!(migrated, (false, false)); // the only worker ran both
+/// ```
+///
+/// # Panics
+///
+/// As [`join`].
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    registry::in_worker(|worker, injected| {
+        let job_b = StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
+        // SAFETY: every way out of here first sees the latch set or gets the reference back: the
+        // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure panics.
+        worker.push(unsafe { job_b.as_job_ref() });
+
+        let result_a = match unwind::capture(|| oper_a(FnContext::new(injected))) {
+            Ok(result) => result,
+            Err(payload) => wait_before_unwinding(worker, &job_b.latch, payload),
+        };
+
+        // Mostly the second job is still where we put it. Above it lie jobs that the first closure
+        // left behind, such as those spawned into an outer scope.
+        while !job_b.latch.probe() {
+            match worker.take_local() {
+                Some(job) if job.leads_to(&raw const job_b) => {
+                    return (result_a, job_b.run_inline(injected));
+                }
+                Some(job) => job.execute(),
+                None => {
+                    // Stolen. Help others until the thief is done.
+                    worker.wait_until(&job_b.latch);
+                    break;
+                }
+            }
+        }
+        (result_a, job_b.into_result())
+    })
+}
+
+/// The first closure panicked, but the second job may be running and use this frame.
+#[cold]
+fn wait_before_unwinding(worker: &Worker, latch: &CoreLatch, payload: Payload) -> ! {
+    worker.wait_until(latch);
+    unwind::resume(payload)
+}

@@ -1,0 +1,191 @@
+//! Signals that end a wait: one kind for each way in which the waiting thread may wait.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::core_latch::CoreLatch;
+use crate::registry::{Registry, Worker};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering};
+
+/// Something that is set once and that somebody waits for.
+pub(crate) trait Latch {
+    /// Sets the latch and wakes its waiter if that is blocked.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive when the call begins. The waiter may free it as soon as it is set, so
+    /// implementations take what they need through a raw pointer first and read nothing afterwards.
+    unsafe fn set(this: *const Self);
+}
+
+/// A latch that one worker waits for inside its own wait loop, where it goes on with other work.
+pub(crate) struct SpinLatch<'r> {
+    core: CoreLatch,
+    registry: &'r Arc<Registry>,
+    owner: usize,
+    /// The setter may be no worker of the owner's pool, so that nothing keeps that pool alive for it.
+    is_cross: bool,
+}
+
+impl<'r> SpinLatch<'r> {
+    /// Will be set by a worker of `owner`'s own pool.
+    #[inline]
+    pub(crate) fn new(owner: &'r Worker) -> Self {
+        Self {
+            core: CoreLatch::new(),
+            registry: owner.registry(),
+            owner: owner.index(),
+            is_cross: false,
+        }
+    }
+
+    /// Will be set by a worker of another pool.
+    pub(crate) fn cross(owner: &'r Worker) -> Self {
+        Self { is_cross: true, ..Self::new(owner) }
+    }
+}
+
+impl Deref for SpinLatch<'_> {
+    type Target = CoreLatch;
+
+    #[inline]
+    fn deref(&self) -> &CoreLatch {
+        &self.core
+    }
+}
+
+impl Latch for SpinLatch<'_> {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // SAFETY: alive until the core latch is set below (contract).
+        let (registry, owner, is_cross) =
+            unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
+        // The owner may return, and its pool end, the moment the latch is set: a setter from
+        // another pool keeps the registry for the wake-up. A setter from the same pool is itself
+        // a worker of the registry and so holds it.
+        let kept = is_cross.then(|| Arc::clone(registry));
+        let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
+        // SAFETY: as above; `this` is not touched again.
+        if unsafe { CoreLatch::set(&raw const (*this).core) } {
+            // SAFETY: the registry is held by `kept`, or by the worker that runs this.
+            unsafe { (*registry).wake_worker(owner) };
+        }
+    }
+}
+
+/// Blocks a thread that is no worker, and so has nothing else to do.
+pub(crate) struct LockLatch {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl LockLatch {
+    /// Shared, so that the setter can hold it to the end of [`Latch::set`], whatever the waiter does.
+    pub(crate) fn new_shared() -> Arc<Self> {
+        Arc::new(Self { is_set: Mutex::new(false), changed: Condvar::new() })
+    }
+
+    pub(crate) fn wait(&self) {
+        let mut is_set = self.is_set.lock();
+        while !*is_set {
+            is_set = self.changed.wait(is_set);
+        }
+    }
+
+    fn set_and_notify(&self) {
+        *self.is_set.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Latch for Arc<LockLatch> {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: alive at the beginning (contract). The clone outlives what the waiter may free.
+        let latch = unsafe { Arc::clone(&*this) };
+        latch.set_and_notify();
+    }
+}
+
+/// How the owner of a [`CountLatch`] waits.
+enum Waiter {
+    Worker { core: CoreLatch, registry: Arc<Registry>, index: usize },
+    OtherThread(Arc<LockLatch>),
+}
+
+/// Set when it was counted down to zero.
+pub(crate) struct CountLatch {
+    count: AtomicUsize,
+    waiter: Waiter,
+}
+
+impl CountLatch {
+    /// To be set `count` times; `owner` is the thread that will wait, if it is a worker.
+    pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
+        let waiter = match owner {
+            Some(worker) => Waiter::Worker {
+                core: CoreLatch::new(),
+                registry: Arc::clone(worker.registry()),
+                index: worker.index(),
+            },
+            None => Waiter::OtherThread(LockLatch::new_shared()),
+        };
+        Self { count: AtomicUsize::new(count), waiter }
+    }
+
+    /// One more `set` to wait for.
+    #[inline]
+    pub(crate) fn add(&self, more: usize) {
+        // Relaxed: whoever adds holds one unit of the count itself, so it cannot be zero, and what is
+        // added is handed on through a queue that orders this before the `set` that takes it off.
+        let before = self.count.fetch_add(more, Ordering::Relaxed);
+        debug_assert_ne!(before, 0, "a latch that was set is counted up");
+    }
+
+    /// Waits until the count is zero. `owner` is the one that `new` was told of.
+    pub(crate) fn wait(&self, owner: Option<&Worker>) {
+        match &self.waiter {
+            Waiter::Worker { core, registry, index } => {
+                let owner = owner.expect("the latch was made for a worker");
+                debug_assert!(owner.is_in(registry) && owner.index() == *index);
+                owner.wait_until(core);
+            }
+            Waiter::OtherThread(latch) => latch.wait(),
+        }
+    }
+}
+
+impl Latch for CountLatch {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // ORDERING: AcqRel. Release publishes this job's effects; acquire makes the one that reaches
+        // zero see those of all the others before it lets the waiter go on.
+        // SAFETY: alive, because the count is not zero yet (contract).
+        if unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) } != 1 {
+            return;
+        }
+        // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may
+        // free it at that point, hence the clones before.
+        match unsafe { &(*this).waiter } {
+            Waiter::Worker { core, registry, index } => {
+                let (registry, index) = (Arc::clone(registry), *index);
+                // SAFETY: as above; not touched again.
+                if unsafe { CoreLatch::set(core) } {
+                    registry.wake_worker(index);
+                }
+            }
+            Waiter::OtherThread(latch) => {
+                let latch = Arc::clone(latch);
+                latch.set_and_notify();
+            }
+        }
+    }
+}
+
+/// A latch in the frame of somebody who outlives it, shared by several jobs.
+impl<L: Latch> Latch for &L {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // SAFETY: the reference is read before the latch is set, and what it leads to is alive (contract).
+        unsafe { L::set(*this) }
+    }
+}

@@ -1,0 +1,48 @@
+//! A drop-in `rayon-core` whose way of counting sleeping and searching threads is chosen by Cargo
+//! features. The `rayon` facade runs on it unmodified; see the package's README for what equals the
+//! published crate, what differs, and how to choose a variant.
+//!
+//! ```
+//! let (a, b) = rayon_core::join(|| 1 + 1, || 2 + 2);
+//! assert_eq!((a, b), (2, 4));
+//! ```
+
+mod broadcast;
+mod builder;
+mod configuration;
+mod core_latch;
+mod deque;
+mod error;
+mod job;
+mod join;
+mod latch;
+mod registry;
+mod rng;
+mod scope;
+mod sleep;
+mod spawn;
+mod sync;
+mod thread_pool;
+mod unwind;
+
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use builder::{ThreadBuilder, ThreadPoolBuilder};
+#[expect(deprecated, reason = "still part of the interface")]
+pub use configuration::{Configuration, initialize};
+pub use error::ThreadPoolBuildError;
+pub use join::{FnContext, join, join_context};
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use spawn::{spawn, spawn_fifo};
+pub use thread_pool::{
+    ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    max_num_threads, yield_local, yield_now,
+};
+
+
+/// The variant that was compiled, for example `split+no-jec+cache-padded`.
+///
+/// Not part of rayon-core: a measuring program asks it to prove what it measures.
+#[doc(hidden)]
+pub fn rayon_fork_variant() -> &'static str {
+    sleep::variant_name()
+}

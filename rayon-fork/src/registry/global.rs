@@ -1,0 +1,77 @@
+//! The default pool of the process: made at most once, never ended.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{Registry, Worker};
+use crate::builder::ThreadPoolBuilder;
+use crate::error::ThreadPoolBuildError;
+use crate::sync::OnceLock;
+use crate::unwind;
+
+/// `None` inside: the one attempt failed, and there will be no other.
+static GLOBAL: OnceLock<Option<Arc<Registry>>> = OnceLock::new();
+
+/// The global pool; makes it with default options if nobody has made it.
+///
+/// # Panics
+///
+/// If the one attempt to make it failed.
+pub(crate) fn global() -> &'static Arc<Registry> {
+    if let Some(Some(registry)) = GLOBAL.get() {
+        return registry;
+    }
+    let outcome = build_global(start_default);
+    match GLOBAL.get() {
+        Some(Some(registry)) => registry,
+        _ => panic!("the global thread pool could not be started: {}", match outcome {
+            Err(error) => error.to_string(),
+            Ok(_) => unreachable!("a pool that was made is there"),
+        }),
+    }
+}
+
+/// Makes the global pool with `start`, unless that was tried before.
+///
+/// # Errors
+///
+/// "Already initialized" if it was tried before, whatever came of it; else the error of `start`.
+pub(crate) fn build_global(
+    start: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
+) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
+    let mut failure = Some(Ok(ThreadPoolBuildError::global_already_initialized()));
+    let registry = GLOBAL.get_or_init(|| match unwind::capture(start) {
+        Ok(Ok(registry)) => {
+            failure = None;
+            Some(registry)
+        }
+        Ok(Err(error)) => {
+            failure = Some(Ok(error));
+            None
+        }
+        Err(payload) => {
+            failure = Some(Err(payload));
+            None
+        }
+    });
+    match (failure, registry) {
+        (None, Some(registry)) => Ok(registry),
+        (Some(Ok(error)), _) => Err(error),
+        (Some(Err(payload)), _) => unwind::resume(payload),
+        (None, None) => unreachable!("success stores a pool"),
+    }
+}
+
+/// Default options; on a platform without threads, one worker: the calling thread.
+fn start_default() -> Result<Arc<Registry>, ThreadPoolBuildError> {
+    let outcome = ThreadPoolBuilder::new().start();
+    match outcome {
+        Err(error)
+            if error.io_kind() == Some(io::ErrorKind::Unsupported)
+                && Worker::with_current(|worker| worker.is_none()) =>
+        {
+            ThreadPoolBuilder::new().num_threads(1).use_current_thread().start().map_err(|_| error)
+        }
+        outcome => outcome,
+    }
+}

@@ -1,0 +1,255 @@
+//! What the workers of a pool share, and the doors through which jobs come in.
+
+mod global;
+mod worker;
+
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use crate::builder::{Handlers, PoolPlan, ThreadBuilder};
+use crate::core_latch::CoreLatch;
+use crate::deque::{Deque, Injector, Stealer};
+use crate::error::ThreadPoolBuildError;
+use crate::job::{JobRef, StackJob};
+use crate::latch::{CountLatch, LockLatch, SpinLatch};
+use crate::sleep::Sleep;
+use crate::sync::{AtomicUsize, Mutex, Ordering};
+use crate::unwind;
+
+pub(crate) use global::{build_global, global};
+pub(crate) use worker::{Worker, run_worker};
+
+/// One pool: everything its workers share.
+///
+/// Workers hold a counted reference each; the `ThreadPool` handle holds another.
+pub(crate) struct Registry {
+    sleep: Sleep,
+    /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart
+    /// from everything that is written while the pool runs, because every steal reads it.
+    stealers: Box<[Stealer<JobRef>]>,
+    /// What each worker's main loop waits for.
+    terminate: Box<[CachePadded<CoreLatch>]>,
+    /// The pushing ends of the workers' broadcast queues; the lock keeps broadcasts in one order.
+    broadcasts: Mutex<Box<[Deque<JobRef>]>>,
+    handlers: Handlers,
+    /// Set once per worker that came up.
+    all_up: CountLatch,
+    injector: Injector<JobRef>,
+    /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice
+    /// per `spawn`, so it has its own line and disturbs neither counters nor stealers.
+    reasons_to_live: CachePadded<AtomicUsize>,
+}
+
+impl Registry {
+    /// Builds the shared state and starts a thread for each worker through `spawn`.
+    ///
+    /// # Errors
+    ///
+    /// What `spawn` returned, or "already in a pool" if the plan adopts a thread that is a worker.
+    /// Workers that were started already are told to terminate, as they are if a closure panics.
+    pub(crate) fn start(
+        plan: PoolPlan,
+        mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
+    ) -> Result<Arc<Self>, ThreadPoolBuildError> {
+        if plan.adopts_current_thread && Worker::with_current(|worker| worker.is_some()) {
+            return Err(ThreadPoolBuildError::current_thread_already_in_pool());
+        }
+        let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } =
+            plan;
+        let deques: Vec<Deque<JobRef>> =
+            (0..workers).map(|_| if is_fifo { Deque::new_fifo() } else { Deque::new_lifo() }).collect();
+        let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
+        let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
+        let registry = Arc::new(Self {
+            sleep: Sleep::new(workers),
+            stealers: deques.iter().map(Deque::stealer).collect(),
+            terminate: (0..workers).map(|_| CachePadded::new(CoreLatch::new())).collect(),
+            broadcasts: Mutex::new(broadcasts),
+            handlers,
+            all_up: CountLatch::new(workers, None),
+            injector: Injector::new(),
+            reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
+        });
+
+        let unfinished = TerminateOnDrop(&registry);
+        for (index, (deque, broadcasts)) in deques.into_iter().zip(broadcast_ends).enumerate() {
+            let thread = ThreadBuilder {
+                name: name.as_mut().map(|name| name(index)),
+                stack_size,
+                deque,
+                broadcasts,
+                registry: Arc::clone(&registry),
+                index,
+            };
+            if index == 0 && adopts_current_thread {
+                worker::adopt_current_thread(thread);
+            } else {
+                spawn(thread).map_err(ThreadPoolBuildError::io)?;
+            }
+        }
+        std::mem::forget(unfinished);
+        Ok(registry)
+    }
+
+    /// Number of workers.
+    #[inline]
+    pub(crate) fn num_threads(&self) -> usize {
+        self.stealers.len()
+    }
+
+    /// A number that tells this pool from others while both live; for `Debug` output.
+    pub(crate) fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Blocks until every worker runs.
+    pub(crate) fn wait_until_up(&self) {
+        self.all_up.wait(None);
+    }
+
+    /// A job from outside the pool: any worker may take it.
+    pub(crate) fn inject(&self, job: JobRef) {
+        let queue_was_empty = self.injector.is_empty();
+        self.injector.push(job);
+        self.sleep.job_injected(queue_was_empty);
+    }
+
+    /// A job from whatever thread this is: a worker of the pool keeps it on its own deque.
+    pub(crate) fn submit(&self, job: JobRef) {
+        Worker::with_current(|worker| match worker {
+            Some(worker) if worker.is_in(self) => worker.push(job),
+            _ => self.inject(job),
+        });
+    }
+
+    /// One job for each worker, in index order; no other worker can take it.
+    pub(crate) fn submit_to_each(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
+        debug_assert_eq!(jobs.len(), self.num_threads());
+        {
+            let queues = self.broadcasts.lock();
+            for (queue, job) in queues.iter().zip(jobs) {
+                queue.push(job);
+            }
+        }
+        for index in 0..self.num_threads() {
+            self.sleep.wake_worker(index);
+        }
+    }
+
+    /// Wakes worker `index` if it is blocked.
+    pub(crate) fn wake_worker(&self, index: usize) {
+        self.sleep.wake_worker(index);
+    }
+
+    /// Runs `op` on a worker of this pool: at once if the caller is one, else by injection.
+    /// The second argument of `op` says whether it was injected by a thread that is no worker at all.
+    pub(crate) fn in_worker<R: Send>(
+        self: &Arc<Self>,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        Worker::with_current(|worker| match worker {
+            Some(worker) if worker.is_in(self) => op(worker, false),
+            Some(worker) => self.in_worker_of_another_pool(worker, op),
+            None => self.in_worker_from_outside(op),
+        })
+    }
+
+    #[cold]
+    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        let latch = LockLatch::new_shared();
+        let job = StackJob::new(Arc::clone(&latch), |_| Worker::with_running(|w| op(w, true)));
+        // SAFETY: we wait below, so the job stays in place until its latch is set.
+        self.inject(unsafe { job.as_job_ref() });
+        latch.wait();
+        job.into_result()
+    }
+
+    #[cold]
+    fn in_worker_of_another_pool<R: Send>(
+        &self,
+        caller: &Worker,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        let job = StackJob::new(SpinLatch::cross(caller), |_| Worker::with_running(|w| op(w, false)));
+        // SAFETY: we wait below, so the job stays in place until its latch is set.
+        self.inject(unsafe { job.as_job_ref() });
+        caller.wait_until(&job.latch);
+        job.into_result()
+    }
+
+    /// Runs something whose panic nobody waits for; a panic goes to the panic handler.
+    ///
+    /// Aborts the process if there is no handler or if it panics itself.
+    pub(crate) fn run_detached(&self, body: impl FnOnce()) {
+        let Err(payload) = unwind::capture(body) else { return };
+        match &self.handlers.panic {
+            Some(handler) => {
+                if unwind::capture(|| handler(payload)).is_err() {
+                    unwind::die("the panic handler");
+                }
+            }
+            None => unwind::die("a detached job of a pool without a panic handler"),
+        }
+    }
+
+    /// One more reason not to terminate. The caller has a reason already.
+    pub(crate) fn add_reasons_to_live(&self, more: usize) {
+        // Relaxed: the caller's own reason keeps the count from reaching zero, and it hands the new
+        // ones on through a queue, which orders this before they are given up.
+        let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
+        debug_assert_ne!(before, 0, "a job was submitted to a pool that has terminated");
+        assert!(before <= usize::MAX / 2, "too many jobs in one pool");
+    }
+
+    /// One reason not to terminate is gone; after the last one the workers end.
+    pub(crate) fn drop_reason_to_live(&self) {
+        // ORDERING: AcqRel. Release publishes what the job did; acquire makes the last one see what
+        // all others did, before it lets the workers run their exit handlers.
+        if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        for (index, latch) in self.terminate.iter().enumerate() {
+            // SAFETY: the latch is in the registry, which the caller holds.
+            if unsafe { CoreLatch::set(&raw const **latch) } {
+                self.sleep.wake_worker(index);
+            }
+        }
+    }
+}
+
+/// Runs `op` on a worker of the current pool: the caller's, or the global one.
+///
+/// This is the fast way in: for a worker it costs one thread-local read.
+#[inline]
+pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    Worker::with_current(|worker| match worker {
+        Some(worker) => op(worker, false),
+        // Building the global pool may adopt this very thread, so the registry asks again who we are.
+        None => global().in_worker(op),
+    })
+}
+
+/// Calls `body` with the caller's pool, or with the global one, which is started if need be.
+///
+/// `body` asks for the current worker again if it wants it: starting the global pool may have made
+/// this thread one.
+#[inline]
+pub(crate) fn with_current<R>(body: impl FnOnce(&Arc<Registry>) -> R) -> R {
+    Worker::with_current(|worker| match worker {
+        Some(worker) => body(worker.registry()),
+        None => body(global()),
+    })
+}
+
+/// Ends the workers that were started if the rest cannot be.
+struct TerminateOnDrop<'r>(&'r Arc<Registry>);
+
+impl Drop for TerminateOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.drop_reason_to_live();
+    }
+}
+
+// What is written often must not share a line with what every steal reads.
+const _: () = assert!(align_of::<CachePadded<AtomicUsize>>() >= 64);

@@ -1,0 +1,255 @@
+//! One worker: how it finds work, runs it, and waits.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+
+use super::Registry;
+use crate::builder::ThreadBuilder;
+use crate::core_latch::CoreLatch;
+use crate::deque::{Deque, Stealer, Taken, settle};
+use crate::job::{JobFifo, JobRef};
+use crate::latch::{CountLatch, Latch};
+use crate::rng::XorShift64Star;
+use crate::sleep::Queues;
+use crate::unwind::Fatal;
+
+/// What a worker has to itself; lives on its thread and is reached through a thread-local.
+pub(crate) struct Worker {
+    deque: Deque<JobRef>,
+    /// Jobs that this worker alone must run.
+    broadcasts: Stealer<JobRef>,
+    /// Behind the tokens of `spawn_fifo`.
+    fifo: JobFifo,
+    index: usize,
+    rng: XorShift64Star,
+    registry: Arc<Registry>,
+}
+
+thread_local! {
+    /// The worker that this thread is, or null.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+impl Worker {
+    fn new(thread: ThreadBuilder) -> Self {
+        Self {
+            deque: thread.deque,
+            broadcasts: thread.broadcasts,
+            fifo: JobFifo::new(),
+            index: thread.index,
+            rng: XorShift64Star::new(),
+            registry: thread.registry,
+        }
+    }
+
+    /// Calls `body` with the worker that this thread is, if it is one.
+    #[inline]
+    pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Worker>) -> R) -> R {
+        let worker = CURRENT.get();
+        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard (or
+        // the leaked box of an adopted thread) keeps alive; that guard ends further down the stack
+        // than this call, and the reference does not leave `body`.
+        body(unsafe { worker.as_ref() })
+    }
+
+    /// As [`Worker::with_current`], from inside a job, where the thread is always a worker.
+    #[inline]
+    pub(crate) fn with_running<R>(body: impl FnOnce(&Worker) -> R) -> R {
+        Self::with_current(|worker| body(worker.expect("jobs run on workers")))
+    }
+
+    /// Position in the pool, from 0.
+    #[inline]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The worker's pool.
+    #[inline]
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Whether this is a worker of `registry`.
+    #[inline]
+    pub(crate) fn is_in(&self, registry: &Registry) -> bool {
+        ptr::eq(Arc::as_ptr(&self.registry), registry)
+    }
+
+    /// Whether the own deque holds jobs. Broadcasts and injected jobs do not count.
+    pub(crate) fn has_local_jobs(&self) -> bool {
+        !self.deque.is_empty()
+    }
+
+    /// Puts `job` on the own deque, where thieves find it, and wakes one if need be.
+    #[inline]
+    pub(crate) fn push(&self, job: JobRef) {
+        let queue_was_empty = self.deque.is_empty();
+        self.deque.push(job);
+        self.registry.sleep.job_pushed(queue_was_empty);
+    }
+
+    /// Puts `job` behind the worker's other FIFO jobs and a token for it on the own deque.
+    ///
+    /// # Safety
+    ///
+    /// The pool does not end before the job was executed, so that the worker outlives the token.
+    pub(crate) unsafe fn push_fifo(&self, job: JobRef) {
+        // SAFETY: the worker, and the FIFO in it, lives until the pool ends.
+        self.push(unsafe { self.fifo.push(job) });
+    }
+
+    /// The newest job of the own deque, else the oldest of the own broadcasts.
+    #[inline]
+    pub(crate) fn take_local(&self) -> Option<JobRef> {
+        self.deque.pop().or_else(|| settle(|| self.broadcasts.steal()))
+    }
+
+    /// A job from anywhere: own deque, own broadcasts, other workers, injector.
+    fn find_job(&self) -> Option<JobRef> {
+        self.take_local()
+            .or_else(|| self.steal())
+            .or_else(|| settle(|| self.registry.injector.steal()))
+    }
+
+    /// Tries every other worker once, from a random one onwards; again while any was contended.
+    fn steal(&self) -> Option<JobRef> {
+        let stealers = &*self.registry.stealers;
+        if stealers.len() <= 1 {
+            return None;
+        }
+        loop {
+            let (before, from) = stealers.split_at(self.rng.below(stealers.len()));
+            let mut was_contended = false;
+            let first = before.len();
+            let from = from.iter().enumerate().map(|(i, victim)| (first + i, victim));
+            for (index, victim) in from.chain(before.iter().enumerate()) {
+                if index == self.index {
+                    continue;
+                }
+                match victim.steal().into() {
+                    Taken::Job(job) => return Some(job),
+                    Taken::Contended => was_contended = true,
+                    Taken::Nothing => {}
+                }
+            }
+            if !was_contended {
+                return None;
+            }
+        }
+    }
+
+    /// Runs one job from anywhere, without waiting for any. `false` if there was none.
+    pub(crate) fn run_one(&self) -> bool {
+        self.find_job().map(JobRef::execute).is_some()
+    }
+
+    /// Runs one job of the own queues. `false` if there was none.
+    pub(crate) fn run_one_local(&self) -> bool {
+        self.take_local().map(JobRef::execute).is_some()
+    }
+
+    /// Runs jobs until `latch` is set; sleeps while there are none.
+    #[inline]
+    pub(crate) fn wait_until(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            self.work_until(latch);
+        }
+    }
+
+    #[cold]
+    fn work_until(&self, latch: &CoreLatch) {
+        let fatal = Fatal::unless_done("a worker's wait");
+        let sleep = &self.registry.sleep;
+        while !latch.probe() {
+            // Local jobs first: they need no word to anybody else.
+            if let Some(job) = self.take_local() {
+                job.execute();
+                continue;
+            }
+            let mut idle = sleep.begin_search(self.index);
+            let job = loop {
+                if latch.probe() {
+                    break None;
+                }
+                if let Some(job) = self.find_job() {
+                    break Some(job);
+                }
+                sleep.found_nothing(&mut idle, latch, self);
+            };
+            // Also when the latch ended the search: somebody may have counted on this searcher for a
+            // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
+            sleep.end_search(idle);
+            if let Some(job) = job {
+                job.execute();
+            }
+        }
+        fatal.disarm();
+    }
+}
+
+impl Queues for Worker {
+    fn has_broadcasts(&self) -> bool {
+        !self.broadcasts.is_empty()
+    }
+
+    fn has_injected(&self) -> bool {
+        !self.registry.injector.is_empty()
+    }
+
+    fn has_stealable(&self) -> bool {
+        let others = self.registry.stealers.iter().enumerate();
+        others.into_iter().any(|(index, victim)| index != self.index && !victim.is_empty())
+    }
+}
+
+/// The worker's whole life, on the calling thread. Returns when the pool has ended.
+///
+/// # Panics
+///
+/// If the thread is a worker already.
+pub(crate) fn run_worker(thread: ThreadBuilder) {
+    let worker = Worker::new(thread);
+    let registry = Arc::clone(&worker.registry);
+    let _occupied = Occupied::begin(&worker);
+    // SAFETY: `all_up` is in the registry, which we hold.
+    unsafe { CountLatch::set(&raw const registry.all_up) };
+
+    // Jobs of this pool hold pointers to this frame: it must not be unwound.
+    let fatal = Fatal::unless_done("a worker's main loop");
+    if let Some(handler) = &registry.handlers.start {
+        registry.run_detached(|| handler(worker.index));
+    }
+    worker.wait_until(&registry.terminate[worker.index]);
+    debug_assert!(worker.take_local().is_none(), "the pool ended with jobs left");
+    if let Some(handler) = &registry.handlers.exit {
+        registry.run_detached(|| handler(worker.index));
+    }
+    fatal.disarm();
+}
+
+/// Makes the calling thread, which is no worker, worker 0 for the rest of its life.
+pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
+    let worker: &'static Worker = Box::leak(Box::new(Worker::new(thread)));
+    std::mem::forget(Occupied::begin(worker));
+    // SAFETY: `all_up` is in the registry, which the leaked worker holds.
+    unsafe { CountLatch::set(&raw const worker.registry.all_up) };
+}
+
+/// The thread's mark "I am this worker", removed at the end.
+struct Occupied<'w>(#[expect(dead_code, reason = "borrowed so that the worker outlives the mark")] &'w Worker);
+
+impl<'w> Occupied<'w> {
+    fn begin(worker: &'w Worker) -> Self {
+        assert!(CURRENT.get().is_null(), "this thread is a worker already; a pool needs one of its own");
+        CURRENT.set(worker);
+        Self(worker)
+    }
+}
+
+impl Drop for Occupied<'_> {
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null());
+    }
+}

@@ -1,0 +1,270 @@
+//! The handle of a pool, and what a thread may ask about the pool it works for.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::broadcast::{self, BroadcastContext};
+use crate::registry::{self, Registry, Worker};
+use crate::scope::{self, Scope, ScopeFifo};
+use crate::{sleep, spawn};
+
+/// A pool of workers of its own, beside the global one.
+///
+/// Dropping the handle ends the pool, after all spawned jobs have run, and does not wait for it.
+///
+/// ```
+/// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let index = pool.install(|| rayon_core::current_thread_index());
+/// assert!(index < Some(2));
+/// # Ok(())
+/// # }
+/// ```
+pub struct ThreadPool {
+    registry: Arc<Registry>,
+}
+
+impl ThreadPool {
+    pub(crate) fn new_from(registry: Arc<Registry>) -> Self {
+        Self { registry }
+    }
+
+    /// Builds a pool with the former options.
+    ///
+    /// # Errors
+    ///
+    /// As [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    #[deprecated(note = "use `ThreadPoolBuilder::build`")]
+    #[expect(deprecated, reason = "takes the deprecated type")]
+    pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
+    }
+
+    /// Runs `op` on a worker of this pool and returns its result. Everything it calls that uses "the
+    /// current pool" uses this one.
+    ///
+    /// On a worker of the pool `op` is simply called. A worker of another pool goes on with that
+    /// pool's work meanwhile, so code before and after `install` may see other jobs run in between on
+    /// its thread. Any other thread blocks.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `op`.
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.registry.in_worker(|_, _| op())
+    }
+
+    /// [`broadcast`](crate::broadcast()) in this pool.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast::broadcast_in(op, &self.registry)
+    }
+
+    /// Number of workers.
+    #[inline]
+    pub fn current_num_threads(&self) -> usize {
+        self.registry.num_threads()
+    }
+
+    /// The calling thread's index, if it is a worker of this pool.
+    #[inline]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        self.with_own_worker(Worker::index)
+    }
+
+    /// Whether the calling worker's own queue holds jobs, if it is a worker of this pool.
+    #[inline]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.with_own_worker(Worker::has_local_jobs)
+    }
+
+    /// [`join`](crate::join()) in this pool.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| crate::join(oper_a, oper_b))
+    }
+
+    /// [`scope`](crate::scope()) in this pool.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::scope(op))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::scope_fifo(op))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) with jobs in this pool.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        scope::in_place_scope_in(&self.registry, op)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) with jobs in this pool.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        scope::in_place_scope_fifo_in(&self.registry, op)
+    }
+
+    /// [`spawn`](crate::spawn()) into this pool.
+    pub fn spawn<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn::spawn_in(op, &self.registry);
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
+    pub fn spawn_fifo<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn::spawn_fifo_in(op, &self.registry);
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) into this pool.
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        broadcast::spawn_broadcast_in(op, &self.registry);
+    }
+
+    /// [`yield_now`] if the calling thread is a worker of this pool.
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.with_own_worker(|worker| Yield::from_executed(worker.run_one()))
+    }
+
+    /// [`yield_local`] if the calling thread is a worker of this pool.
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.with_own_worker(|worker| Yield::from_executed(worker.run_one_local()))
+    }
+
+    fn with_own_worker<R>(&self, ask: impl FnOnce(&Worker) -> R) -> Option<R> {
+        Worker::with_current(|worker| worker.filter(|worker| worker.is_in(&self.registry)).map(ask))
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        self.registry.drop_reason_to_live();
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .field("id", &self.registry.id())
+            .finish()
+    }
+}
+
+/// What [`yield_now`] or [`yield_local`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job was found and has run.
+    Executed,
+    /// There was none.
+    Idle,
+}
+
+impl Yield {
+    fn from_executed(executed: bool) -> Self {
+        if executed { Self::Executed } else { Self::Idle }
+    }
+}
+
+/// Runs one waiting job of the current pool, from wherever it waits, on the calling worker.
+/// `None` if the thread is no worker. Never blocks.
+///
+/// For a worker that waits for something the pool does not know of, such as a flag.
+pub fn yield_now() -> Option<Yield> {
+    Worker::with_current(|worker| worker.map(|worker| Yield::from_executed(worker.run_one())))
+}
+
+/// As [`yield_now`], but only a job that waits in the calling worker's own queues.
+pub fn yield_local() -> Option<Yield> {
+    Worker::with_current(|worker| worker.map(|worker| Yield::from_executed(worker.run_one_local())))
+}
+
+/// The calling thread's index in its pool, `0..num_threads`; `None` if it is no worker.
+///
+/// Two pools have workers of the same index.
+#[inline]
+pub fn current_thread_index() -> Option<usize> {
+    Worker::with_current(|worker| worker.map(Worker::index))
+}
+
+/// Whether the calling worker's own queue holds jobs; `None` if the thread is no worker.
+///
+/// A hint for code that decides whether to split further: an empty queue means that thieves took
+/// everything.
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    Worker::with_current(|worker| worker.map(Worker::has_local_jobs))
+}
+
+/// Number of workers of the current pool. Starts the global pool if the thread is no worker.
+#[inline]
+pub fn current_num_threads() -> usize {
+    Worker::with_current(|worker| match worker {
+        Some(worker) => worker.registry().num_threads(),
+        None => registry::global().num_threads(),
+    })
+}
+
+/// The most workers that a pool can have: 65 535, or 255 where pointers have 32 bits.
+#[inline]
+pub fn max_num_threads() -> usize {
+    sleep::MAX_WORKERS
+}
