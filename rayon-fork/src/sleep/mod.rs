@@ -92,8 +92,14 @@ impl Sleep {
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     fn with_workers(workers: usize) -> Self {
-        assert!(workers <= MAX_WORKERS, "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted");
-        Self { counters: C::new(workers), slots: (0..workers).map(|_| CachePadded::new(S::new())).collect() }
+        assert!(
+            workers <= MAX_WORKERS,
+            "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
+        );
+        Self {
+            counters: C::new(workers),
+            slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
+        }
     }
 
     /// `worker` ran out of work and starts to look for more.
@@ -106,6 +112,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// The worker found work, or what it waited for has happened. Up to two sleepers come to search in its stead:
     /// publishers that saw it searching relied on it (README, section 6).
     #[inline]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the period is over, and may not be used again"
+    )]
     pub(crate) fn end_search(&self, idle: IdlePeriod) {
         let sleepers_to_wake = self.counters.end_search(idle.worker);
         if sleepers_to_wake > 0 {
@@ -117,7 +127,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
-    pub(crate) fn found_nothing(&self, idle: &mut IdlePeriod, latch: &CoreLatch, queues: &impl Queues) {
+    pub(crate) fn found_nothing(
+        &self,
+        idle: &mut IdlePeriod,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         match idle.phase {
             Phase::Searching { rounds } if rounds < ROUNDS_UNTIL_SLEEPY => {
                 idle.phase = Phase::Searching { rounds: rounds + 1 };
@@ -181,7 +196,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     #[cold]
     #[inline(never)]
-    fn sleep(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn sleep(
+        &self,
+        idle: &mut IdlePeriod,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         if !latch.try_get_sleepy() {
             return;
         }
@@ -194,7 +215,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// With an events counter: no job was announced since the last search began, and none was injected; then block.
-    fn check_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn check_and_park(
+        &self,
+        idle: &mut IdlePeriod,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         let worker = idle.worker;
         idle.restart();
         self.slots[worker].park_if(|| {
@@ -220,13 +247,21 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ///
     /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks this worker must not
     /// wait for it. The slot is armed meanwhile (README, section 7).
-    fn scan_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn scan_and_park(
+        &self,
+        idle: &mut IdlePeriod,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
         // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets the latch in
         // between must find the slot armed when it comes to wake us.
-        if !slot.try_arm(|| latch.try_fall_asleep() && self.counters.try_begin_sleep(worker, ticket)) {
+        if !slot
+            .try_arm(|| latch.try_fall_asleep() && self.counters.try_begin_sleep(worker, ticket))
+        {
             return;
         }
         // ORDERING: SeqCst fence, pairs with those in `job_pushed` and `job_injected`. We are counted as asleep and

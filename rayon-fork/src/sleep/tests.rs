@@ -1,0 +1,303 @@
+//! The policy and the slots, with one thread where that is enough, and with two where blocking is the point.
+
+use super::counters::variants::{Counts, for_every_variant};
+use super::counters::{Packed, SleepCounters, Split, axes::*};
+use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep, Slot, variant_name};
+use crate::core_latch::CoreLatch;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Queues that say what the test wants, and count how often a worker got as far as asking.
+#[derive(Default)]
+struct Scripted<'a> {
+    broadcasts: bool,
+    injected: bool,
+    stealable: bool,
+    scans: Cell<usize>,
+    /// Happens while the worker looks over the queues.
+    meanwhile: Option<&'a dyn Fn()>,
+}
+
+impl Queues for Scripted<'_> {
+    fn has_broadcasts(&self) -> bool {
+        self.scans.set(self.scans.get() + 1);
+        if let Some(meanwhile) = self.meanwhile {
+            meanwhile();
+        }
+        self.broadcasts
+    }
+
+    fn has_injected(&self) -> bool {
+        self.injected
+    }
+
+    fn has_stealable(&self) -> bool {
+        self.stealable
+    }
+}
+
+fn one_worker<C: Counts>() -> (Sleep<C>, IdlePeriod, CoreLatch) {
+    let sleep = Sleep::<C>::with_workers(1);
+    let idle = sleep.begin_search(0);
+    (sleep, idle, CoreLatch::new())
+}
+
+/// Calls that a worker makes until it looks over the queues for the last time before it blocks.
+fn rounds_until_scan<C: Counts>(
+    sleep: &Sleep<C>,
+    idle: &mut IdlePeriod,
+    latch: &CoreLatch,
+    queues: &Scripted<'_>,
+) -> u32 {
+    let scans = queues.scans.get();
+    for round in 1..1_000 {
+        sleep.found_nothing(idle, latch, queues);
+        if queues.scans.get() > scans {
+            return round;
+        }
+    }
+    panic!("1000 rounds without an attempt to sleep");
+}
+
+fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: Counts>() {
+    let (sleep, mut idle, latch) = one_worker::<C>();
+    let queues = Scripted { injected: true, ..Scripted::default() };
+    for _ in 0..2 {
+        assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), ROUNDS_UNTIL_SLEEPY + 2);
+    }
+}
+
+fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Counts>() {
+    let (sleep, mut idle, latch) = one_worker::<C>();
+    let queues = Scripted { injected: true, ..Scripted::default() };
+    for _ in 0..=ROUNDS_UNTIL_SLEEPY {
+        sleep.found_nothing(&mut idle, &latch, &queues);
+    }
+    sleep.job_pushed(true);
+    sleep.found_nothing(&mut idle, &latch, &queues);
+    if C::SCANS_BEFORE_SLEEP {
+        assert_eq!(queues.scans.get(), 1, "without events it looks for itself");
+    } else {
+        assert_eq!(queues.scans.get(), 0, "the news alone turned it back");
+        assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), 2);
+    }
+}
+
+fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Counts>() {
+    for (broadcasts, injected) in [(true, false), (false, true)] {
+        let (sleep, mut idle, latch) = one_worker::<C>();
+        let queues = Scripted { broadcasts, injected, ..Scripted::default() };
+        rounds_until_scan(&sleep, &mut idle, &latch, &queues);
+        assert_eq!(sleep.counters.sleeping(), 0);
+        assert!(!sleep.wake_worker(0), "its slot must be awake");
+        assert!(latch.try_get_sleepy(), "its latch must be as before");
+    }
+}
+
+fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>() {
+    if C::SCANS_BEFORE_SLEEP {
+        let (sleep, mut idle, latch) = one_worker::<C>();
+        let queues = Scripted { stealable: true, ..Scripted::default() };
+        rounds_until_scan(&sleep, &mut idle, &latch, &queues);
+        assert_eq!(sleep.counters.sleeping(), 0);
+    }
+}
+
+fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: Counts>() {
+    if !C::SCANS_BEFORE_SLEEP {
+        return; // It scans under the lock, so nobody can claim it before it blocks.
+    }
+    for injected in [false, true] {
+        let (sleep, mut idle, latch) = one_worker::<C>();
+        let claim = || assert!(sleep.wake_worker(0), "it is armed while it scans");
+        let queues = Scripted { injected, meanwhile: Some(&claim), ..Scripted::default() };
+        rounds_until_scan(&sleep, &mut idle, &latch, &queues);
+        assert_eq!(sleep.counters.sleeping(), 0);
+    }
+}
+
+fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
+    let (sleep, mut idle, latch) = one_worker::<C>();
+    // SAFETY: `latch` lives until the end of this function.
+    assert!(!unsafe { CoreLatch::set(&raw const latch) });
+    let queues = Scripted::default();
+    for _ in 0..100 {
+        sleep.found_nothing(&mut idle, &latch, &queues);
+    }
+    assert_eq!((queues.scans.get(), sleep.counters.sleeping()), (0, 0));
+    sleep.end_search(idle);
+    assert_eq!(sleep.counters.inactive(), 0);
+}
+
+/// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
+fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
+    let (sleep, mut idle, latch) = one_worker::<C>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let queues = Scripted::default();
+            rounds_until_scan(&sleep, &mut idle, &latch, &queues);
+        });
+        let patience = Instant::now();
+        while sleep.counters.sleeping() == 0 {
+            assert!(patience.elapsed() < Duration::from_secs(20), "it never fell asleep");
+            std::thread::yield_now();
+        }
+        rouse(&sleep, &latch);
+    });
+    assert_eq!(sleep.counters.sleeping(), 0, "its waker must have uncounted it");
+}
+
+fn a_sleeper_is_roused_by_an_injected_job<C: Counts>() {
+    is_roused::<C>(|sleep, _| sleep.job_injected(true));
+}
+
+fn a_sleeper_is_roused_by_a_pushed_job<C: Counts>() {
+    is_roused::<C>(|sleep, _| sleep.job_pushed(true));
+}
+
+fn a_sleeper_is_roused_by_name_and_once<C: Counts>() {
+    is_roused::<C>(|sleep, _| {
+        assert!(sleep.wake_worker(0));
+        assert!(!sleep.wake_worker(0));
+    });
+}
+
+fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: Counts>() {
+    is_roused::<C>(|sleep, latch| {
+        // SAFETY: `is_roused` keeps the latch until the owner's thread has ended.
+        if unsafe { CoreLatch::set(latch) } {
+            assert!(sleep.wake_worker(0));
+        } else {
+            panic!("a worker that is counted as asleep has said so on its latch");
+        }
+    });
+}
+
+/// The lowest numbers are woken first, and no more than asked for.
+fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
+    let sleep = Sleep::<C>::with_workers(4);
+    let roused = [const { AtomicUsize::new(0) }; 3];
+    std::thread::scope(|scope| {
+        for worker in 0..3 {
+            let (sleep, roused) = (&sleep, &roused);
+            scope.spawn(move || {
+                let latch = CoreLatch::new();
+                let mut idle = sleep.begin_search(worker);
+                rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
+                roused[worker].store(1, Ordering::Release);
+            });
+        }
+        let idle = sleep.begin_search(3);
+        while sleep.counters.sleeping() < 3 {
+            std::thread::yield_now();
+        }
+        sleep.end_search(idle);
+        assert_eq!(sleep.counters.sleeping(), 1);
+        while roused[..2].iter().any(|roused| roused.load(Ordering::Acquire) == 0) {
+            std::thread::yield_now();
+        }
+        assert_eq!(roused[2].load(Ordering::Acquire), 0);
+        assert!(sleep.wake_worker(2));
+    });
+}
+
+/// Two workers, one queue, jobs injected one at a time with gaps in which both may doze off.
+fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
+    const JOBS: usize = if cfg!(miri) { 5 } else { 1_000 };
+    struct Injector<'a>(&'a AtomicUsize);
+    impl Queues for Injector<'_> {
+        fn has_broadcasts(&self) -> bool {
+            false
+        }
+        fn has_injected(&self) -> bool {
+            self.0.load(Ordering::SeqCst) > 0
+        }
+        fn has_stealable(&self) -> bool {
+            false
+        }
+    }
+
+    let sleep = Sleep::<C>::with_workers(2);
+    let (waiting, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let latches = [CoreLatch::new(), CoreLatch::new()];
+    let take = || {
+        waiting.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |jobs| jobs.checked_sub(1)).is_ok()
+    };
+    std::thread::scope(|scope| {
+        for (worker, latch) in latches.iter().enumerate() {
+            let (sleep, waiting, done, take) = (&sleep, &waiting, &done, &take);
+            scope.spawn(move || {
+                while !latch.probe() {
+                    let mut idle = sleep.begin_search(worker);
+                    let mut has_found = false;
+                    while !has_found && !latch.probe() {
+                        has_found = take();
+                        if !has_found {
+                            sleep.found_nothing(&mut idle, latch, &Injector(waiting));
+                        }
+                    }
+                    sleep.end_search(idle);
+                    done.fetch_add(usize::from(has_found), Ordering::SeqCst);
+                }
+            });
+        }
+        for job in 0..JOBS {
+            let queue_was_empty = waiting.fetch_add(1, Ordering::SeqCst) == 0;
+            sleep.job_injected(queue_was_empty);
+            let patience = Instant::now();
+            while done.load(Ordering::SeqCst) <= job {
+                assert!(patience.elapsed() < Duration::from_secs(20), "job {job} is stranded");
+                std::thread::yield_now();
+            }
+        }
+        for (worker, latch) in latches.iter().enumerate() {
+            // SAFETY: the latches outlive the scope.
+            if unsafe { CoreLatch::set(latch) } {
+                sleep.wake_worker(worker);
+            }
+        }
+    });
+    assert_eq!((sleep.counters.sleeping(), sleep.counters.inactive()), (0, 0));
+}
+
+macro_rules! policy_tests {
+    ($($module:ident: $counters:ty = $name:literal;)*) => {
+        $(mod $module {
+            use super::*;
+
+            policy_tests! { @tests $counters:
+                a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
+                news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds,
+                a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,
+                a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it,
+                a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once,
+                a_set_latch_keeps_its_owner_awake_and_uncounted,
+                a_sleeper_is_roused_by_an_injected_job,
+                a_sleeper_is_roused_by_a_pushed_job,
+                a_sleeper_is_roused_by_name_and_once,
+                a_sleeper_is_roused_by_whoever_sets_its_latch,
+                a_searcher_that_stops_rouses_two_of_three_sleepers,
+                no_injected_job_is_stranded_in_a_long_exchange,
+            }
+        })*
+    };
+    (@tests $counters:ty: $($test:ident,)*) => {
+        $(#[test]
+        fn $test() {
+            super::$test::<$counters>();
+        })*
+    };
+}
+for_every_variant!(policy_tests);
+
+#[test]
+#[should_panic(expected = "is the most that can be counted")]
+fn a_pool_too_large_to_count_is_refused() {
+    Sleep::new(MAX_WORKERS + 1);
+}
+
+#[test]
+fn the_largest_pool_is_as_large_as_that_of_rayon_core() {
+    assert_eq!(MAX_WORKERS, if cfg!(target_pointer_width = "64") { 65_535 } else { 255 });
+}

@@ -78,7 +78,11 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     const COUNTS_SEARCHERS: bool;
 
     /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if the answer depends on it.
-    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize;
+    fn sleepers_to_wake(
+        sleeping: usize,
+        queue_was_empty: bool,
+        searching: impl FnOnce() -> usize,
+    ) -> usize;
 }
 
 /// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of rayon-core.
@@ -92,7 +96,11 @@ impl WakeRule for IdleFirst {
     const COUNTS_SEARCHERS: bool = true;
 
     #[inline]
-    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize {
+    fn sleepers_to_wake(
+        sleeping: usize,
+        queue_was_empty: bool,
+        searching: impl FnOnce() -> usize,
+    ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
         // A queue that was not empty says that those who search do not keep up with it, however many they are.
         usize::from(!queue_was_empty || searching() == 0)
@@ -104,7 +112,11 @@ impl WakeRule for SleepersOnly {
     const COUNTS_SEARCHERS: bool = false;
 
     #[inline]
-    fn sleepers_to_wake(sleeping: usize, _queue_was_empty: bool, _searching: impl FnOnce() -> usize) -> usize {
+    fn sleepers_to_wake(
+        sleeping: usize,
+        _queue_was_empty: bool,
+        _searching: impl FnOnce() -> usize,
+    ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
         1
     }

@@ -1,0 +1,273 @@
+//! What every variant must do, one thread at a time, and what only one layout can get wrong.
+
+use super::axes::{IdleFirst, Inline, Jec, NoJec, Padded, SleepersOnly};
+use super::variants::{Counts, for_every_variant};
+use super::{COUNT_BITS, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split};
+
+/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the lower numbers.
+fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
+    let counters = C::new(asleep + searching);
+    for worker in 0..asleep + searching {
+        counters.begin_search(worker);
+    }
+    for worker in 0..asleep {
+        let ticket = counters.become_sleepy(worker);
+        assert!(counters.try_begin_sleep(worker, ticket));
+    }
+    counters
+}
+
+fn a_job_wakes_nobody_if_nobody_sleeps<C: Counts>() {
+    for searching in 0..3 {
+        let counters = pool::<C>(0, searching);
+        assert_eq!(counters.announce_job(true), 0);
+        assert_eq!(counters.announce_job(false), 0);
+    }
+}
+
+fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
+    for asleep in 1..4 {
+        let counters = pool::<C>(asleep, 0);
+        assert_eq!(counters.announce_job(true), 1);
+        assert_eq!(counters.announce_job(false), 1);
+    }
+}
+
+fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Counts>() {
+    let counters = pool::<C>(2, 1);
+    assert_eq!(counters.announce_job(true), usize::from(!C::LEAVES_JOBS_TO_SEARCHERS));
+}
+
+fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Counts>() {
+    let counters = pool::<C>(2, 3);
+    assert_eq!(counters.announce_job(false), 1);
+}
+
+fn a_woken_sleeper_is_not_counted_on_again<C: Counts>() {
+    let counters = pool::<C>(1, 0);
+    counters.end_sleep(0);
+    assert_eq!(counters.announce_job(false), 0);
+}
+
+fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Counts>() {
+    for (asleep, expected) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
+        let counters = pool::<C>(asleep, 1);
+        assert_eq!(counters.end_search(asleep), expected, "with {asleep} asleep");
+    }
+}
+
+fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>() {
+    let counters = pool::<C>(0, 2);
+    let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
+    counters.announce_job(true);
+    for (worker, ticket) in tickets.into_iter().enumerate() {
+        assert_eq!(counters.try_begin_sleep(worker, ticket), C::SCANS_BEFORE_SLEEP);
+    }
+    let expected = if C::SCANS_BEFORE_SLEEP { 2 } else { 0 };
+    assert_eq!(counters.sleeping(), expected, "whoever was refused is not counted");
+}
+
+fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Counts>() {
+    let counters = pool::<C>(0, 1);
+    counters.announce_job(true);
+    let ticket = counters.become_sleepy(0);
+    assert!(counters.try_begin_sleep(0, ticket));
+}
+
+fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Counts>() {
+    let counters = pool::<C>(0, 2);
+    let early = counters.become_sleepy(0);
+    counters.announce_job(true);
+    let late = counters.become_sleepy(1);
+    assert_eq!(counters.try_begin_sleep(0, early), C::SCANS_BEFORE_SLEEP);
+    assert!(counters.try_begin_sleep(1, late));
+}
+
+/// All calls in random order, against a pool that is kept as a list of what each worker does.
+fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Doing {
+        Working,
+        Searching,
+        Sleepy { ticket: SleepyTicket, announcements: usize },
+        Sleeping,
+    }
+    const WORKERS: usize = 5;
+    const STEPS: usize = if cfg!(miri) { 300 } else { 20_000 };
+
+    let counters = C::new(WORKERS);
+    let mut workers = [Doing::Working; WORKERS];
+    let mut announcements = 0;
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    for step in 0..STEPS {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let worker = (random >> 8) as usize % WORKERS;
+        let asleep = workers.iter().filter(|&&doing| doing == Doing::Sleeping).count();
+        let searching = workers.iter().filter(|&&doing| doing != Doing::Working).count() - asleep;
+        let choice = random % 8;
+        workers[worker] = match workers[worker] {
+            doing if choice < 2 => {
+                let queue_was_empty = choice == 0;
+                let is_left_to_searcher =
+                    C::LEAVES_JOBS_TO_SEARCHERS && queue_was_empty && searching > 0;
+                let expected = usize::from(asleep > 0 && !is_left_to_searcher);
+                assert_eq!(counters.announce_job(queue_was_empty), expected, "step {step}");
+                announcements += 1;
+                doing
+            }
+            Doing::Working => {
+                counters.begin_search(worker);
+                Doing::Searching
+            }
+            Doing::Searching | Doing::Sleepy { .. } if choice == 2 => {
+                assert_eq!(counters.end_search(worker), asleep.min(2), "step {step}");
+                Doing::Working
+            }
+            Doing::Searching => {
+                Doing::Sleepy { ticket: counters.become_sleepy(worker), announcements }
+            }
+            Doing::Sleepy { ticket, announcements: then } => {
+                let may_sleep = C::SCANS_BEFORE_SLEEP || announcements == then;
+                assert_eq!(counters.try_begin_sleep(worker, ticket), may_sleep, "step {step}");
+                if may_sleep { Doing::Sleeping } else { Doing::Searching }
+            }
+            Doing::Sleeping => {
+                counters.end_sleep(worker);
+                Doing::Searching
+            }
+        };
+    }
+    for (worker, doing) in workers.into_iter().enumerate() {
+        if doing == Doing::Sleeping {
+            counters.end_sleep(worker);
+        }
+        if doing != Doing::Working {
+            counters.end_search(worker);
+        }
+    }
+    assert_eq!(
+        (counters.sleeping(), counters.inactive()),
+        (0, 0),
+        "all work, so nothing may be counted"
+    );
+}
+
+fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
+    let counters = pool::<C>(MAX_WORKERS, 0);
+    let inactive = if C::COUNTS_SEARCHERS { MAX_WORKERS } else { 0 };
+    assert_eq!(
+        (counters.sleeping(), counters.inactive(), counters.events()),
+        (MAX_WORKERS, inactive, 0)
+    );
+    assert_eq!(counters.announce_job(true), 1);
+    for worker in 0..MAX_WORKERS {
+        counters.end_sleep(worker);
+        assert!(counters.end_search(worker) <= 2);
+    }
+    assert_eq!((counters.sleeping(), counters.inactive()), (0, 0));
+    assert_eq!(
+        counters.events(),
+        usize::from(!C::SCANS_BEFORE_SLEEP),
+        "one announcement, and no carry out of the counts"
+    );
+}
+
+macro_rules! conformance_tests {
+    ($($module:ident: $counters:ty = $name:literal;)*) => {
+        $(mod $module {
+            use super::*;
+
+            conformance_tests! { @tests $counters:
+                a_job_wakes_nobody_if_nobody_sleeps,
+                a_job_wakes_one_sleeper_if_nobody_searches,
+                a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule,
+                a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search,
+                a_woken_sleeper_is_not_counted_on_again,
+                a_searcher_that_stops_calls_up_to_two_sleepers,
+                jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted,
+                jobs_announced_before_the_ticket_do_not_cancel_sleep,
+                news_told_again_by_another_sleepy_worker_still_cancel_sleep,
+                a_long_random_history_agrees_with_plain_book_keeping,
+                a_pool_of_the_largest_size_is_counted_exactly,
+            }
+
+            #[test]
+            fn its_name_is_that_of_its_parts() {
+                assert_eq!(<$counters>::NAME, $name);
+            }
+        })*
+
+        #[test]
+        fn no_two_variants_share_a_name_and_one_of_them_was_built() {
+            let names = [$($name),*];
+            let distinct: std::collections::HashSet<_> = names.into();
+            assert_eq!(distinct.len(), 16);
+            assert!(distinct.contains(Selected::NAME), "{} is not listed", Selected::NAME);
+        }
+    };
+    (@tests $counters:ty: $($test:ident,)*) => {
+        $(#[test]
+        fn $test() {
+            super::$test::<$counters>();
+        })*
+    };
+}
+for_every_variant!(conformance_tests);
+
+#[test]
+fn the_built_variant_is_the_one_that_the_features_say() {
+    let mut name = String::from(if cfg!(feature = "split") { "split" } else { "packed" });
+    for (modifier, is_on) in [
+        ("+no-jec", cfg!(feature = "no-jec")),
+        ("+sleepers-only", cfg!(feature = "sleepers-only")),
+        ("+cache-padded", cfg!(feature = "cache-padded")),
+    ] {
+        name += if is_on { modifier } else { "" };
+    }
+    assert_eq!(Selected::NAME, name);
+}
+
+#[test]
+fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
+    // S was read before, I after two workers left: as if more slept than are inactive.
+    for inactive in 0..=3 {
+        let torn = Split::<Inline, Jec, IdleFirst>::from_words(3, inactive, 1);
+        assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
+    }
+    let apart = Split::<Inline, Jec, IdleFirst>::from_words(3, 4, 1);
+    assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
+}
+
+#[test]
+fn packed_events_wrap_without_touching_the_counts() {
+    let counts = (2 << COUNT_BITS) | 1;
+    let last_event = usize::MAX << (2 * COUNT_BITS);
+    let counters = Packed::<Inline, Jec, IdleFirst>::from_word(last_event | counts);
+    assert_eq!(
+        counters.become_sleepy(0),
+        SleepyTicket(0),
+        "the odd value before the wrap is followed by 0"
+    );
+    assert_eq!((counters.sleeping(), counters.inactive()), (1, 2));
+    assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
+}
+
+#[test]
+fn split_events_wrap_to_zero() {
+    let counters = Split::<Inline, Jec, IdleFirst>::from_words(0, 1, usize::MAX);
+    assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
+    assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
+}
+
+#[test]
+fn words_that_a_variant_does_not_use_stay_untouched() {
+    let without_events = pool::<Split<Inline, NoJec, IdleFirst>>(1, 1);
+    without_events.announce_job(true);
+    assert_eq!((without_events.inactive(), without_events.events()), (2, 0));
+
+    let without_searchers = pool::<Split<Padded, Jec, SleepersOnly>>(1, 1);
+    without_searchers.announce_job(true);
+    assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
+}

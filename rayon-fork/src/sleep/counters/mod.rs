@@ -6,24 +6,29 @@
 //! | `split.rs`       | one word each                                                                      |
 //! | `axes.rs`        | what both layouts are generic over: padding, events, wake rule                      |
 //! | `name.rs`        | a variant's name from its parts                                                    |
-//! | `conformance.rs` | what every variant must do, single-threaded                                         |
+//! | `variants.rs`    | for tests: the list of all variants                                                |
+//! | `conformance.rs` | for tests: what every variant must do, single-threaded                             |
 //!
 //! This is the only file that names a counter feature. A feature picks a type; every type is compiled and tested in every
-//! build. To add a variant, add an implementation, a feature here, and a line to the list in `conformance.rs`.
+//! build. To add a variant, add an implementation, a feature here, and a line in `variants.rs`.
 
-mod axes;
+pub(crate) mod axes;
 mod name;
 mod packed;
 mod split;
 
 #[cfg(all(test, not(fork_loom)))]
 mod conformance;
+#[cfg(test)]
+pub(crate) mod variants;
 
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
 
 #[cfg(all(feature = "packed", feature = "split"))]
-compile_error!("features `packed` and `split` exclude each other: `packed` is the default, leave it out");
+compile_error!(
+    "features `packed` and `split` exclude each other: `packed` is the default, leave it out"
+);
 
 #[cfg(not(feature = "split"))]
 pub(crate) type Selected = Packed<SelectedPadding, SelectedEvents, SelectedWakeRule>;
@@ -103,4 +108,4 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 ///
 /// Opaque to the caller: an even value of the events counter, or nothing of meaning in variants without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SleepyTicket(usize);
+pub(crate) struct SleepyTicket(pub(crate) usize);

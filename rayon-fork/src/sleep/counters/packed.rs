@@ -88,7 +88,8 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
             let next = word.0.wrapping_add(ONE_EVENT);
             // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are changes of one word, so
             // one of them comes first and the other sees it.
-            match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst) {
+            match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst)
+            {
                 Ok(_) => word = Word(next),
                 Err(current) => word = Word(current),
             }
@@ -99,7 +100,8 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
-        let word = if E::COUNTED { self.count_event_if(|word| !word.has_news()) } else { self.load() };
+        let word =
+            if E::COUNTED { self.count_event_if(|word| !word.has_news()) } else { self.load() };
         if word.sleeping() == 0 {
             return 0;
         }
@@ -120,7 +122,10 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
     fn begin_search(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_add(ONE_INACTIVE, Ordering::SeqCst));
-        debug_or_loom_assert!(before.inactive() < MAX_WORKERS, "more workers search than a pool can have");
+        debug_or_loom_assert!(
+            before.inactive() < MAX_WORKERS,
+            "more workers search than a pool can have"
+        );
     }
 
     #[inline]
@@ -128,7 +133,10 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
         // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker read the word before
         // this, so the value found here shows the sleepers which that publisher left asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
-        debug_or_loom_assert!(before.inactive() > before.sleeping(), "a worker stops searching while it is counted as asleep");
+        debug_or_loom_assert!(
+            before.inactive() > before.sleeping(),
+            "a worker stops searching while it is counted as asleep"
+        );
         before.sleeping().min(WAKES_PER_END_OF_SEARCH)
     }
 
@@ -143,7 +151,10 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
         if !E::COUNTED {
             // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the publisher's follows in the caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
-            debug_or_loom_assert!(before.sleeping() < before.inactive(), "a worker falls asleep that did not search");
+            debug_or_loom_assert!(
+                before.sleeping() < before.inactive(),
+                "a worker falls asleep that did not search"
+            );
             return true;
         }
         let mut word = self.load();
@@ -151,10 +162,18 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
             if word.events() != ticket.0 {
                 return false;
             }
-            debug_or_loom_assert!(word.sleeping() < word.inactive(), "a worker falls asleep that did not search");
+            debug_or_loom_assert!(
+                word.sleeping() < word.inactive(),
+                "a worker falls asleep that did not search"
+            );
             // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is what makes
             // "no news" and "one more sleeper" one step.
-            match self.word.compare_exchange_weak(word.0, word.0 + ONE_SLEEPING, Ordering::SeqCst, Ordering::SeqCst) {
+            match self.word.compare_exchange_weak(
+                word.0,
+                word.0 + ONE_SLEEPING,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            ) {
                 Ok(_) => return true,
                 Err(current) => word = Word(current),
             }
@@ -164,7 +183,10 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
     fn end_sleep(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
-        debug_or_loom_assert!(before.sleeping() > 0, "a worker wakes up that was not counted as asleep");
+        debug_or_loom_assert!(
+            before.sleeping() > 0,
+            "a worker wakes up that was not counted as asleep"
+        );
     }
 
     #[inline]
@@ -172,6 +194,10 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
         let word = self.load();
         // One mask and one comparison in the common case: news were told already, and nobody sleeps.
         let quiet = if E::COUNTED { ONE_EVENT } else { 0 };
-        if word.0 & (ONE_EVENT | SLEEPING) == quiet { 0 } else { self.announce_to_sleepers(queue_was_empty) }
+        if word.0 & (ONE_EVENT | SLEEPING) == quiet {
+            0
+        } else {
+            self.announce_to_sleepers(queue_was_empty)
+        }
     }
 }

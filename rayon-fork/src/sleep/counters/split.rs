@@ -38,10 +38,11 @@ const _: () = {
     use crossbeam_utils::CachePadded;
     use std::mem::offset_of;
 
-    type Unpadded = Split<Inline, Jec, IdleFirst>;
-    assert!(size_of::<Unpadded>() == 32 && align_of::<Unpadded>() == 32);
-
+    type Together = Split<Inline, Jec, IdleFirst>;
     type Apart = Split<Padded, Jec, IdleFirst>;
+
+    assert!(size_of::<Together>() == 32 && align_of::<Together>() == 32);
+
     let line = align_of::<CachePadded<usize>>();
     assert!(align_of::<Apart>() == line && size_of::<Apart>() == 3 * line);
     assert!(offset_of!(Apart, inactive) == line && offset_of!(Apart, events) == 2 * line);
@@ -71,7 +72,12 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
         let mut events = self.events.load(Ordering::SeqCst);
         while is_due(events) {
             let next = events.wrapping_add(1);
-            match self.events.compare_exchange_weak(events, next, Ordering::SeqCst, Ordering::SeqCst) {
+            match self.events.compare_exchange_weak(
+                events,
+                next,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            ) {
                 Ok(_) => events = next,
                 Err(current) => events = current,
             }
