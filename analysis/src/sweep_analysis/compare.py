@@ -67,12 +67,12 @@ def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
     cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
     twin = baseline + TWIN_SUFFIX
     shared = _shared_cells(cells)
-    rows = [_row("cell", [cell], cells, twin, rng) for cell in cells]
+    rows = [_row("cell", [cell], cells, twin) for cell in cells]
     for level, names in (("workload", PANEL), ("overall", [])):
         groups: dict[tuple[object, ...], list[_Pairs]] = {}
         for cell in shared:
             groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in names)), []).append(cell)
-        rows += [_row(level, group, cells, twin, rng) for group in groups.values()]
+        rows += [_row(level, group, cells, twin) for group in groups.values()]
     frame = pl.DataFrame(rows, schema=COMPARISONS)
     judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
@@ -113,9 +113,7 @@ def _shared_cells(cells: list[_Pairs]) -> list[_Pairs]:
     return [cell for cell in cells if present[id(cell.cell_set)] == branches]
 
 
-def _row(
-    level: str, group: list[_Pairs], cells: list[_Pairs], twin: str, rng: np.random.Generator
-) -> dict[str, object]:
+def _row(level: str, group: list[_Pairs], cells: list[_Pairs], twin: str) -> dict[str, object]:
     """One row of the result before correction and verdict; `group` holds one branch's cells."""
     log_ratios = np.concatenate([cell.log_ratios for cell in group])
     estimate = float(np.mean([cell.estimate for cell in group]))
@@ -136,19 +134,20 @@ def _row(
         "ratio_low": float(np.exp(low)),
         "ratio_high": float(np.exp(high)),
         "cpu_ratio": float(np.exp(np.mean([cell.cpu_log_ratio for cell in group]))),
-        "band": _band(group, cells, twin, rng),
+        "band": _band(group, cells, twin),
         "detectable": _detectable(log_ratios),
         "p_t": p_t,
         "p_rank": p_rank,
     }
 
 
-def _band(group: list[_Pairs], cells: list[_Pairs], twin: str, rng: np.random.Generator) -> float | None:
+def _band(group: list[_Pairs], cells: list[_Pairs], twin: str) -> float | None:
     """How far from 1 the same statistic strays when nothing differs, as a ratio above 1; None without a twin.
 
     The twin's log-ratios of the same panel and the same side of the CPU count are drawn as often as `group` has
     pairs; 95 % of the statistics so made lie inside. At least as wide as what the twin showed in these very cells.
     """
+    rng = np.random.default_rng(SEED)  # afresh, so that branches of one cell set get the very same band
     drawn = []
     seen = []
     for cell in group:

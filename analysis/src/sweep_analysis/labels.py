@@ -1,0 +1,44 @@
+"""Names panels by what tells them apart, and numbers in words that people read."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import polars as pl
+
+from sweep_analysis.schema import PANEL
+
+
+def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add a column `panel`: workload and size, plus mode, input and parameters where panels differ in them.
+
+    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null.
+    """
+    keys = frame.select(PANEL).unique(maintain_order=True).drop_nulls("workload")
+    many_modes = keys["mode"].n_unique() > 1
+    named = []
+    for key in keys.rows(named=True):
+        rivals = keys.filter(
+            pl.col("workload") == key["workload"], pl.col("size") == key["size"], pl.col("mode") == key["mode"]
+        )
+        parts = [f"{key['workload']} · {key['size']}"]
+        if key["input"]:
+            parts.append(PurePath(key["input"]).name)
+        common = set.intersection(*(set(text.split()) for text in rivals["parameters"]))
+        parts += [word for word in key["parameters"].split() if word not in common]
+        if many_modes:
+            parts.append(f"{key['mode']} frequency")
+        named.append(", ".join(parts))
+    panels = keys.with_columns(pl.Series("panel", named, dtype=pl.String))
+    return frame.join(panels, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
+
+
+def percent(ratio: float) -> str:
+    """A time ratio as a change in time: 0.95 is `-5.0 %`."""
+    change = round((ratio - 1) * 100, 1)
+    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f} %"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number and its noun in the right form."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,279 @@
+"""From frame to chart. No statistics: every number drawn is a column of a frame made elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.compare import FASTER, SLOWER
+from sweep_analysis.labels import percent, with_panel
+from sweep_analysis.palette import LIGHT, Theme, styles
+from sweep_analysis.speedup import DEFINITIONS
+
+_Chart = TypeVar("_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.VConcatChart)
+
+PANEL_WIDTH = 236
+PANEL_HEIGHT = 220
+PANELS_A_ROW = 3
+FEW_BRANCHES = 2
+"""Up to so many branches in a panel, each shows its interval."""
+CELL_STEP = (46, 21)
+"""Width and height of a cell of the heat map in pixels."""
+FULL_COLOUR = 0.10
+"""Change of time at which a cell of the heat map has its strongest colour."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What all charts of one report share.
+
+    Attributes:
+        branches: names in their order, the baseline first or wherever the manifest has it.
+        baseline: the branch drawn in bold.
+        cpus: CPUs of the host, or None if unknown; more threads than that are shaded.
+        theme: colours.
+    """
+
+    branches: list[str]
+    baseline: str | None
+    cpus: int | None
+    theme: Theme = LIGHT
+
+
+def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.ConcatChart:
+    """All panels of one definition of speed-up side by side, with a legend of branches below.
+
+    In: rows of `schema.SPEEDUPS`.
+    """
+    frame = with_panel(speedups.filter(pl.col("definition") == definition))
+    panels = [
+        speedup_panel(part, definition, look, legend=True).properties(title=str(part["panel"][0]))
+        for part in frame.partition_by("panel", maintain_order=True)
+    ]
+    return finished(
+        alt.concat(*panels, columns=min(PANELS_A_ROW, len(panels)), spacing=24)
+        .resolve_scale(y="independent", x="independent")
+        .resolve_legend(color="shared", strokeDash="shared"),
+        look.theme,
+    )
+
+
+def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
+    """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
+
+    Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are at most two
+    branches. In: rows of `schema.SPEEDUPS` of one panel and one definition.
+    """
+    looks = styles(look.branches, look.baseline, look.theme)
+    part = part.filter(pl.col("branch").is_in(look.branches))
+    threads = sorted(part["threads"].unique().to_list())
+    names = list(looks)
+    scale = alt.Scale(domain=names, range=[looks[name].colour for name in names])
+    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
+    key = (
+        alt.Legend(
+            orient="bottom",
+            columns=2,
+            title=None,
+            labelLimit=400,
+            symbolType="stroke",
+            symbolSize=500,
+            symbolStrokeWidth=2.5,
+            symbolOpacity=1,
+        )
+        if legend
+        else None
+    )
+    x = alt.X(
+        "threads:Q",
+        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
+        axis=alt.Axis(values=_ticks(threads), format="d", title="threads of the pool"),
+    )
+    top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
+    y_scale = alt.Scale(domain=[0, top * 1.06], nice=False, clamp=True)
+    title = f"speed-up {DEFINITIONS[definition]}"
+    base = alt.Chart(part)
+    colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
+    few = part["branch"].n_unique() <= FEW_BRANCHES or look.baseline is None
+    banded = part if few else part.filter(pl.col("branch") == look.baseline)
+    bands = alt.Chart(banded).mark_area(opacity=0.18).encode(
+        x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour
+    )
+    lines = [
+        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if looks[name] is style]))
+        .mark_line(strokeWidth=4 if style.emphasised else 1.7, point=alt.OverlayMarkDef(size=16, filled=True))
+        .encode(
+            x=x,
+            y=alt.Y("speedup:Q", scale=y_scale, title=title),
+            color=colour,
+            strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
+            order="threads:Q",
+            tooltip=["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
+        )
+        for style in sorted(looks.values(), key=lambda style: not style.emphasised)
+    ]
+    layers = [*_beyond_cpus(threads, look), *_ideal(threads, top, look, y_scale), bands, *lines]
+    return alt.layer(*layers).properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+
+
+def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
+    """Change of time against the baseline with its interval: a row per branch, a column per panel.
+
+    The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. In: rows of
+    `schema.COMPARISONS`; only level `cell` is drawn.
+    """
+    looks = styles(look.branches, look.baseline, look.theme)
+    order = [branch for branch in look.branches if branch != look.baseline]
+    frame = with_panel(comparisons.filter((pl.col("level") == "cell") & pl.col("branch").is_in(order)))
+    shown = frame.with_columns(
+        (pl.col("time_ratio") - 1).alias("change"),
+        (pl.col("ratio_low") - 1).alias("low"),
+        (pl.col("ratio_high") - 1).alias("high"),
+        (pl.col("band") - 1).alias("band_high"),
+        (1 / pl.col("band") - 1).alias("band_low"),
+    )
+    widest = max(0.05, *shown["change"].abs(), *shown["band_high"].drop_nulls())
+    y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
+    axis = alt.Axis(format="+.0%", tickCount=3)
+    threads = sorted(frame["threads"].unique().to_list())
+    x = alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=_ticks(threads)))
+    colour = alt.Color(
+        "branch:N", scale=alt.Scale(domain=order, range=[looks[name].colour for name in order]), legend=None
+    )
+    theme = look.theme
+    base = alt.Chart(shown)
+    low_high = {"y": alt.Y("low:Q", scale=y_scale, title=None, axis=axis), "y2": "high:Q"}
+    band = {"y": alt.Y("band_low:Q", scale=y_scale, title=None, axis=axis), "y2": "band_high:Q"}
+    hollow = alt.condition("datum.oversubscribed", alt.value(theme.paper), colour)
+    layered = alt.layer(
+        base.mark_bar(color=theme.grid, width=alt.RelativeBandSize(1)).encode(x=x, **band),
+        base.mark_rule(color=theme.faint_ink).encode(y=alt.datum(0)),
+        base.mark_rule(strokeWidth=1.6).encode(x=x, **low_high, color=colour),
+        base.mark_point(size=34, filled=False, opacity=1).encode(
+            x=x, y=alt.Y("change:Q", scale=y_scale), stroke=colour, fill=hollow
+        ),
+    ).properties(width=PANEL_WIDTH, height=56)
+    faceted = layered.facet(
+        row=alt.Row(
+            "branch:N",
+            sort=order,
+            title=None,
+            header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"),
+        ),
+        column=alt.Column("panel:N", title=None, header=alt.Header(labelFontSize=13, labelFontWeight="bold")),
+        spacing={"row": 4, "column": 20},
+    )
+    return finished(faceted, theme)
+
+
+def ratio_figure(comparisons: pl.DataFrame, look: Look) -> alt.VConcatChart:
+    """Heat maps of all panels under each other, the legend being the text in the cells.
+
+    In: rows of `schema.COMPARISONS`; only level `cell` is drawn.
+    """
+    frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
+    panels = [
+        ratio_panel(part, look).properties(title=str(part["panel"][0]))
+        for part in frame.partition_by("panel", maintain_order=True)
+    ]
+    return finished(alt.vconcat(*panels, spacing=18), look.theme)
+
+
+def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
+    """Time of each branch relative to the baseline: branches down, threads across.
+
+    Only cells with a claim are coloured; grey cells cannot be told from the baseline. In: rows of
+    `schema.COMPARISONS` of level `cell` and one panel.
+    """
+    theme = look.theme
+    order = [branch for branch in look.branches if branch != look.baseline]
+    twins = [branch for branch in part["branch"].unique(maintain_order=True) if branch not in order]
+    within, beyond = "threads up to the CPUs", "more threads than CPUs"
+    shown = part.with_columns(
+        pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("label"),
+        pl.when(pl.col("oversubscribed")).then(pl.lit(beyond)).otherwise(pl.lit(within)).alias("side"),
+        pl.when(pl.col("verdict").is_in([FASTER, SLOWER])).then(pl.col("time_ratio") - 1).alias("claimed"),
+    )
+    encode = {
+        "x": alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
+        "y": alt.Y(
+            "branch:N", sort=[*order, *twins], title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
+        ),
+    }
+    diverging = alt.Scale(
+        domain=[-FULL_COLOUR, -1e-9, 1e-9, FULL_COLOUR],
+        range=[theme.faster[1], theme.faster[0], theme.slower[0], theme.slower[1]],
+        clamp=True,
+    )
+    tip = ["branch", "threads", "label", "verdict", "pairs", alt.Tooltip("band:Q", format=".3f")]
+    base = alt.Chart(shown)
+    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(**encode, tooltip=tip)
+    coloured = (
+        base.transform_filter("isValid(datum.claimed)")
+        .mark_rect(stroke=theme.paper, strokeWidth=2)
+        .encode(**encode, color=alt.Color("claimed:Q", scale=diverging, legend=None), tooltip=tip)
+    )
+    strong = base.transform_filter("isValid(datum.claimed)").mark_text(fontSize=10.5, fontWeight="bold", color=theme.ink)
+    weak = base.transform_filter("!isValid(datum.claimed)").mark_text(fontSize=10, color=theme.faint_ink)
+    layered = alt.layer(
+        grey, coloured, strong.encode(**encode, text="label"), weak.encode(**encode, text="label")
+    ).properties(width=alt.Step(CELL_STEP[0]), height=alt.Step(CELL_STEP[1]))
+    sides = alt.Column("side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic"))
+    return layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
+
+
+def _ticks(threads: list[int]) -> list[int]:
+    """Thread counts to label: all while they fit, else the powers of two."""
+    powers = [count for count in threads if count & (count - 1) == 0]
+    return threads if len(threads) <= 8 else powers  # noqa: PLR2004 - more labels overlap at this width
+
+
+def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
+    """A rule at the CPU count and a shade over everything with more threads."""
+    if look.cpus is None or threads[-1] <= look.cpus:
+        return []
+    edges = pl.DataFrame({"start": [look.cpus], "end": [threads[-1]], "text": [f"over {look.cpus} CPUs"]})
+    theme = look.theme
+    base = alt.Chart(edges)
+    return [
+        base.mark_rect(color=theme.shade).encode(x="start:Q", x2="end:Q"),
+        base.mark_rule(color=theme.faint_ink, strokeWidth=1).encode(x="start:Q"),
+        base.mark_text(align="left", baseline="top", dx=4, dy=4, color=theme.faint_ink, fontSize=10).encode(
+            x="start:Q", y=alt.value(0), text="text:N"
+        ),
+    ]
+
+
+def _ideal(threads: list[int], top: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
+    """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
+    most = min(threads[-1], look.cpus or threads[-1])
+    points = sorted({float(count) for count in [*threads, most, top * 1.06] if threads[0] <= count <= threads[-1]})
+    line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
+    line = line.filter(pl.col("ideal") <= top * 1.06)
+    mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
+    return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]
+
+
+def finished(chart: _Chart, theme: Theme) -> _Chart:
+    """Paper, ink and fonts; only a chart that is not part of another can be finished."""
+    configured: _Chart = (
+        chart.configure(background=theme.paper, font="Helvetica, Arial, sans-serif", padding=10)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=theme.ink,
+            titleColor=theme.faint_ink,
+            gridColor=theme.grid,
+            domainColor=theme.faint_ink,
+            tickColor=theme.faint_ink,
+            labelFontSize=11,
+            titleFontSize=11,
+            titleFontWeight="normal",
+        )
+        .configure_title(color=theme.ink, fontSize=13, anchor="start", offset=8)
+        .configure_legend(labelColor=theme.ink, titleColor=theme.faint_ink, labelFontSize=11)
+        .configure_header(labelColor=theme.faint_ink, labelFontSize=10)
+    )
+    return configured
