@@ -100,10 +100,15 @@ where
 
     /// Runs the work on the owner's own stack. A panic goes straight through.
     ///
+    /// By reference, because moving the job out of its slot first would cost more than a small job.
+    ///
+    /// # Safety
+    ///
     /// The caller has got the job's reference back from the queue, unexecuted.
     #[inline]
-    pub(crate) fn run_inline(self, migrated: bool) -> R {
-        let work = self.work.into_inner().expect("a job taken back was not run");
+    pub(crate) unsafe fn run_inline(&self, migrated: bool) -> R {
+        // SAFETY: there is no other reference to the job left that could lead anyone here.
+        let work = unsafe { (*self.work.get()).take() }.expect("a job taken back was not run");
         work(migrated)
     }
 

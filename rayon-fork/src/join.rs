@@ -107,7 +107,8 @@ where
         while !job_b.latch.probe() {
             match worker.take_local() {
                 Some(job) if job.leads_to(&raw const job_b) => {
-                    return (result_a, job_b.run_inline(injected));
+                    // SAFETY: the reference is back, unexecuted.
+                    return (result_a, unsafe { job_b.run_inline(injected) });
                 }
                 Some(job) => job.execute(),
                 None => {

@@ -103,7 +103,16 @@ impl Worker {
     /// The newest job of the own deque, else the oldest of the own broadcasts.
     #[inline]
     pub(crate) fn take_local(&self) -> Option<JobRef> {
-        self.deque.pop().or_else(|| settle(|| self.broadcasts.steal()))
+        match self.deque.pop() {
+            Some(job) => Some(job),
+            None => self.take_broadcast(),
+        }
+    }
+
+    /// Out of line: `join` almost always finds its own job on the deque.
+    #[inline(never)]
+    fn take_broadcast(&self) -> Option<JobRef> {
+        settle(|| self.broadcasts.steal())
     }
 
     /// A job from anywhere: own deque, own broadcasts, other workers, injector.
