@@ -110,7 +110,13 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
 
 def host(truth: Truth) -> dict[str, Any]:
     """The parts of the host's description that the analysis reads."""
-    return {"cpu_model": "Made-up CPU", "cpus_usable": truth.cpus}
+    return {
+        "id": "madeup",
+        "cpus_usable": truth.cpus,
+        "cores": truth.cpus,
+        "cpu": {"model_name": "Made-up CPU", "is_virtual": True},
+        "kernel": {"osrelease": "0.0.0"},
+    }
 
 
 def records(truth: Truth) -> list[dict[str, Any]]:

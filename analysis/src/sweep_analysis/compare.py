@@ -121,6 +121,7 @@ def _row(level: str, group: list[_Pairs], cells: list[_Pairs], twin: str) -> dic
     low, high = percentile_interval(resampled, log_ratios.size)
     p_t, p_rank = _p_values(log_ratios)
     key = group[0].cell_set.key
+    cpu = float(np.exp(np.mean([cell.cpu_log_ratio for cell in group])))
     constant = {name: key[name] for name in PANEL if level != "overall"}
     return {
         "level": level,
@@ -133,7 +134,7 @@ def _row(level: str, group: list[_Pairs], cells: list[_Pairs], twin: str) -> dic
         "time_ratio": float(np.exp(estimate)),
         "ratio_low": float(np.exp(low)),
         "ratio_high": float(np.exp(high)),
-        "cpu_ratio": float(np.exp(np.mean([cell.cpu_log_ratio for cell in group]))),
+        "cpu_ratio": cpu if np.isfinite(cpu) else None,
         "band": _band(group, cells, twin),
         "detectable": _detectable(log_ratios),
         "p_t": p_t,

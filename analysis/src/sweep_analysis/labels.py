@@ -36,7 +36,7 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
 def percent(ratio: float) -> str:
     """A time ratio as a change in time: 0.95 is `-5.0 %`."""
     change = round((ratio - 1) * 100, 1)
-    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f} %"
+    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

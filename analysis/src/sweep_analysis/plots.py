@@ -119,11 +119,11 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     return alt.layer(*layers).properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
-def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
+def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = True) -> alt.FacetChart:
     """Change of time against the baseline with its interval: a row per branch, a column per panel.
 
-    The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. In: rows of
-    `schema.COMPARISONS`; only level `cell` is drawn.
+    The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. Columns have no
+    heads unless `titled`. In: rows of `schema.COMPARISONS`; only level `cell` is drawn.
     """
     looks = styles(look.branches, look.baseline, look.theme)
     order = [branch for branch in look.branches if branch != look.baseline]
@@ -163,7 +163,9 @@ def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
             title=None,
             header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"),
         ),
-        column=alt.Column("panel:N", title=None, header=alt.Header(labelFontSize=13, labelFontWeight="bold")),
+        column=alt.Column(
+            "panel:N", title=None, header=alt.Header(labels=titled, labelFontSize=13, labelFontWeight="bold")
+        ),
         spacing={"row": 4, "column": 20},
     )
     return finished(faceted, theme)

@@ -1,0 +1,206 @@
+"""What a sweep says in words: which branches differ from the baseline, how sure that is, and what it cannot tell.
+
+Report and notebooks show these sentences, so that no conclusion is typed by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
+from sweep_analysis.labels import count, percent, with_panel
+from sweep_analysis.load import Sweep
+from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
+from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
+
+STUDY_THREADS = 32
+"""Threads, each on a core of its own, up to which the 2022 study measured."""
+ROBUST_TRIALS = 6
+"""Fewest trials at which the range of a sample covers its median with at least 95 % (1 - 2**(1 - trials))."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All frames of one sweep, each computed once.
+
+    Attributes:
+        sweep: what was read.
+        times: rows of `schema.TIMES`.
+        speedups: rows of `schema.SPEEDUPS`, all definitions.
+        comparisons: rows of `schema.COMPARISONS`, all levels; empty without a baseline.
+        failures: rows of `schema.TRIALS` whose outcome is not `ok`.
+    """
+
+    sweep: Sweep
+    times: pl.DataFrame
+    speedups: pl.DataFrame
+    comparisons: pl.DataFrame
+    failures: pl.DataFrame
+
+    @property
+    def cpus(self) -> int | None:
+        """CPUs that the trials could use: as the host says, else the most threads not marked oversubscribed."""
+        usable = self.sweep.host.get("cpus_usable")
+        if isinstance(usable, int):
+            return usable
+        known = self.times.filter(pl.col("oversubscribed"))
+        within = self.times.filter(~pl.col("oversubscribed"))["threads"].to_list()
+        return max(within) if known.height and within else None
+
+    @property
+    def definition(self) -> str | None:
+        """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference; None: no data."""
+        present = set(self.speedups["definition"])
+        return next((name for name in DEFINITIONS if name in present), None)
+
+
+def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
+    """Compute everything that is shown; `baseline` replaces the one that the sweep names."""
+    base = baseline or sweep.baseline
+    times = trial_times(sweep).collect()
+    compared = compare(times.lazy(), base) if base is not None else pl.DataFrame(schema=COMPARISONS)
+    failures = sweep.trials.filter(pl.col("outcome") != "ok").collect()
+    return Analysis(sweep, times, speedups(times.lazy(), base), compared, failures)
+
+
+def headline(analysis: Analysis) -> str:
+    """One sentence on all workloads together: which branches differ from the baseline, or that none does."""
+    baseline = analysis.sweep.baseline
+    rows = analysis.comparisons.filter((pl.col("level") == "overall") & (pl.col("branch") != analysis.sweep.twin))
+    if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
+        return "Nothing can be said about the branches: see what cannot be concluded."
+    claims = [
+        f"{word} than {baseline}: {_changes(rows.filter(pl.col('verdict') == word))}"
+        for word in (FASTER, SLOWER)
+        if word in rows["verdict"]
+    ]
+    scope = f"Over {count(int(rows['cells'][0]), 'cell')} (workloads and thread counts) together"
+    if not claims:
+        return f"{scope}, no branch can be told from {baseline}."
+    return f"{scope}: {'; '.join(claims)}. The other branches cannot be told from {baseline}."
+
+
+def verdict_sentences(analysis: Analysis) -> list[str]:
+    """One sentence per workload and verdict: which branches differ from the baseline there, and by how much."""
+    baseline = analysis.sweep.baseline
+    rows = with_panel(analysis.comparisons.filter(pl.col("level") == "workload"))
+    rows = rows.filter(pl.col("branch") != analysis.sweep.twin)
+    sentences = []
+    for part in rows.partition_by("panel", maintain_order=True):
+        panel = part["panel"][0]
+        claims = [
+            f"{word} than {baseline}: {_changes(part.filter(pl.col('verdict') == word))}"
+            for word in (FASTER, SLOWER)
+            if word in part["verdict"]
+        ]
+        unclear = part.filter(pl.col("verdict") == UNCLEAR).height
+        if unclear:
+            claims.append(f"{count(unclear, 'branch', 'branches')} not distinguishable")
+        unjudged = part.filter(pl.col("verdict") == UNJUDGED).height
+        if unjudged:
+            claims.append(f"{count(unjudged, 'branch', 'branches')} not judged")
+        sentences.append(f"{panel}: {'; '.join(claims)}.")
+    return sentences
+
+
+def noise_sentences(analysis: Analysis) -> list[str]:
+    """How large a difference has to be before it means anything, per workload."""
+    twin = analysis.sweep.twin
+    cells = with_panel(analysis.comparisons.filter(pl.col("level") == "cell"))
+    sentences = []
+    for part in cells.partition_by("panel", maintain_order=True):
+        bands = part["band"].drop_nulls()
+        others = part.filter(pl.col("branch") != twin)["detectable"].drop_nulls().median()
+        if bands.is_empty() or not isinstance(others, float):
+            sentences.append(f"{part['panel'][0]}: the noise is unknown.")
+            continue
+        sentences.append(
+            f"{part['panel'][0]}: equal builds differ by up to {(_largest(bands) - 1) * 100:.1f} % in one cell; "
+            f"at its typical noise a cell shows differences from about {(others - 1) * 100:.1f} % on."
+        )
+    return sentences
+
+
+def cautions(analysis: Analysis) -> list[str]:
+    """What cannot be concluded from this sweep, and why: read before any figure is quoted."""
+    found = [*analysis.sweep.notes]
+    found += _host_cautions(analysis)
+    found += _design_cautions(analysis)
+    if analysis.failures.height:
+        failed = analysis.failures["branch"].value_counts(sort=True).rows()
+        shown = ", ".join(f"{branch} {number}" for branch, number in failed)
+        total = analysis.failures.height + analysis.times.height
+        found.append(
+            f"{analysis.failures.height} of {count(total, 'trial')} failed ({shown}). Failed trials have no times; "
+            "what remains may be the lucky ones."
+        )
+    return found
+
+
+def _host_cautions(analysis: Analysis) -> list[str]:
+    states = set(analysis.sweep.trials.select("freq_state").collect()["freq_state"])
+    cpus = analysis.cpus
+    threads = analysis.times.filter(pl.col("program") == PARALLEL)["threads"].to_list()
+    found = []
+    if states - {"fixed-verified"}:
+        reason = {
+            frozenset({"uncontrolled"}): "this host offers no control over it",
+            frozenset({"dynamic"}): "it was left to the host",
+        }.get(frozenset(states), f"recorded as {', '.join(sorted(states))}")
+        found.append(
+            f"The CPU frequency was not held still ({reason}): clocks that fall as more CPUs work flatten every "
+            "curve. Branches are compared within a block, so the ratios suffer less than the curves."
+        )
+    if cpus is not None and threads and max(threads) > cpus:
+        found.append(
+            f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
+            "threads crowd, not how they scale."
+        )
+    if cpus is not None and cpus < STUDY_THREADS:
+        found.append(
+            f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
+            f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
+        )
+    if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
+        found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
+    return found
+
+
+def _design_cautions(analysis: Analysis) -> list[str]:
+    found = []
+    trials = analysis.times.group_by([*PANEL, "program", "threads", "branch"]).len()["len"]
+    if not trials.is_empty() and _largest(trials) < ROBUST_TRIALS:
+        fewest = int(_largest(trials))
+        found.append(
+            f"Cells have at most {count(fewest, 'trial')}, so the interval of one cell covers the truth with at most "
+            f"{100 * (1 - 2.0 ** (1 - fewest)):.0f} %, not 95 %. Whole workloads pool more trials."
+        )
+    if analysis.comparisons.height and analysis.comparisons["band"].is_null().all():
+        found.append(
+            "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
+        )
+    absent = [text for name, text in DEFINITIONS.items() if name not in set(analysis.speedups["definition"])]
+    if absent and analysis.speedups.height:
+        found.append(f"No speed-up {' or '.join(absent)}: its reference has no good trial.")
+    if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
+        found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
+    if analysis.times.height:
+        found.append(
+            "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory."
+        )
+    return found
+
+
+def _largest(values: pl.Series) -> float:
+    largest: Any = values.max()
+    return float(largest)
+
+
+def _changes(rows: pl.DataFrame) -> str:
+    return ", ".join(
+        f"{row['branch']} {percent(row['time_ratio'])} time ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
+        for row in rows.sort("time_ratio").rows(named=True)
+    )

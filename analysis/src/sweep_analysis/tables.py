@@ -1,0 +1,82 @@
+"""Writes frames as CSV, Parquet and Markdown, and rounds them for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from sweep_analysis.labels import percent
+
+DIGITS = 4
+"""Significant digits in tables made for people; CSV and Parquet keep everything."""
+
+SUFFIXES = ("csv", "parquet", "md")
+"""File formats of `write`, by the ending of the file's name."""
+
+
+def write(frame: pl.DataFrame, file: Path) -> None:
+    """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`."""
+    writers: dict[str, Callable[[], object]] = {
+        ".csv": lambda: frame.write_csv(file),
+        ".parquet": lambda: frame.write_parquet(file),
+        ".md": lambda: file.write_text(markdown(frame), encoding="utf-8"),
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    writers[file.suffix]()
+
+
+def markdown(frame: pl.DataFrame) -> str:
+    """A Markdown table, numbers rounded to `DIGITS` significant digits."""
+    numeric = [frame.schema[name].is_numeric() for name in frame.columns]
+    lines = [frame.columns, ["---:" if right else "---" for right in numeric]]
+    lines += [[text(value).replace("|", "\\|") for value in row] for row in frame.rows()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def text(value: object) -> str:
+    """A cell as people read it; nothing at all for a missing value."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    return str(value)
+
+
+def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `schema.COMPARISONS` that a reader needs, ratios as changes in per cent.
+
+    In: rows with `panel`.
+    """
+    ratio = lambda name, alias: pl.col(name).map_elements(percent, return_dtype=pl.String).alias(alias)  # noqa: E731
+    return comparisons.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        ratio("time_ratio", "time"),
+        ratio("ratio_low", "from"),
+        ratio("ratio_high", "to"),
+        pl.concat_str(pl.lit("±"), ((pl.col("band") - 1) * 100).round(1).cast(pl.String), pl.lit(" %")).alias("A/A band"),
+        ratio("cpu_ratio", "CPU time"),
+        "pairs",
+        pl.col("p_bh").round(4).alias("p (corrected)"),
+        pl.col("p_rank").round(4).alias("p (ranks)"),
+        "verdict",
+    )
+
+
+def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `schema.SPEEDUPS` that a reader needs. In: rows with `panel`."""
+    return speedups.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("elapsed_ms").round(3).alias("median ms"),
+        pl.col("speedup").round(3),
+        pl.col("speedup_low").round(3).alias("from"),
+        pl.col("speedup_high").round(3).alias("to"),
+        pl.col("efficiency").round(3),
+        pl.col("karp_flatt").round(3).alias("Karp–Flatt"),
+        "trials",
+    )
