@@ -1,0 +1,200 @@
+//! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
+//!
+//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch has
+//! its own, written anew from `branches.toml`, the checkout's release profile and its lock file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::checkout::Checkout;
+use crate::config::{Branch, Source};
+use crate::digest;
+
+/// What a branch's workspace is made from.
+#[derive(Debug)]
+pub struct Recipe<'a> {
+    /// The checkout that holds `workloads/` and `rayon-fork/`.
+    pub checkout: &'a Checkout,
+    /// Folder that relative `path` sources start from.
+    pub config_folder: &'a Path,
+}
+
+impl Recipe<'_> {
+    /// The package, and so the binary, of a branch.
+    #[must_use]
+    pub fn package(branch: &str) -> String {
+        format!("branch-{branch}")
+    }
+
+    /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
+    #[must_use]
+    pub fn folder(&self, source: &Source) -> Option<PathBuf> {
+        match source {
+            Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
+            Source::Path { path, .. } => Some(self.config_folder.join(path)),
+            Source::Published { .. } | Source::Git { .. } => None,
+        }
+    }
+
+    /// Writes or refreshes the workspace in `folder`. Files that are right already keep their time
+    /// stamps, so that cargo rebuilds only what changed.
+    ///
+    /// # Errors
+    /// If a file of the checkout cannot be read or one of the workspace not written.
+    pub fn write(&self, branch: &Branch, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder.join("src"))
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        let root_lock = read(&self.checkout.root().join("Cargo.lock"))?;
+        let manifest = format!(
+            "# Written by `cargo runner build`; changes here are overwritten.\n{}",
+            self.manifest(branch)?
+        );
+        write_if_changed(&folder.join("src/main.rs"), &main_program(&branch.source))?;
+        let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
+        // Cargo adapts the copied lock file to this workspace; copying it again each time would make
+        // it ask the registry each time.
+        let stamp = digest::of_bytes(root_lock.as_bytes());
+        let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
+        let lock = folder.join("Cargo.lock");
+        if is_new_manifest || is_new_lock || !lock.exists() {
+            fs::write(&lock, root_lock)
+                .with_context(|| format!("{} cannot be written", lock.display()))?;
+        }
+        Ok(())
+    }
+
+    fn manifest(&self, branch: &Branch) -> Result<String> {
+        let text = |value: &str| Value::String(value.to_owned());
+        let path = |path: &Path| text(&path.display().to_string());
+        let features = branch.source.features().into_iter().map(Value::String).collect();
+        let version = match &branch.source {
+            Source::Published { version } => format!("={version}"),
+            // The patch decides; whether it was taken is checked after the build.
+            _ => "1".to_owned(),
+        };
+        let rayon_core = Table::from_iter([
+            ("version".to_owned(), Value::String(version)),
+            ("features".to_owned(), Value::Array(features)),
+        ]);
+        let workloads =
+            Table::from_iter([("path".to_owned(), path(&self.checkout.root().join("workloads")))]);
+        let mut manifest = Table::from_iter([
+            (
+                "workspace".to_owned(),
+                Value::Table(Table::from_iter([("resolver".to_owned(), text("3"))])),
+            ),
+            (
+                "package".to_owned(),
+                Value::Table(Table::from_iter([
+                    ("name".to_owned(), Value::String(Self::package(&branch.name))),
+                    ("version".to_owned(), text("0.0.0")),
+                    ("edition".to_owned(), text("2024")),
+                    ("publish".to_owned(), Value::Boolean(false)),
+                ])),
+            ),
+            (
+                "dependencies".to_owned(),
+                Value::Table(Table::from_iter([
+                    ("workloads".to_owned(), Value::Table(workloads)),
+                    ("rayon-core".to_owned(), Value::Table(rayon_core)),
+                ])),
+            ),
+        ]);
+        let patch = match (&branch.source, self.folder(&branch.source)) {
+            (_, Some(folder)) => Some(Table::from_iter([("path".to_owned(), path(&folder))])),
+            (Source::Git { url, rev, .. }, None) => Some(Table::from_iter([
+                ("git".to_owned(), text(url)),
+                ("rev".to_owned(), text(rev)),
+            ])),
+            (_, None) => None,
+        };
+        if let Some(patch) = patch {
+            let patched = Table::from_iter([("rayon-core".to_owned(), Value::Table(patch))]);
+            let crates_io = Table::from_iter([("crates-io".to_owned(), Value::Table(patched))]);
+            manifest.insert("patch".to_owned(), Value::Table(crates_io));
+        }
+        let profile = Table::from_iter([("release".to_owned(), Value::Table(self.profile()?))]);
+        manifest.insert("profile".to_owned(), Value::Table(profile));
+        toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
+    }
+
+    /// `[profile.release]` of the checkout: the one place where it is decided.
+    ///
+    /// # Errors
+    /// If the checkout's `Cargo.toml` cannot be read.
+    pub fn profile(&self) -> Result<Table> {
+        let manifest: Table = toml::from_str(&read(&self.checkout.root().join("Cargo.toml"))?)
+            .context("the checkout's Cargo.toml is not TOML")?;
+        let release = manifest.get("profile").and_then(|profile| profile.get("release"));
+        Ok(release.and_then(Value::as_table).cloned().unwrap_or_default())
+    }
+}
+
+/// The program of a branch: it says what its rayon-core is, and runs the workloads.
+fn main_program(source: &Source) -> String {
+    let variant = match source {
+        Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
+        // Others do not know themselves; what cargo resolved is checked instead. The import keeps
+        // the dependency that selects its features in use.
+        _ => "\"upstream\"",
+    };
+    format!(
+        "// Written by `cargo runner build`; changes here are overwritten.\n\
+         use rayon_core as _;\n\n\
+         fn main() -> std::process::ExitCode {{\n    workloads::main({variant})\n}}\n"
+    )
+}
+
+/// Registry packages whose version in a branch's lock file is none of those in the checkout's:
+/// `name version` each. rayon-core itself is left out, being what is under comparison.
+///
+/// # Errors
+/// If one of the files cannot be read.
+pub fn strayed_from_lock(root_lock: &Path, branch_lock: &Path) -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Lock {
+        package: Vec<Locked>,
+    }
+    #[derive(Deserialize)]
+    struct Locked {
+        name: String,
+        version: String,
+        source: Option<String>,
+    }
+    let parse = |path: &Path| -> Result<Lock> {
+        toml::from_str(&read(path)?).with_context(|| format!("{} is no lock file", path.display()))
+    };
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in parse(root_lock)?.package {
+        known.entry(package.name).or_default().insert(package.version);
+    }
+    let strayed = parse(branch_lock)?.package.into_iter().filter(|package| {
+        package.source.is_some()
+            && package.name != "rayon-core"
+            && known.get(&package.name).is_some_and(|versions| !versions.contains(&package.version))
+    });
+    Ok(strayed.map(|package| format!("{} {}", package.name, package.version)).collect())
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Whether the file had to be written.
+fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
+    match fs::read_to_string(path) {
+        Ok(present) if present == content => return Ok(false),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("{} cannot be read", path.display()));
+        }
+        _ => {}
+    }
+    fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(true)
+}

@@ -1,0 +1,378 @@
+//! One binary per branch, asked who it is before it is trusted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use cargo_metadata::{Metadata, Package};
+use workloads::protocol::{Program, Request, SCHEMA};
+
+use crate::branch_workspace::{Recipe, strayed_from_lock};
+use crate::checkout::{Checkout, Commit, commit_of};
+use crate::config::{Branch, Source};
+use crate::digest;
+use crate::manifest::{Receipt, Toolchain};
+use crate::stop::Stop;
+use crate::{interrupt, subprocess, trial};
+
+/// Lines of the compiler's output shown when a build fails.
+const STDERR_LINES: usize = 40;
+/// Time for the tiny request that asks a binary who it is.
+const WHO_ARE_YOU_LIMIT: Duration = Duration::from_secs(60);
+
+/// A binary that has proved what it is.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// A copy that later builds do not touch.
+    pub binary: PathBuf,
+    /// The proof.
+    pub receipt: Receipt,
+}
+
+/// Builds branches, one after another, in one shared target folder, so that what they have in common
+/// is compiled once.
+#[derive(Debug)]
+pub struct Builder<'a> {
+    recipe: Recipe<'a>,
+    /// `target/branches`.
+    folder: PathBuf,
+    host_triple: String,
+    rustc: Vec<String>,
+}
+
+impl<'a> Builder<'a> {
+    /// Prepares to build branches of a file in `config_folder`.
+    ///
+    /// # Errors
+    /// If `cargo` or `rustc` cannot be run.
+    pub fn new(checkout: &'a Checkout, config_folder: &'a Path) -> Result<Self> {
+        let output =
+            Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().context(
+                "`rustc` cannot be run; install Rust (rustup reads rust-toolchain.toml)",
+            )?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let rustc: Vec<String> = text.lines().map(str::to_owned).collect();
+        let host_triple = rustc
+            .iter()
+            .find_map(|line| line.strip_prefix("host: "))
+            .ok_or_else(|| anyhow!("`rustc -vV` does not name its host:\n{text}"))?
+            .to_owned();
+        let target = match std::env::var_os("CARGO_TARGET_DIR") {
+            Some(folder) => checkout.root().join(folder),
+            None => checkout.root().join("target"),
+        };
+        let recipe = Recipe { checkout, config_folder };
+        Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
+    }
+
+    /// Compiler and flags, for the manifest.
+    ///
+    /// # Errors
+    /// If the checkout's `Cargo.toml` or `Cargo.lock` cannot be read.
+    pub fn toolchain(&self) -> Result<Toolchain> {
+        let changes_code = |name: &str| {
+            name.contains("RUSTFLAGS")
+                || name.starts_with("CARGO_PROFILE_")
+                || name.starts_with("RUSTC_")
+                || name == "RUSTC"
+                || name == "CARGO_INCREMENTAL"
+        };
+        let flags: BTreeMap<String, String> =
+            std::env::vars().filter(|(name, _)| changes_code(name)).collect();
+        let lock = self.recipe.checkout.root().join("Cargo.lock");
+        Ok(Toolchain {
+            rustc: self.rustc.clone(),
+            profile: toml::to_string(&self.recipe.profile()?)?.trim_end().to_owned(),
+            flags,
+            lock_sha256: digest::of_file(&lock)
+                .with_context(|| format!("{} cannot be read", lock.display()))?,
+        })
+    }
+
+    /// Builds a branch and checks that the result is what `branches.toml` asks for.
+    ///
+    /// # Errors
+    /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
+    /// [`Stop::Interrupted`].
+    pub fn build(&self, branch: &Branch) -> Result<Built> {
+        self.check_folder(branch)?;
+        let workspace = self.folder.join(&branch.name);
+        self.recipe.write(branch, &workspace)?;
+        self.cargo(
+            branch,
+            &workspace,
+            &["build", "--release", "--quiet", "--target-dir"],
+            &[self.shared_target().as_os_str()],
+        )?;
+        let metadata = self.metadata(branch, &workspace)?;
+        let package = self.resolved(branch, &workspace, &metadata)?;
+        let (binary, binary_sha256) = self.keep_copy(branch)?;
+        let variant = who_are_you(branch, &binary)?;
+        let lock = workspace.join("Cargo.lock");
+        let receipt = Receipt {
+            version: package.version.to_string(),
+            origin: self.origin(&package),
+            features: features_on(branch, &metadata, &package)?,
+            commit: self.commit(branch, &package),
+            variant,
+            binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
+            binary_sha256,
+            lock_sha256: digest::of_file(&lock)
+                .with_context(|| format!("{} cannot be read", lock.display()))?,
+        };
+        Ok(Built { binary, receipt })
+    }
+
+    /// A message as it may be kept in results: without the place of the checkout.
+    #[must_use]
+    pub fn shown(&self, message: &str) -> String {
+        self.recipe.checkout.without_root(message)
+    }
+
+    fn shared_target(&self) -> PathBuf {
+        self.folder.join("shared-target")
+    }
+
+    /// A `path` source must be there and be rayon-core, told before cargo's less direct words.
+    fn check_folder(&self, branch: &Branch) -> Result<()> {
+        let Source::Path { path, .. } = &branch.source else { return Ok(()) };
+        let folder = self.recipe.config_folder.join(path);
+        let name = fs::read_to_string(folder.join("Cargo.toml"))
+            .ok()
+            .and_then(|text| text.parse::<toml::Table>().ok())
+            .and_then(|manifest| Some(manifest.get("package")?.get("name")?.as_str()?.to_owned()));
+        if name.as_deref() == Some("rayon-core") {
+            return Ok(());
+        }
+        Err(Stop::BadInput(format!(
+            "branch `{}`: path = \"{}\" holds {}; point it at the folder of a rayon-core's Cargo.toml",
+            branch.name,
+            path.display(),
+            name.map_or("no Cargo package".to_owned(), |name| format!("the package `{name}`")),
+        ))
+        .into())
+    }
+
+    fn cargo(
+        &self,
+        branch: &Branch,
+        workspace: &Path,
+        arguments: &[&str],
+        more: &[&std::ffi::OsStr],
+    ) -> Result<Vec<u8>> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            // The checkout's own settings and toolchain file apply wherever the target folder lies.
+            .current_dir(self.recipe.checkout.root())
+            .args(arguments)
+            .args(more)
+            .arg("--manifest-path")
+            .arg(workspace.join("Cargo.toml"));
+        let done = subprocess::run(&mut command, b"", None).context("`cargo` cannot be run")?;
+        if done.is_interrupted {
+            bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()));
+        }
+        if !done.status.success() {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}` ({}) cannot be built; the end of cargo's output:\n{}",
+                branch.name,
+                branch.source,
+                subprocess::last_lines(&done.stderr, STDERR_LINES).unwrap_or_default()
+            )));
+        }
+        Ok(done.stdout)
+    }
+
+    fn metadata(&self, branch: &Branch, workspace: &Path) -> Result<Metadata> {
+        let arguments = ["metadata", "--format-version=1", "--locked", "--filter-platform"];
+        let json = self.cargo(branch, workspace, &arguments, &[self.host_triple.as_ref()])?;
+        serde_json::from_slice(&json).context("the output of `cargo metadata` cannot be understood")
+    }
+
+    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong
+    /// version, wrong name) is found here: Cargo itself only warns.
+    fn resolved(&self, branch: &Branch, workspace: &Path, metadata: &Metadata) -> Result<Package> {
+        let mut found: Vec<&Package> = metadata
+            .packages
+            .iter()
+            .filter(|package| package.name.as_str() == "rayon-core")
+            .collect();
+        let (Some(package), true) = (found.pop(), found.is_empty()) else {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}`: cargo resolved {} rayon-cores, expected one",
+                branch.name,
+                found.len() + 1
+            )));
+        };
+        self.check_origin(branch, package)?;
+        let lock = self.recipe.checkout.root().join("Cargo.lock");
+        let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
+        if !strayed.is_empty() {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}`: cargo chose other versions than the checkout's Cargo.lock: {}; \
+                 run `cargo update -p NAME --precise VERSION` in the checkout, or undo the change \
+                 that asks for them",
+                branch.name,
+                strayed.join(", ")
+            )));
+        }
+        Ok(package.clone())
+    }
+
+    fn check_origin(&self, branch: &Branch, package: &Package) -> Result<()> {
+        let manifest_folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
+        let is_as_asked = match &branch.source {
+            Source::Published { version } => {
+                package.source.as_ref().is_some_and(cargo_metadata::Source::is_crates_io)
+                    && package.version.to_string() == *version
+            }
+            Source::Fork { .. } | Source::Path { .. } => {
+                let asked = self.recipe.folder(&branch.source).unwrap_or_default();
+                package.source.is_none()
+                    && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
+            }
+            Source::Git { subdirectory, .. } => {
+                package.source.as_ref().is_some_and(|source| source.repr.starts_with("git+"))
+                    && subdirectory.as_ref().is_none_or(|folder| manifest_folder.ends_with(folder))
+            }
+        };
+        if is_as_asked {
+            return Ok(());
+        }
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; \
+             a patch is ignored when its version is outside what rayon accepts (^1.13.0)",
+            branch.name,
+            branch.source,
+            package.version,
+            self.origin(package)
+        )))
+    }
+
+    fn origin(&self, package: &Package) -> String {
+        match &package.source {
+            None => {
+                let folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
+                self.recipe.checkout.shown(folder)
+            }
+            Some(source) if source.is_crates_io() => "registry".to_owned(),
+            Some(source) => source.repr.clone(),
+        }
+    }
+
+    fn commit(&self, branch: &Branch, package: &Package) -> Commit {
+        if let Some(folder) = self.recipe.folder(&branch.source) {
+            return commit_of(&folder);
+        }
+        let resolved = package.source.as_ref().and_then(|source| source.repr.split_once('#'));
+        match (&branch.source, resolved) {
+            (Source::Git { .. }, Some((_, commit))) => {
+                Commit { commit: Some(commit.to_owned()), dirty: Some(false) }
+            }
+            _ => Commit::default(),
+        }
+    }
+
+    /// Copies the binary away under its digest: a build that somebody starts during a sweep must not
+    /// change what the sweep runs.
+    fn keep_copy(&self, branch: &Branch) -> Result<(PathBuf, String)> {
+        let built = self.shared_target().join("release").join(Recipe::package(&branch.name));
+        let bytes =
+            fs::read(&built).with_context(|| format!("{} cannot be read", built.display()))?;
+        let sha256 = digest::of_bytes(&bytes);
+        let folder = self.folder.join("binaries");
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        let copy = folder.join(format!("{}-{}", branch.name, &sha256[..16]));
+        if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
+            let store = || -> std::io::Result<()> {
+                let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+                std::io::Write::write_all(&mut file, &bytes)?;
+                file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+                file.persist(&copy)?;
+                Ok(())
+            };
+            store().with_context(|| format!("{} cannot be written", copy.display()))?;
+        }
+        Ok((copy, sha256))
+    }
+}
+
+/// The features of rayon-core that are on, which must be those asked for.
+fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
+    let nodes = metadata.resolve.as_ref().map(|resolve| resolve.nodes.as_slice());
+    let on: BTreeSet<String> = nodes
+        .unwrap_or_default()
+        .iter()
+        .find(|node| node.id == package.id)
+        .map(|node| node.features.iter().map(ToString::to_string).collect())
+        .unwrap_or_default();
+    let asked = branch.source.features();
+    let is_as_asked = match &branch.source {
+        // Here every feature is a variant, so one too many is another branch.
+        Source::Fork { .. } => on == asked,
+        _ => on.is_superset(&asked),
+    };
+    if is_as_asked {
+        return Ok(on.into_iter().collect());
+    }
+    bail!(Stop::BuildFailed(format!(
+        "branch `{}` asks for the features {asked:?}, but cargo switched on {on:?}",
+        branch.name
+    )))
+}
+
+/// What a branch's binary must call itself.
+#[must_use]
+pub fn expected_variant(source: &Source) -> BTreeSet<String> {
+    let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
+    let mut words = features.clone();
+    if !words.contains("split") {
+        words.insert("packed".to_owned());
+    }
+    words
+}
+
+fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
+    let request = Request {
+        schema: SCHEMA,
+        workload: "quicksort".to_owned(),
+        size: "tiny".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+        program: Program::Parallel,
+        threads: 2,
+        seed: 1,
+        warmup_iterations: 0,
+        iterations: 1,
+    };
+    let ended =
+        trial::ask(binary, &request, WHO_ARE_YOU_LIMIT).filter(|_| !interrupt::is_requested());
+    let Some(ended) = ended else {
+        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
+    };
+    let outcome = ended.result.map_err(|failure| {
+        let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
+        Stop::BuildFailed(format!(
+            "branch `{}` was built, but cannot say who it is: {}: {}{tail}",
+            branch.name, failure.ending, failure.reason
+        ))
+    })?;
+    let said: BTreeSet<String> = outcome.variant.split('+').map(str::to_owned).collect();
+    let expected = expected_variant(&branch.source);
+    if said != expected {
+        let expected: Vec<String> = expected.into_iter().collect();
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}`: the binary says it is `{}`, but its row asks for {}",
+            branch.name,
+            outcome.variant,
+            expected.join("+")
+        )));
+    }
+    Ok(outcome.variant)
+}

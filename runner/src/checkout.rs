@@ -1,0 +1,96 @@
+//! Where things lie in the checkout, and which commit it is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::stop::Stop;
+
+/// The repository that this runner measures.
+#[derive(Clone, Debug)]
+pub struct Checkout {
+    root: PathBuf,
+}
+
+/// A commit, as far as git knows one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Abbreviated hash; `None` outside a git work tree.
+    pub commit: Option<String>,
+    /// Whether tracked files differ from that commit; `None` if git cannot tell.
+    pub dirty: Option<bool>,
+}
+
+impl Checkout {
+    /// The given folder, or the nearest one upwards from here that holds `branches.toml`.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if there is none.
+    pub fn find(explicit: Option<&Path>) -> Result<Self> {
+        let start = match explicit {
+            Some(root) => root.to_owned(),
+            None => std::env::current_dir().context("the current folder cannot be read")?,
+        };
+        let candidates: Vec<&Path> =
+            if explicit.is_some() { vec![&start] } else { start.ancestors().collect() };
+        for folder in candidates {
+            if folder.join("branches.toml").is_file() && folder.join("workloads").is_dir() {
+                let root =
+                    folder.canonicalize().context("the checkout's path cannot be resolved")?;
+                return Ok(Self { root });
+            }
+        }
+        Err(Stop::BadInput(format!(
+            "no checkout at {} (looked for `branches.toml` beside `workloads/`); \
+             run from inside the checkout or pass --root DIR",
+            start.display()
+        ))
+        .into())
+    }
+
+    /// Top folder, absolute.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where sweeps are kept.
+    #[must_use]
+    pub fn sweeps(&self) -> PathBuf {
+        self.root.join("results/sweeps")
+    }
+
+    /// A path as it may be written into results: relative to the checkout where it lies inside.
+    #[must_use]
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
+    /// The checkout's path taken out of a text, so that records do not depend on where it lies.
+    #[must_use]
+    pub fn without_root(&self, text: &str) -> String {
+        text.replace(&format!("{}/", self.root.display()), "")
+    }
+
+    /// The commit checked out here.
+    #[must_use]
+    pub fn commit(&self) -> Commit {
+        commit_of(&self.root)
+    }
+}
+
+/// The commit of the work tree that holds `folder`, and whether anything under `folder` differs from it.
+#[must_use]
+pub fn commit_of(folder: &Path) -> Commit {
+    let git = |arguments: &[&str]| -> Option<String> {
+        let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    Commit {
+        commit: git(&["rev-parse", "--short=12", "HEAD"]),
+        dirty: git(&["status", "--porcelain", "--untracked-files=no", "--", "."])
+            .map(|changes| !changes.is_empty()),
+    }
+}

@@ -1,0 +1,277 @@
+//! Arguments and help texts.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::checkout::Checkout;
+use crate::commands;
+use crate::plan::Mode;
+use crate::selection::Preset;
+use crate::stop::Exit;
+use crate::summary::Format;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+
+/// Builds every branch of branches.toml and compares them: workloads × threads × CPU frequency modes.
+#[derive(Debug, Parser)]
+#[command(name = "cargo runner", bin_name = "cargo runner", version, after_help = EXIT_CODES)]
+struct Cli {
+    /// The checkout [default: the nearest folder upwards that holds branches.toml]
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// The branches under comparison [default: branches.toml of the checkout]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what can be measured: branches and workloads
+    List(ListArgs),
+    /// Show what a sweep would do, and how long it would take; runs nothing
+    #[command(after_help = "Examples:
+  cargo runner plan
+  cargo runner plan --preset full
+  cargo runner plan --branches 'split*' --threads 1..=8 --order")]
+    Plan(PlanArgs),
+    /// Build branches and check that each binary is what its row asks for
+    #[command(after_help = "Example:
+  cargo runner build --branches 'all,!*jec*'")]
+    Build(BuildArgs),
+    /// Measure: build, run every trial, print the table
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArgs),
+    /// Print the table of a sweep again
+    #[command(after_help = "Example:
+  cargo runner show latest --format csv > table.csv")]
+    Show(ShowArgs),
+    /// Draw a sweep: figures, tables and one page that shows them
+    #[command(after_help = "Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
+
+Example:
+  cargo runner report latest")]
+    Report(ReportArgs),
+    /// Run the analysis directly: everything after this word goes to `python -m sweep_analysis`
+    #[command(
+        after_help = "Example:
+  cargo runner analysis --help",
+        disable_help_flag = true
+    )]
+    Analysis(AnalysisArgs),
+}
+
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  cargo runner sweep --branches all
+      every branch on the headline workloads; a few minutes
+  cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
+      some branches (globs and exclusions; the baseline is always among them)
+  cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
+      a TSPLIB instance
+  cargo runner sweep --workloads quicksort --parameter elements=5000000
+      another instance size
+  cargo runner sweep --resume
+      go on with the newest sweep where it was stopped
+
+Ctrl-C stops at once and loses at most the running trial.
+
+Exit codes:
+  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// What to list [default: both]
+    #[arg(value_enum)]
+    pub(crate) what: Option<ListWhat>,
+    /// As a table, or as JSON with every detail
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: ListFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ListWhat {
+    Branches,
+    Workloads,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ListFormat {
+    Table,
+    Json,
+}
+
+/// What defines a sweep.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// Starting point; the options below override it [default: quick]
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<Preset>,
+    /// Names, globs, `all`, `!exclusions`, with commas between [default: all]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) branches: Option<String>,
+    /// Names, globs, `all`, `!exclusions`, with commas between
+    #[arg(long, value_name = "LIST")]
+    pub(crate) workloads: Option<String>,
+    /// tiny, small, medium or large
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// NAME=VALUE or WORKLOAD.NAME=VALUE; may be repeated; see `list workloads`
+    #[arg(long = "parameter", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Instance file, for workloads that read one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, with commas between
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: Option<String>,
+    /// CPU frequency: as the host decides, one for all, or both
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeChoice>,
+    /// Trials (processes) per cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: Option<u32>,
+    /// Timed iterations per trial, after one untimed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) iterations: Option<u32>,
+    /// Seed of the order and of the workloads' inputs [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Longest time for a trial, in seconds; then it is killed and recorded as failed [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
+    pub(crate) timeout: Option<f64>,
+    /// Leave out the baseline's A/A twin, and with it every verdict
+    #[arg(long)]
+    pub(crate) no_twin: bool,
+    /// Run `--mode fixed` although this host cannot hold a frequency; every trial is labelled so
+    #[arg(long)]
+    pub(crate) allow_uncontrolled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ModeChoice {
+    Dynamic,
+    Fixed,
+    Both,
+}
+
+impl ModeChoice {
+    pub(crate) fn modes(self) -> Vec<Mode> {
+        match self {
+            Self::Dynamic => vec![Mode::Dynamic],
+            Self::Fixed => vec![Mode::Fixed],
+            Self::Both => vec![Mode::Dynamic, Mode::Fixed],
+        }
+    }
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
+        _ => {
+            Err("write a positive number of seconds, at most 1000000, for example 60 or 0.5"
+                .to_owned())
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Print every trial in its order, as CSV
+    #[arg(long)]
+    pub(crate) order: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    /// Names, globs, `all`, `!exclusions`, with commas between
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    pub(crate) branches: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Go on with a sweep that was stopped: a name, a path, or the newest; takes no other selection
+    #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with_all = ["preset", "branches", "workloads", "size", "parameters", "input", "threads",
+                                "mode", "trials", "iterations", "seed", "timeout", "no_twin"])]
+    pub(crate) resume: Option<String>,
+    /// Folder in which the sweep's folder is made [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Go on without branches that cannot be built; their trials are recorded as `build-failed`
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// How the table at the end is printed
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A name, a path, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) sweep: String,
+    /// How the table is printed
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Folder that holds the sweeps [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A name, a path, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) sweep: String,
+    /// Folder to write [default: results/reports/SWEEP]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnalysisArgs {
+    /// Arguments of the analysis
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<std::ffi::OsString>,
+}
+
+/// Parses the command line and does what it says.
+///
+/// # Errors
+/// Whatever stops a command; [`crate::stop::exit_of`] gives its exit code.
+pub fn run() -> Result<Exit> {
+    let cli = Cli::parse();
+    let checkout = Checkout::find(cli.root.as_deref())?;
+    let config = cli.config.unwrap_or_else(|| checkout.root().join("branches.toml"));
+    let place = commands::Place { checkout, config };
+    match cli.command {
+        Command::List(arguments) => commands::list::run(&place, &arguments),
+        Command::Plan(arguments) => commands::plan::run(&place, &arguments),
+        Command::Build(arguments) => commands::build::run(&place, &arguments),
+        Command::Sweep(arguments) => commands::sweep::run(&place, &arguments),
+        Command::Show(arguments) => commands::show::run(&place, &arguments),
+        Command::Report(arguments) => commands::report::run(&place, &arguments),
+        Command::Analysis(arguments) => commands::report::pass_on(&place, &arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_arguments_do_not_contradict_themselves() {
+        super::Cli::command().debug_assert();
+    }
+}

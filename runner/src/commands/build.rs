@@ -1,0 +1,62 @@
+//! `build`: one trusted binary per branch.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::{Error, Result};
+
+use super::Place;
+use crate::builds::{Builder, Built};
+use crate::cli::BuildArgs;
+use crate::config::Branch;
+use crate::progress::human;
+use crate::stop::{Exit, exit_of};
+use crate::{interrupt, selection};
+
+pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
+    let config = place.config()?;
+    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
+    let picked = selection::pick("branch", &arguments.branches, &known)?;
+    let branches: Vec<Branch> = config
+        .branches
+        .iter()
+        .filter(|branch| picked.contains(&branch.name.as_str()))
+        .cloned()
+        .collect();
+    interrupt::install()?;
+    let folder = place.config_folder()?;
+    let builder = Builder::new(&place.checkout, &folder)?;
+    let (built, failed) = all(&builder, &branches, true)?;
+    for branch in branches.iter().filter_map(|branch| built.get(&branch.name)) {
+        println!("{}", branch.binary.display());
+    }
+    Ok(if failed.is_empty() { Exit::Good } else { Exit::BuildFailed })
+}
+
+/// Binaries, and why some branches have none.
+pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
+
+/// Builds branches one after another and says so. A failure stops, or is kept and told.
+pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
+    let mut built = BTreeMap::new();
+    let mut failed = BTreeMap::new();
+    for (index, branch) in branches.iter().enumerate() {
+        eprint!("building {}/{} {} … ", index + 1, branches.len(), branch.name);
+        let started = Instant::now();
+        match builder.build(branch) {
+            Ok(done) => {
+                eprintln!("{} ({})", done.receipt.variant, human(started.elapsed()));
+                built.insert(branch.name.clone(), done);
+            }
+            Err(error) => {
+                eprintln!("failed");
+                if !keeps_going || exit_of(&error) != Exit::BuildFailed {
+                    return Err(error);
+                }
+                eprintln!("{error:#}");
+                failed.insert(branch.name.clone(), error);
+            }
+        }
+    }
+    Ok((built, failed))
+}

@@ -1,0 +1,108 @@
+//! One file per command: what it prints, and the order of its steps.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::checkout::Checkout;
+use crate::cli::Selection;
+use crate::config::{Branch, Config, fork_features};
+use crate::frequency::Frequency;
+use crate::host::Host;
+use crate::plan::{Asked, Mode};
+use crate::selection::{self, Preset};
+
+pub(crate) mod build;
+pub(crate) mod list;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod show;
+pub(crate) mod sweep;
+
+/// Where a command works.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) checkout: Checkout,
+    /// The file of branches.
+    pub(crate) config: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn config(&self) -> Result<Config> {
+        let known = fork_features(&self.checkout.root().join("rayon-fork"))?;
+        Ok(Config::read(&self.config, &known)?)
+    }
+
+    /// Folder that relative paths in the file of branches start from.
+    pub(crate) fn config_folder(&self) -> Result<PathBuf> {
+        let absolute = std::path::absolute(&self.config)?;
+        Ok(absolute.parent().unwrap_or(Path::new("/")).to_owned())
+    }
+
+    pub(crate) fn sweeps(&self, explicit: Option<&Path>) -> PathBuf {
+        explicit.map_or_else(|| self.checkout.sweeps(), Path::to_owned)
+    }
+}
+
+/// What the command line asks, checked against branches, catalogue and host.
+pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<Branch>)> {
+    let config = place.config()?;
+    let list = selection.branches.as_deref().unwrap_or("all");
+    let (branches, is_baseline_added) = selection::branches(&config, list)?;
+    let baseline = config.baseline().name.clone();
+    if is_baseline_added {
+        eprintln!(
+            "note: the baseline `{baseline}` is added, since the others are compared with it"
+        );
+    }
+    let preset = selection.preset.unwrap_or(Preset::Quick);
+    let values = preset.values();
+    let or = |given: &Option<String>, preset: &'static str| {
+        given.clone().unwrap_or_else(|| preset.to_owned())
+    };
+    let host = Host::default();
+    let asked = Asked {
+        preset: preset.name().to_owned(),
+        branches: branches.iter().map(|branch| branch.name.clone()).collect(),
+        baseline,
+        twin: !selection.no_twin,
+        workloads: selection::loads(
+            &or(&selection.workloads, values.workloads),
+            &or(&selection.size, values.size),
+            &selection.parameters,
+            selection.input.as_deref(),
+        )?,
+        threads: selection::threads(
+            &or(&selection.threads, values.threads),
+            host.cores(),
+            Host::usable_cpus(),
+        )?,
+        modes: modes(selection, preset)?,
+        trials: selection.trials.unwrap_or(values.trials),
+        warmup_iterations: 1,
+        iterations: selection.iterations.unwrap_or(values.iterations),
+        seed: selection.seed.unwrap_or(1),
+        timeout_s: selection.timeout.unwrap_or(60.0),
+    };
+    Ok((asked, branches))
+}
+
+/// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.
+fn modes(selection: &Selection, preset: Preset) -> Result<Vec<Mode>> {
+    let frequency = Frequency::detect(Path::new("/"));
+    match selection.mode {
+        Some(choice) => {
+            let modes = choice.modes();
+            frequency.check_modes(&modes, selection.allow_uncontrolled)?;
+            Ok(modes)
+        }
+        None if preset == Preset::Full => Ok(match frequency.reason_against_fixed() {
+            None => vec![Mode::Dynamic, Mode::Fixed],
+            Some(reason) => {
+                eprintln!("note: dynamic frequency only: {reason}");
+                vec![Mode::Dynamic]
+            }
+        }),
+        None => Ok(vec![Mode::Dynamic]),
+    }
+}

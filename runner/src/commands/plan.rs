@@ -1,0 +1,87 @@
+//! `plan`: what a sweep would do.
+
+use anyhow::Result;
+use std::io::Write as _;
+
+use super::{Place, asked};
+use crate::cli::PlanArgs;
+use crate::estimate::Past;
+use crate::host::Host;
+use crate::plan;
+use crate::progress::human;
+use crate::stop::Exit;
+use crate::sweep_dir::SweepDir;
+
+pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
+    let (asked, branches) = asked(place, &arguments.selection)?;
+    // Nothing is built, so cells are known by their sources; the order does not depend on it.
+    let sources =
+        branches.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
+    let plan = plan::order(&asked, &sources);
+    if arguments.order {
+        print_order(&asked, &plan)?;
+        return Ok(Exit::Good);
+    }
+    let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count)).collect();
+    let modes: Vec<String> = asked.modes.iter().map(ToString::to_string).collect();
+    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id());
+    let estimate = past.estimate(&asked, &plan);
+    println!("branches    {}", asked.branches.join("\n            "));
+    if let Some(twin) = asked.twin_name() {
+        println!("            {twin} (A/A: the baseline once more)");
+    }
+    for (index, load) in asked.workloads.iter().enumerate() {
+        let parameters: Vec<String> =
+            load.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let label = if index == 0 { "workloads" } else { "" };
+        println!("{label:12}{}, {}: {}", load.workload, load.size, parameters.join(" "));
+    }
+    println!("threads     {}", threads.join(" "));
+    println!("frequency   {}", modes.join(" "));
+    println!(
+        "each cell   {} trials of {} + {} iterations (untimed + timed)",
+        asked.trials, asked.warmup_iterations, asked.iterations
+    );
+    println!(
+        "in all      {} cells, {} blocks, {} trials",
+        plan.cells(),
+        plan.blocks,
+        plan.trials.len()
+    );
+    println!(
+        "time        about {} for the trials; {:.0} % of them were measured on this host before",
+        human(estimate.time),
+        100.0 * estimate.measured_share
+    );
+    if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
+        println!("            * more threads than the {} CPUs here", Host::usable_cpus());
+    }
+    Ok(Exit::Good)
+}
+
+fn marked(threads: usize) -> String {
+    format!("{threads}{}", if threads > Host::usable_cpus() { "*" } else { "" })
+}
+
+fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "block,position,replicate,workload,program,threads,mode,branch")?;
+    for trial in &plan.trials {
+        let program = match trial.program {
+            workloads::protocol::Program::Sequential => "sequential",
+            workloads::protocol::Program::Parallel => "parallel",
+        };
+        writeln!(
+            out,
+            "{},{},{},{},{program},{},{},{}",
+            trial.block,
+            trial.position,
+            trial.replicate,
+            asked.workloads[trial.load].workload,
+            trial.threads,
+            trial.mode,
+            trial.branch
+        )?;
+    }
+    Ok(())
+}

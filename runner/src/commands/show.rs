@@ -1,0 +1,40 @@
+//! `show`: the table of a sweep, also printed at the end of `sweep`.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::Result;
+
+use super::Place;
+use crate::cli::ShowArgs;
+use crate::manifest::Manifest;
+use crate::record::Record;
+use crate::stop::Exit;
+use crate::summary::{self, Format};
+use crate::sweep_dir::SweepDir;
+
+pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
+    let parent = place.sweeps(arguments.output.as_deref());
+    let sweep = SweepDir::find(&place.checkout, &parent, &arguments.sweep)?;
+    let manifest = sweep.manifest()?;
+    let records = sweep.records()?;
+    print(&manifest, &records, arguments.format)?;
+    if records.len() < manifest.trials_planned {
+        eprintln!(
+            "note: {} of {} trials; `cargo runner sweep --resume {}` runs the others",
+            records.len(),
+            manifest.trials_planned,
+            sweep.name()
+        );
+    }
+    Ok(Exit::Good)
+}
+
+/// Prints the table to standard output, coloured for a terminal unless `NO_COLOR` is set.
+pub(crate) fn print(manifest: &Manifest, records: &[Record], format: Format) -> Result<()> {
+    let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let has_colour = std::io::stdout().is_terminal() && !wants_none;
+    let rows = summary::rows(&manifest.asked, records);
+    let text = summary::table(&manifest.asked, &rows, format, has_colour)?;
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
+}

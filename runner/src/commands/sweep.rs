@@ -1,0 +1,333 @@
+//! `sweep`: build, run, print; and the same again from where it was stopped.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use jiff::Timestamp;
+use workloads::protocol::SCHEMA;
+
+use super::{Place, asked, build, show};
+use crate::builds::Builder;
+use crate::checkout::Commit;
+use crate::cli::SweepArgs;
+use crate::config::Branch;
+use crate::estimate::Past;
+use crate::frequency::Frequency;
+use crate::host::Host;
+use crate::interrupt;
+use crate::manifest::{Manifest, MeasuredBranch, Session};
+use crate::plan::{self, Asked, Plan};
+use crate::progress::{Progress, headline, human};
+use crate::record::Record;
+use crate::selection;
+use crate::stop::{Exit, Stop};
+use crate::summary::Format;
+use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
+use crate::sweep_dir::{Appender, HostLock, SweepDir};
+use crate::trial::Subprocesses;
+
+pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
+    // Before the builds: those would disturb a sweep that runs already.
+    let _host_lock = HostLock::take()?;
+    let ready = match &arguments.resume {
+        Some(which) => resume(place, arguments, which)?,
+        None => begin(place, arguments)?,
+    };
+    measure(place, arguments, ready)
+}
+
+/// All that is needed to run trials.
+struct Ready {
+    sweep: SweepDir,
+    manifest: Manifest,
+    plan: Plan,
+    binaries: BTreeMap<String, PathBuf>,
+}
+
+fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
+    let (asked, branches) = asked(place, &arguments.selection)?;
+    interrupt::install()?;
+    let folder = place.config_folder()?;
+    let builder = Builder::new(&place.checkout, &folder)?;
+    let (measured, binaries) = build_all(&builder, &branches, arguments.keep_going)?;
+    let plan = plan::order(&asked, &identities(&measured));
+    let host = Host::default();
+    let checkout = place.checkout.commit();
+    let created_at = Timestamp::now();
+    let manifest = Manifest {
+        schema: SCHEMA,
+        name: name(created_at, &host.id(), &checkout),
+        created_at: created_at.to_string(),
+        host: host.id(),
+        checkout,
+        runner: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args().skip(1).collect(),
+        twin: asked.twin_name(),
+        asked,
+        branches: measured,
+        toolchain: builder.toolchain()?,
+        plan_digest: plan.digest(),
+        trials_planned: plan.trials.len(),
+        sessions: Vec::new(),
+    };
+    let parent = place.sweeps(arguments.output.as_deref());
+    let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
+    Ok(Ready { sweep, manifest, plan, binaries })
+}
+
+/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
+fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+    let commit = checkout.commit.as_deref().unwrap_or("nogit");
+    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
+    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
+}
+
+/// What a cell is known by: the binary, or, where there is none, the source that gave none.
+fn identities(branches: &[MeasuredBranch]) -> BTreeMap<String, String> {
+    let identity = |branch: &MeasuredBranch| match &branch.receipt {
+        Some(receipt) => receipt.binary_sha256.clone(),
+        None => format!("unbuilt: {}", branch.source),
+    };
+    branches.iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
+}
+
+type Measured = (Vec<MeasuredBranch>, BTreeMap<String, PathBuf>);
+
+fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Measured> {
+    let (built, mut failed) = build::all(builder, branches, keeps_going)?;
+    if let Some(error) =
+        branches.iter().find(|it| it.baseline).and_then(|it| failed.remove(&it.name))
+    {
+        return Err(error.context("nothing can be compared without the baseline"));
+    }
+    let measured = branches
+        .iter()
+        .map(|branch| MeasuredBranch {
+            name: branch.name.clone(),
+            source: branch.source.clone(),
+            baseline: branch.baseline,
+            hypothesis: branch.hypothesis.clone(),
+            receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
+            build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
+        })
+        .collect();
+    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binary)).collect()))
+}
+
+fn resume(place: &Place, arguments: &SweepArgs, which: &str) -> Result<Ready> {
+    let parent = place.sweeps(arguments.output.as_deref());
+    let sweep = SweepDir::find(&place.checkout, &parent, which)?;
+    let manifest = sweep.manifest()?;
+    let host = Host::default().id();
+    if host != manifest.host {
+        bail!(Stop::HostNotFit(format!(
+            "{} was begun on host {}, this is {host}; times of two machines do not mix",
+            manifest.name, manifest.host
+        )));
+    }
+    let frequency = Frequency::detect(Path::new("/"));
+    frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+    interrupt::install()?;
+    let folder = place.config_folder()?;
+    let builder = Builder::new(&place.checkout, &folder)?;
+    // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
+    let branches: Vec<Branch> = manifest
+        .branches
+        .iter()
+        .filter(|branch| branch.receipt.is_some())
+        .map(|branch| Branch {
+            name: branch.name.clone(),
+            source: branch.source.clone(),
+            baseline: branch.baseline,
+            hypothesis: branch.hypothesis.clone(),
+        })
+        .collect();
+    let (measured, binaries) = build_all(&builder, &branches, false)?;
+    let changes = changes(place, &manifest, &measured)?;
+    if !changes.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "{} cannot be resumed, because what it measures has changed:\n  {}\n\
+             go back to what it was begun with (commit {}), or begin another sweep",
+            manifest.name,
+            changes.join("\n  "),
+            manifest.checkout.commit.as_deref().unwrap_or("unknown")
+        )));
+    }
+    let plan = plan::order(&manifest.asked, &identities(&manifest.branches));
+    if plan.digest() != manifest.plan_digest {
+        bail!(Stop::BadInput(format!(
+            "{} was begun by runner {}, which orders trials differently; resume it with that version",
+            manifest.name, manifest.runner
+        )));
+    }
+    Ok(Ready { sweep, manifest, plan, binaries })
+}
+
+/// What differs between the sweep's branches and those of now.
+fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
+    let config = place.config()?;
+    let mut changes = Vec::new();
+    for branch in now {
+        let name = &branch.name;
+        match config.branches.iter().find(|row| row.name == *name) {
+            None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
+            Some(row) if row.source != branch.source => changes.push(format!(
+                "branch `{name}` was {}, branches.toml now says {}",
+                branch.source, row.source
+            )),
+            Some(_) => {}
+        }
+        let before = manifest.branch(name).and_then(|branch| branch.receipt.as_ref());
+        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else { continue };
+        if before.binary_sha256 != after.binary_sha256 {
+            let commit = |commit: &Commit| {
+                let dirty = if commit.dirty == Some(true) { " with changes" } else { "" };
+                format!("{}{dirty}", commit.commit.as_deref().unwrap_or("no commit"))
+            };
+            changes.push(format!(
+                "branch `{name}` is another binary: {} (from {}), was {} (from {})",
+                &after.binary_sha256[..12],
+                commit(&after.commit),
+                before.binary_sha256.get(..12).unwrap_or_default(),
+                commit(&before.commit)
+            ));
+        }
+    }
+    Ok(changes)
+}
+
+fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
+    let Ready { sweep, mut manifest, plan, binaries } = ready;
+    let mut appender = sweep.appender()?;
+    if let Some(torn) = appender.torn() {
+        let torn = place.checkout.shown(torn);
+        eprintln!(
+            "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
+        );
+    }
+    let mut records = sweep.records()?;
+    let done: HashSet<String> = records.iter().map(|record| record.trial.clone()).collect();
+    let planned: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    if let Some(stray) = records.iter().find(|record| !planned.contains(record.trial.as_str())) {
+        bail!(Stop::BadInput(format!(
+            "{}: trial {} is not part of the plan; sweeps are never edited by hand",
+            sweep.name(),
+            stray.trial
+        )));
+    }
+    announce(place, &sweep, &manifest.asked, &plan, done.len());
+    let session = Timestamp::now();
+    let result = run_trials(&manifest, &plan, binaries, &mut appender, &mut records, done);
+    let tally = result.as_ref().copied().unwrap_or_default();
+    let end = match &result {
+        Err(_) => "failed",
+        Ok(tally) if tally.is_interrupted => "interrupted",
+        Ok(_) => "finished",
+    };
+    manifest.sessions.push(Session {
+        started_at: session.to_string(),
+        ended_at: Timestamp::now().to_string(),
+        end: end.to_owned(),
+        trials: tally.trials,
+        failed: tally.failed,
+        wall_ns: nanoseconds(tally.wall),
+        in_trials_ns: nanoseconds(tally.in_trials),
+    });
+    let noted = sweep.write_manifest(&manifest);
+    result?;
+    noted?;
+    finish(place, arguments, &sweep, &manifest, &records, tally)
+}
+
+fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
+    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id());
+    let left = 1.0 - done as f64 / plan.trials.len().max(1) as f64;
+    let time = past.estimate(asked, plan).time.mul_f64(left);
+    eprintln!("{}", headline(asked, plan));
+    eprintln!("writing {}, about {}", place.checkout.shown(sweep.path()), human(time));
+    if done > 0 {
+        eprintln!("resuming: {done} trials are there, {} are missing", plan.trials.len() - done);
+    }
+}
+
+fn run_trials(
+    manifest: &Manifest,
+    plan: &Plan,
+    binaries: BTreeMap<String, PathBuf>,
+    appender: &mut Appender,
+    records: &mut Vec<Record>,
+    done: HashSet<String>,
+) -> Result<Tally> {
+    let asked = &manifest.asked;
+    let inputs = asked
+        .workloads
+        .iter()
+        .map(|load| load.input.as_ref().map(selection::input_for_trials).transpose())
+        .collect::<Result<_>>()?;
+    let mut progress = Progress::new(plan, |id| done.contains(id));
+    let job = Job { asked, plan, inputs, done, cpus: Host::usable_cpus(), settle: SETTLE };
+    let limit = Duration::from_secs_f64(asked.timeout_s);
+    let mut keep = |record: &Record| {
+        appender.append(record)?;
+        records.push(record.clone());
+        Ok(())
+    };
+    let tally = sweep::run(
+        &job,
+        &mut Surroundings {
+            trials: &mut Subprocesses::new(binaries, limit),
+            frequency: &mut Frequency::detect(Path::new("/")),
+            keep: &mut keep,
+            watch: &mut progress,
+            is_interrupted: &interrupt::is_requested,
+            host: &Host::default(),
+        },
+    );
+    progress.finish();
+    tally
+}
+
+fn finish(
+    place: &Place,
+    arguments: &SweepArgs,
+    sweep: &SweepDir,
+    manifest: &Manifest,
+    records: &[Record],
+    tally: Tally,
+) -> Result<Exit> {
+    let name = sweep.name();
+    // A sweep elsewhere than results/sweeps is known by its path.
+    let which = if arguments.output.is_some() { place.checkout.shown(sweep.path()) } else { name };
+    let left = manifest.trials_planned - records.len();
+    if tally.is_interrupted {
+        bail!(Stop::Interrupted(format!(
+            "interrupted with {left} of {} trials left; every finished one is kept. Go on with: \
+             cargo runner sweep --resume {which}",
+            manifest.trials_planned
+        )));
+    }
+    show::print(manifest, records, arguments.format)?;
+    let share = 100.0 * tally.in_trials.as_secs_f64() / tally.wall.as_secs_f64().max(1e-9);
+    let failed =
+        records.iter().filter(|record| record.outcome != crate::record::Ending::Ok).count();
+    let end = format!(
+        "\n{} trials in {}, {share:.0} % of it inside trials; {failed} failed.\n\
+         results: {}\ndraw:    cargo runner report {which}\n",
+        tally.trials,
+        human(tally.wall),
+        place.checkout.shown(sweep.path()),
+    );
+    match arguments.format {
+        Format::Table | Format::Markdown => print!("{end}"),
+        Format::Json | Format::Csv => eprint!("{end}"),
+    }
+    if let Some(unbuilt) = manifest.branches.iter().find(|branch| branch.receipt.is_none()) {
+        let error = unbuilt.build_error.as_deref().unwrap_or_default();
+        let first = error.lines().next().unwrap_or_default();
+        eprintln!("without branch `{}`: {first}", unbuilt.name);
+        return Ok(Exit::BuildFailed);
+    }
+    Ok(if failed == 0 { Exit::Good } else { Exit::TrialsFailed })
+}

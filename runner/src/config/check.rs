@@ -1,0 +1,272 @@
+//! From the file as written to the file as used; the only place that knows what a row may say.
+
+use std::collections::BTreeSet;
+
+use serde_spanned::Spanned;
+
+use super::{Branch, Config, ConfigError, Source, wire};
+
+/// Names with a meaning of their own in selections and records.
+const RESERVED: [&str; 2] = ["all", "sequential"];
+/// What the A/A twin of the baseline is called: the baseline's name with this behind it.
+pub const TWIN_SUFFIX: &str = "-again";
+
+/// Checks the text of a `branches.toml`; `file` is how messages call it.
+///
+/// # Errors
+/// [`ConfigError`] for the first fault, with its line.
+pub fn parse(
+    file: &str,
+    text: &str,
+    known_features: &BTreeSet<String>,
+) -> Result<Config, ConfigError> {
+    let place = Place { file, text };
+    let written: wire::File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
+    let mut branches: Vec<Branch> = Vec::new();
+    let mut first_lines: Vec<usize> = Vec::new();
+    let mut baseline: Option<(String, usize)> = None;
+    for row in written.branch {
+        let line = place.line(row.span().start);
+        let row = row.into_inner();
+        let checked = check_row(&place, &row, line, known_features)?;
+        if let Some(earlier) = branches.iter().position(|other| other.name == checked.name) {
+            return Err(place.at(
+                row.name.span().start,
+                format!(
+                    "branch `{}`: the name is taken by line {}; give every branch its own",
+                    checked.name, first_lines[earlier]
+                ),
+            ));
+        }
+        if let (true, Some(mark)) = (checked.baseline, &row.baseline) {
+            if let Some((other, other_line)) = &baseline {
+                return Err(place.at(
+                    mark.span().start,
+                    format!(
+                        "branch `{}`: `baseline = true` although `{other}` (line {other_line}) is \
+                         the baseline already; keep one of the two",
+                        checked.name
+                    ),
+                ));
+            }
+            baseline = Some((checked.name.clone(), place.line(mark.span().start)));
+        }
+        first_lines.push(place.line(row.name.span().start));
+        branches.push(checked);
+    }
+    if branches.is_empty() {
+        return Err(place.nowhere("no branch; add a `[[branch]]` table with a name and a source"));
+    }
+    if baseline.is_none() {
+        return Err(place.nowhere(
+            "no branch has `baseline = true`; mark the one that the others are compared with",
+        ));
+    }
+    Ok(Config { branches })
+}
+
+fn check_row(
+    place: &Place<'_>,
+    row: &wire::Branch,
+    line: usize,
+    known_features: &BTreeSet<String>,
+) -> Result<Branch, ConfigError> {
+    let name = row.name.get_ref();
+    check_name(name)
+        .map_err(|why| place.at(row.name.span().start, format!("branch `{name}`: {why}")))?;
+    Ok(Branch {
+        name: name.clone(),
+        source: check_source(place, row, line, known_features)?,
+        baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
+        hypothesis: row.hypothesis.clone(),
+    })
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
+        return Err("a name starts with a letter and has only a-z, 0-9, `_` and `-`, \
+                    because it becomes a folder, a package and a column"
+            .to_owned());
+    }
+    if RESERVED.contains(&name) {
+        return Err(format!("the name is reserved ({}); choose another", RESERVED.join(", ")));
+    }
+    if name.ends_with(TWIN_SUFFIX) {
+        return Err(format!(
+            "names that end in `{TWIN_SUFFIX}` belong to the baseline's A/A twin; choose another"
+        ));
+    }
+    Ok(())
+}
+
+fn check_source(
+    place: &Place<'_>,
+    row: &wire::Branch,
+    line: usize,
+    known_features: &BTreeSet<String>,
+) -> Result<Source, ConfigError> {
+    let name = row.name.get_ref();
+    let wrong = |at: usize, message: String| place.at(at, format!("branch `{name}`: {message}"));
+    let given: Vec<&str> = [
+        ("published", row.published.is_some()),
+        ("fork", row.fork.is_some()),
+        ("path", row.path.is_some()),
+        ("git", row.git.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(key, is_given)| is_given.then_some(key))
+    .collect();
+    let [kind] = given[..] else {
+        let message = if given.is_empty() {
+            "no source; give one of `published`, `fork`, `path`, `git`".to_owned()
+        } else {
+            format!("{} sources (`{}`); keep one", given.len(), given.join("`, `"))
+        };
+        return Err(place.at_line(line, format!("branch `{name}`: {message}")));
+    };
+    for (key, span) in [
+        ("rev", row.rev.as_ref().map(Spanned::span)),
+        ("subdirectory", row.subdirectory.as_ref().map(Spanned::span)),
+        ("features", row.features.as_ref().map(Spanned::span)),
+    ] {
+        let belongs = kind == "git" || (kind == "path" && key == "features");
+        if let (Some(span), false) = (span, belongs) {
+            let remedy = match (kind, key) {
+                ("fork", "features") => "write the features into `fork = […]`",
+                ("published", "features") => "a published release is measured as it is; remove it",
+                _ => "it goes with `git` only; remove it",
+            };
+            return Err(wrong(span.start, format!("`{key}` does not go with `{kind}`; {remedy}")));
+        }
+    }
+    let free_features = || {
+        let listed =
+            row.features.as_ref().map(|list| list.get_ref().as_slice()).unwrap_or_default();
+        listed.iter().map(|feature| feature.get_ref().clone()).collect::<BTreeSet<_>>()
+    };
+    if let Some(version) = &row.published {
+        check_version(version.get_ref()).map_err(|why| wrong(version.span().start, why))?;
+        return Ok(Source::Published { version: version.get_ref().clone() });
+    }
+    if let Some(features) = &row.fork {
+        return check_fork(features, known_features)
+            .map(|features| Source::Fork { features })
+            .map_err(|(at, why)| wrong(at.unwrap_or(row.name.span().start), why));
+    }
+    if let Some(path) = &row.path {
+        return Ok(Source::Path { path: path.get_ref().into(), features: free_features() });
+    }
+    let Some(url) = &row.git else { unreachable!("one of four sources is given") };
+    let Some(rev) = &row.rev else {
+        return Err(wrong(
+            url.span().start,
+            "`git` without `rev`; name the commit, because a branch that moves cannot be compared"
+                .to_owned(),
+        ));
+    };
+    Ok(Source::Git {
+        url: url.get_ref().clone(),
+        rev: rev.get_ref().clone(),
+        subdirectory: row.subdirectory.as_ref().map(|folder| folder.get_ref().clone()),
+        features: free_features(),
+    })
+}
+
+fn check_version(version: &str) -> Result<(), String> {
+    cargo_metadata::semver::Version::parse(version).map(drop).map_err(|error| {
+        format!("published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\"")
+    })
+}
+
+fn check_fork(
+    features: &[Spanned<String>],
+    known: &BTreeSet<String>,
+) -> Result<BTreeSet<String>, (Option<usize>, String)> {
+    let mut checked = BTreeSet::new();
+    for feature in features {
+        let (at, name) = (Some(feature.span().start), feature.get_ref());
+        if !known.contains(name) {
+            let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let hint = nearest(name, known.iter().map(String::as_str))
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            return Err((at, format!("unknown feature `{name}`; known: {list}{hint}")));
+        }
+        if !checked.insert(name.clone()) {
+            return Err((at, format!("feature `{name}` is listed twice; remove one")));
+        }
+    }
+    if checked.contains("packed") && checked.contains("split") {
+        return Err((None, "`packed` and `split` exclude each other; keep one".to_owned()));
+    }
+    Ok(checked)
+}
+
+/// The candidate that a misspelt word probably meant, if one is close.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 4)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Turns byte offsets into lines, and faults into errors.
+struct Place<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Place<'_> {
+    fn line(&self, offset: usize) -> usize {
+        1 + self.text[..offset.min(self.text.len())].matches('\n').count()
+    }
+
+    fn at(&self, offset: usize, message: String) -> ConfigError {
+        self.at_line(self.line(offset), message)
+    }
+
+    fn at_line(&self, line: usize, message: String) -> ConfigError {
+        ConfigError { file: self.file.to_owned(), line: Some(line), message }
+    }
+
+    fn nowhere(&self, message: &str) -> ConfigError {
+        ConfigError { file: self.file.to_owned(), line: None, message: message.to_owned() }
+    }
+
+    /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely one.
+    fn syntax(&self, error: &toml::de::Error) -> ConfigError {
+        let offset = error.span().map_or(0, |span| span.start);
+        let quoted: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
+        let hint = match quoted.split_first() {
+            Some((unknown, known)) if error.message().starts_with("unknown field") => {
+                nearest(unknown, known.iter().copied())
+                    .map(|near| format!("; did you mean `{near}`?"))
+                    .unwrap_or_default()
+            }
+            _ => String::new(),
+        };
+        let message = error.message().trim().replace('\n', "; ").replace("field", "key");
+        self.at(offset, format!("{}{message}{hint}", self.branch_around(offset)))
+    }
+
+    /// `branch `name`: ` for an offset inside a branch's table, by the text alone: the file did not parse.
+    fn branch_around(&self, offset: usize) -> String {
+        let before = self.text[..offset.min(self.text.len())].rfind("[[branch]]").unwrap_or(offset);
+        let table = &self.text[before.min(self.text.len())..];
+        let end = table.get(1..).and_then(|rest| rest.find("[[branch]]")).unwrap_or(table.len());
+        table[..end]
+            .lines()
+            .find_map(|line| {
+                let value = line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?;
+                Some(format!("branch `{}`: ", value.split('"').nth(1)?))
+            })
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

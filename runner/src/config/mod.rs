@@ -1,0 +1,158 @@
+//! `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
+
+mod check;
+mod wire;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use check::{TWIN_SUFFIX, nearest, parse};
+
+/// The branches of one file, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// All rows; exactly one is the baseline.
+    pub branches: Vec<Branch>,
+}
+
+/// A build under comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Name in tables, records and folders.
+    pub name: String,
+    /// Where its rayon-core comes from.
+    pub source: Source,
+    /// Whether the others are compared with this one.
+    pub baseline: bool,
+    /// What its author expects; may be empty.
+    pub hypothesis: String,
+}
+
+/// Where a branch's rayon-core comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A release on crates.io, untouched.
+    Published {
+        /// Exact version, for example `1.13.0`.
+        version: String,
+    },
+    /// The scheduler in `rayon-fork/`.
+    Fork {
+        /// Its counter features; none is `packed`.
+        features: BTreeSet<String>,
+    },
+    /// A working tree.
+    Path {
+        /// Folder of its `Cargo.toml`, as written: relative to `branches.toml` or absolute.
+        path: PathBuf,
+        /// Features to switch on.
+        features: BTreeSet<String>,
+    },
+    /// A commit of a git repository.
+    Git {
+        /// Address, as `git clone` takes it.
+        url: String,
+        /// Commit.
+        rev: String,
+        /// Folder of the crate in the repository, checked after the build.
+        subdirectory: Option<String>,
+        /// Features to switch on.
+        features: BTreeSet<String>,
+    },
+}
+
+impl Source {
+    /// The features that the row asks for.
+    #[must_use]
+    pub fn features(&self) -> BTreeSet<String> {
+        match self {
+            Self::Published { .. } => BTreeSet::new(),
+            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
+                features.clone()
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Published { version } => write!(f, "rayon-core {version} as published")?,
+            Self::Fork { .. } => write!(f, "rayon-fork")?,
+            Self::Path { path, .. } => write!(f, "{}", path.display())?,
+            Self::Git { url, rev, .. } => write!(f, "{url} at {rev}")?,
+        }
+        let features: Vec<String> = self.features().into_iter().collect();
+        if features.is_empty() { Ok(()) } else { write!(f, " with {}", features.join(", ")) }
+    }
+}
+
+impl Config {
+    /// Reads and checks a file.
+    ///
+    /// `known_features` are those of the fork (see [`fork_features`]).
+    ///
+    /// # Errors
+    /// [`ConfigError`], with file, line, key, value and remedy.
+    pub fn read(file: &Path, known_features: &BTreeSet<String>) -> Result<Self, ConfigError> {
+        let shown = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(file).map_err(|error| ConfigError {
+            file: file.display().to_string(),
+            line: None,
+            message: format!("cannot be read: {error}; pass --config FILE if it lies elsewhere"),
+        })?;
+        parse(&shown, &text, known_features)
+    }
+
+    /// The row with `baseline = true`.
+    ///
+    /// # Panics
+    /// Never for a [`Config`] made by [`parse`], which refuses a file without one.
+    #[must_use]
+    pub fn baseline(&self) -> &Branch {
+        self.branches.iter().find(|branch| branch.baseline).expect("checked when parsed")
+    }
+}
+
+/// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct ConfigError {
+    /// File name.
+    pub file: String,
+    /// 1-based line; `None` when the fault is that something is nowhere in the file.
+    pub line: Option<usize>,
+    /// Branch, key, value and remedy.
+    pub message: String,
+}
+
+/// The features a `fork = […]` row may name, read from the fork's own `Cargo.toml`.
+///
+/// Left out are `default`, `web_spin_lock` (of rayon-core, without effect here) and `instrument`
+/// (instrumented builds are never timed).
+///
+/// # Errors
+/// If the file is missing or is no Cargo manifest.
+pub fn fork_features(fork: &Path) -> Result<BTreeSet<String>, ConfigError> {
+    #[derive(Deserialize)]
+    struct Manifest {
+        #[serde(default)]
+        features: std::collections::BTreeMap<String, Vec<String>>,
+    }
+    let file = fork.join("Cargo.toml");
+    let failed = |message: String| ConfigError {
+        file: "rayon-fork/Cargo.toml".to_owned(),
+        line: None,
+        message,
+    };
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        failed(format!("cannot be read: {error}; it names the features that `fork` rows may use"))
+    })?;
+    let manifest: Manifest = toml::from_str(&text)
+        .map_err(|error| failed(format!("is no Cargo manifest: {}", error.message())))?;
+    let untimed = ["default", "web_spin_lock", "instrument"];
+    Ok(manifest.features.into_keys().filter(|name| !untimed.contains(&name.as_str())).collect())
+}

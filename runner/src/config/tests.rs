@@ -1,0 +1,153 @@
+//! Each rule of `branches.toml`, broken once: the message must name line, branch, value and remedy.
+
+use std::collections::BTreeSet;
+
+use super::parse;
+use crate::config::Source;
+
+fn known() -> BTreeSet<String> {
+    ["cache-padded", "no-jec", "packed", "sleepers-only", "split"].map(str::to_owned).into()
+}
+
+const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
+
+/// The message for `BASE` followed by `rows`; the rows start at line 6.
+fn fault(rows: &str) -> String {
+    let text = format!("{BASE}\n{rows}");
+    parse("branches.toml", &text, &known()).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn the_committed_file_is_accepted_and_has_the_ten_branches() {
+    let text = include_str!("../../../branches.toml");
+    let config = parse("branches.toml", text, &known()).unwrap();
+    assert_eq!(config.branches.len(), 10);
+    assert_eq!(config.baseline().name, "master");
+    assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
+}
+
+#[test]
+fn every_source_kind_is_understood() {
+    let rows = "[[branch]]\nname = \"a\"\nfork = [\"split\"]\n\
+                [[branch]]\nname = \"b\"\npath = \"../x\"\nfeatures = [\"y\"]\n\
+                [[branch]]\nname = \"c\"\ngit = \"u\"\nrev = \"1\"\nsubdirectory = \"rayon-core\"\n";
+    let config = parse("branches.toml", &format!("{BASE}{rows}"), &known()).unwrap();
+    let features: BTreeSet<String> = ["split".to_owned()].into();
+    assert_eq!(config.branches[1].source, Source::Fork { features });
+    assert!(
+        matches!(&config.branches[2].source, Source::Path { features, .. } if features.contains("y"))
+    );
+    assert!(matches!(&config.branches[3].source, Source::Git { subdirectory: Some(_), .. }));
+}
+
+#[test]
+fn a_misspelt_key_is_named_with_its_line_and_the_likely_one() {
+    let message = fault("[[branch]]\nname = \"x\"\nforkk = []\n");
+    assert!(message.starts_with("branches.toml:8: branch `x`: unknown key `forkk`"), "{message}");
+    assert!(message.ends_with("did you mean `fork`?"), "{message}");
+}
+
+#[test]
+fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
+    assert_eq!(
+        fault("[[branch]]\nname = \"x\"\nfork = [\n  \"no-jec\",\n  \"spilt\",\n]\n"),
+        "branches.toml:10: branch `x`: unknown feature `spilt`; \
+         known: cache-padded, no-jec, packed, sleepers-only, split; did you mean `split`?"
+    );
+}
+
+#[test]
+fn instrumented_builds_are_no_branches() {
+    assert!(
+        fault("[[branch]]\nname = \"x\"\nfork = [\"instrument\"]\n").contains("unknown feature")
+    );
+}
+
+#[test]
+fn a_second_branch_of_the_same_name_is_refused() {
+    assert_eq!(
+        fault("[[branch]]\nname = \"master\"\nfork = []\n"),
+        "branches.toml:7: branch `master`: the name is taken by line 2; give every branch its own"
+    );
+}
+
+#[test]
+fn two_baselines_are_refused() {
+    let message = fault("[[branch]]\nname = \"x\"\nfork = []\nbaseline = true\n");
+    assert!(message.starts_with("branches.toml:9: branch `x`"), "{message}");
+    assert!(message.contains("`master` (line 4)"), "{message}");
+}
+
+#[test]
+fn a_file_without_a_baseline_is_refused() {
+    let text = "[[branch]]\nname = \"x\"\nfork = []\n";
+    let error = parse("branches.toml", text, &known()).unwrap_err().to_string();
+    assert!(error.contains("no branch has `baseline = true`"), "{error}");
+}
+
+#[test]
+fn an_empty_file_is_refused() {
+    let error = parse("branches.toml", "", &known()).unwrap_err().to_string();
+    assert!(error.contains("add a `[[branch]]` table"), "{error}");
+}
+
+#[test]
+fn two_sources_and_none_are_refused_at_the_table() {
+    assert_eq!(
+        fault("[[branch]]\nname = \"x\"\nfork = []\npath = \"p\"\n"),
+        "branches.toml:6: branch `x`: 2 sources (`fork`, `path`); keep one"
+    );
+    assert_eq!(
+        fault("[[branch]]\nname = \"x\"\n"),
+        "branches.toml:6: branch `x`: no source; give one of `published`, `fork`, `path`, `git`"
+    );
+}
+
+#[test]
+fn packed_and_split_exclude_each_other() {
+    assert!(
+        fault("[[branch]]\nname = \"x\"\nfork = [\"packed\", \"split\"]\n")
+            .contains("exclude each other")
+    );
+}
+
+#[test]
+fn keys_of_another_source_are_refused() {
+    assert!(
+        fault("[[branch]]\nname = \"x\"\nfork = []\nfeatures = [\"split\"]\n")
+            .contains("into `fork = […]`")
+    );
+    assert!(
+        fault("[[branch]]\nname = \"x\"\npath = \"p\"\nrev = \"1\"\n")
+            .contains("`rev` does not go with `path`")
+    );
+    assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\n").contains("`git` without `rev`"));
+}
+
+#[test]
+fn reserved_and_impossible_names_are_refused() {
+    for name in ["all", "sequential", "master-again", "Upper", "a/b", ""] {
+        let message = fault(&format!("[[branch]]\nname = \"{name}\"\nfork = []\n"));
+        assert!(message.starts_with(&format!("branches.toml:7: branch `{name}`:")), "{message}");
+    }
+}
+
+#[test]
+fn a_version_range_is_no_release() {
+    assert!(fault("[[branch]]\nname = \"x\"\npublished = \"1.13\"\n").contains("no exact version"));
+}
+
+#[test]
+fn broken_toml_is_reported_with_its_line() {
+    let message = fault("[[branch]]\nname = \"x\"\nfork = [\n");
+    assert!(message.starts_with("branches.toml:"), "{message}");
+    let line: usize = message.split(':').nth(1).unwrap().parse().unwrap();
+    assert!((8..=9).contains(&line), "{message}");
+}
+
+#[test]
+fn a_missing_name_is_reported_with_its_line() {
+    let message = fault("[[branch]]\nfork = []\n");
+    assert!(message.contains("missing key `name`"), "{message}");
+    assert!(message.starts_with("branches.toml:6:"), "{message}");
+}

@@ -1,0 +1,28 @@
+//! Builds every branch of `branches.toml` and sweeps it over workloads, threads and frequency modes.
+//!
+//! The binary is a thin door to [`cli`]; the method behind it is told in `README.md`.
+
+pub mod branch_workspace;
+pub mod builds;
+pub mod checkout;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod digest;
+pub mod estimate;
+pub mod frequency;
+pub mod host;
+pub mod interrupt;
+pub mod manifest;
+pub mod plan;
+pub mod progress;
+pub mod python;
+pub mod record;
+pub mod selection;
+pub mod stats;
+pub mod stop;
+pub mod subprocess;
+pub mod summary;
+pub mod sweep;
+pub mod sweep_dir;
+pub mod trial;

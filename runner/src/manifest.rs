@@ -1,0 +1,124 @@
+//! `manifest.json`: what was asked, with which binaries, by whom, and in how many sessions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::checkout::Commit;
+use crate::config::Source;
+use crate::plan::Asked;
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of the record format.
+    pub schema: u32,
+    /// Name of the sweep's folder.
+    pub name: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// Short hash that stands for the machine.
+    pub host: String,
+    /// Commit of the checkout.
+    pub checkout: Commit,
+    /// Version of the runner.
+    pub runner: String,
+    /// Arguments after `cargo runner`.
+    pub command_line: Vec<String>,
+    /// All that defines the trials, apart from the binaries.
+    pub asked: Asked,
+    /// Branches with their receipts, in the order of `branches.toml`.
+    pub branches: Vec<MeasuredBranch>,
+    /// Name of the baseline's A/A twin, if it runs.
+    pub twin: Option<String>,
+    /// Compiler and flags, the same for all branches.
+    pub toolchain: Toolchain,
+    /// Identity of the order of trials.
+    pub plan_digest: String,
+    /// Number of trials of the finished sweep.
+    pub trials_planned: usize,
+    /// One entry for every time the sweep was started or resumed, and came to an orderly end.
+    pub sessions: Vec<Session>,
+}
+
+/// A branch and the proof of what was measured under its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredBranch {
+    /// Name.
+    pub name: String,
+    /// Source as written.
+    pub source: Source,
+    /// Whether it is the baseline.
+    pub baseline: bool,
+    /// What its author expected before the sweep.
+    pub hypothesis: String,
+    /// The binary; `None` if it could not be built.
+    pub receipt: Option<Receipt>,
+    /// Why there is no binary.
+    pub build_error: Option<String>,
+}
+
+/// What a binary is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    /// Version of rayon-core that cargo resolved.
+    pub version: String,
+    /// Where cargo took it from: `registry`, a path, or a git address with the commit.
+    pub origin: String,
+    /// Features of rayon-core that cargo switched on.
+    pub features: Vec<String>,
+    /// Commit of the source, where it is a work tree or a git source.
+    pub commit: Commit,
+    /// What the binary said it is.
+    pub variant: String,
+    /// SHA-256 of the binary.
+    pub binary_sha256: String,
+    /// Size of the binary in bytes.
+    pub binary_bytes: u64,
+    /// SHA-256 of the branch's `Cargo.lock`.
+    pub lock_sha256: String,
+}
+
+/// Compiler and flags.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Toolchain {
+    /// `rustc -vV`, line by line.
+    pub rustc: Vec<String>,
+    /// `[profile.release]`, as TOML.
+    pub profile: String,
+    /// Environment variables that change code generation, with their values.
+    pub flags: std::collections::BTreeMap<String, String>,
+    /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
+    pub lock_sha256: String,
+}
+
+/// One run of the runner on this sweep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC.
+    pub ended_at: String,
+    /// `finished`, `interrupted` or `failed` (the runner itself, for example a full disk).
+    pub end: String,
+    /// Trials run in this session.
+    pub trials: usize,
+    /// Of which failed.
+    pub failed: usize,
+    /// Wall time of the session's sweep, builds excluded, in nanoseconds.
+    pub wall_ns: u64,
+    /// Of which inside trial processes.
+    pub in_trials_ns: u64,
+}
+
+impl Manifest {
+    /// The entry of a branch, the baseline's for its twin.
+    #[must_use]
+    pub fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
+        let name = self.asked.binary_of(name);
+        self.branches.iter().find(|branch| branch.name == name)
+    }
+}

@@ -1,0 +1,418 @@
+//! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can
+//! recompute it from the manifest and a test can look at it.
+
+use std::collections::BTreeMap;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use serde::{Deserialize, Serialize};
+use workloads::protocol::{Program, SCHEMA};
+
+use crate::config::TWIN_SUFFIX;
+use crate::digest;
+
+/// How the CPU frequency is treated.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The host decides.
+    Dynamic,
+    /// One frequency on all CPUs.
+    Fixed,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Dynamic => "dynamic",
+            Self::Fixed => "fixed",
+        })
+    }
+}
+
+/// An instance file, known by its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// As given on the command line.
+    pub path: String,
+    /// SHA-256 of the content, in hexadecimal.
+    pub sha256: String,
+}
+
+/// A workload with all that selects its instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Name in the catalogue.
+    pub workload: String,
+    /// Size in the catalogue.
+    pub size: String,
+    /// Explicit parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// Instance file, if one was given.
+    pub input: Option<Input>,
+}
+
+/// Everything that defines a sweep, apart from the binaries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Preset that the rest started from.
+    pub preset: String,
+    /// Names of the branches, the baseline among them, without the twin.
+    pub branches: Vec<String>,
+    /// The branch that the others are compared with.
+    pub baseline: String,
+    /// Whether the baseline runs a second time under another name (A/A).
+    pub twin: bool,
+    /// Workloads.
+    pub workloads: Vec<Load>,
+    /// Thread counts, ascending.
+    pub threads: Vec<usize>,
+    /// Frequency modes.
+    pub modes: Vec<Mode>,
+    /// Trials per cell.
+    pub trials: u32,
+    /// Untimed iterations at the start of a trial.
+    pub warmup_iterations: u32,
+    /// Timed iterations per trial.
+    pub iterations: u32,
+    /// Seed of the order and of the workloads' inputs.
+    pub seed: u64,
+    /// Longest time a trial may take, in seconds.
+    pub timeout_s: f64,
+}
+
+impl Asked {
+    /// The name of the baseline's A/A twin, if it runs.
+    #[must_use]
+    pub fn twin_name(&self) -> Option<String> {
+        self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
+    }
+
+    /// The branch whose binary runs under `name`: the baseline for its twin.
+    #[must_use]
+    pub fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.twin_name().as_deref() == Some(name) { &self.baseline } else { name }
+    }
+}
+
+/// One process to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Identity: hash of cell and replicate.
+    pub id: String,
+    /// Identity of the cell: hash of all that defines it.
+    pub cell: String,
+    /// 0-based number of the trial within its cell.
+    pub replicate: u32,
+    /// 0-based number of the block within the sweep.
+    pub block: usize,
+    /// 0-based place within the block.
+    pub position: usize,
+    /// Branch, or the baseline's twin.
+    pub branch: String,
+    /// Which program.
+    pub program: Program,
+    /// Index into [`Asked::workloads`].
+    pub load: usize,
+    /// Threads of the pool.
+    pub threads: usize,
+    /// Frequency mode.
+    pub mode: Mode,
+}
+
+/// The trials of a sweep in the order in which they run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// All trials, block after block.
+    pub trials: Vec<Trial>,
+    /// Number of blocks.
+    pub blocks: usize,
+}
+
+impl Plan {
+    /// Identity of the whole order.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        digest::identity(&self.trials.iter().map(|trial| &trial.id).collect::<Vec<_>>())
+    }
+
+    /// Number of distinct cells.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        let cells: std::collections::HashSet<&str> =
+            self.trials.iter().map(|trial| trial.cell.as_str()).collect();
+        cells.len()
+    }
+}
+
+/// All that a cell is; its hash is the cell's identity, so a changed binary or input makes new cells.
+#[derive(Serialize)]
+struct Cell<'a> {
+    schema: u32,
+    branch: &'a str,
+    /// What the binary is (its hash once built, its source before).
+    identity: &'a str,
+    program: Program,
+    workload: &'a str,
+    size: &'a str,
+    parameters: &'a BTreeMap<String, String>,
+    input: Option<&'a str>,
+    threads: usize,
+    mode: Mode,
+    seed: u64,
+    warmup_iterations: u32,
+    iterations: u32,
+}
+
+/// A block before it has a place in the order.
+#[derive(Clone, Copy)]
+struct Visit {
+    program: Program,
+    load: usize,
+    threads: usize,
+    replicate: u32,
+}
+
+/// Orders a sweep.
+///
+/// Replicates are rounds: every block is visited once before any is visited again, so that a sweep
+/// cut short has whole replicates and slow drift falls on all cells alike. Within a round the modes
+/// take turns (setting a frequency is slow) and the blocks of a mode are shuffled; within a block
+/// the branches are. All shuffles come from the sweep's seed and do not depend on the identities.
+///
+/// # Panics
+/// If `identities` lacks one of [`Asked::branches`].
+#[must_use]
+pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
+    let mut random = ChaCha8Rng::seed_from_u64(asked.seed);
+    let mut names = asked.branches.clone();
+    names.extend(asked.twin_name());
+    let mut trials = Vec::new();
+    let mut block = 0;
+    for replicate in 0..asked.trials {
+        let mut modes = asked.modes.clone();
+        shuffle(&mut modes, &mut random);
+        for mode in modes {
+            let mut visits = visits(asked, replicate);
+            shuffle(&mut visits, &mut random);
+            for visit in visits {
+                let mut branches = match visit.program {
+                    Program::Parallel => names.clone(),
+                    Program::Sequential => vec![asked.baseline.clone()],
+                };
+                shuffle(&mut branches, &mut random);
+                for (position, branch) in branches.into_iter().enumerate() {
+                    trials.push(trial(asked, identities, visit, mode, block, position, branch));
+                }
+                block += 1;
+            }
+        }
+    }
+    Plan { trials, blocks: block }
+}
+
+fn visits(asked: &Asked, replicate: u32) -> Vec<Visit> {
+    let mut visits = Vec::new();
+    for load in 0..asked.workloads.len() {
+        visits.push(Visit { program: Program::Sequential, load, threads: 1, replicate });
+        for &threads in &asked.threads {
+            visits.push(Visit { program: Program::Parallel, load, threads, replicate });
+        }
+    }
+    visits
+}
+
+fn trial(
+    asked: &Asked,
+    identities: &BTreeMap<String, String>,
+    visit: Visit,
+    mode: Mode,
+    block: usize,
+    position: usize,
+    branch: String,
+) -> Trial {
+    let load = &asked.workloads[visit.load];
+    let cell = digest::identity(&Cell {
+        schema: SCHEMA,
+        branch: &branch,
+        identity: &identities[asked.binary_of(&branch)],
+        program: visit.program,
+        workload: &load.workload,
+        size: &load.size,
+        parameters: &load.parameters,
+        input: load.input.as_ref().map(|input| input.sha256.as_str()),
+        threads: visit.threads,
+        mode,
+        seed: asked.seed,
+        warmup_iterations: asked.warmup_iterations,
+        iterations: asked.iterations,
+    });
+    Trial {
+        id: digest::identity(&(&cell, visit.replicate)),
+        cell,
+        replicate: visit.replicate,
+        block,
+        position,
+        branch,
+        program: visit.program,
+        load: visit.load,
+        threads: visit.threads,
+        mode,
+    }
+}
+
+/// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of
+/// any library, and libraries do not promise that of their shuffles. ChaCha8's stream is fixed.
+fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
+    for last in (1..items.len()).rev() {
+        let range = u128::from(last as u64 + 1);
+        // The upper half of a 64×64-bit product is below `range`; its bias is of the order 2^-60.
+        let chosen = (u128::from(random.next_u64()) * range) >> 64;
+        items.swap(last, usize::try_from(chosen).expect("below `last + 1`, a usize"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashSet};
+
+    use super::*;
+
+    pub(crate) fn asked() -> Asked {
+        let load = |workload: &str| Load {
+            workload: workload.to_owned(),
+            size: "tiny".to_owned(),
+            parameters: BTreeMap::new(),
+            input: None,
+        };
+        Asked {
+            preset: "quick".to_owned(),
+            branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
+            baseline: "master".to_owned(),
+            twin: true,
+            workloads: vec![load("quicksort"), load("tsp")],
+            threads: vec![1, 2, 4],
+            modes: vec![Mode::Dynamic],
+            trials: 3,
+            warmup_iterations: 1,
+            iterations: 2,
+            seed: 7,
+            timeout_s: 60.0,
+        }
+    }
+
+    pub(crate) fn identities() -> BTreeMap<String, String> {
+        asked()
+            .branches
+            .into_iter()
+            .map(|name| (name.clone(), format!("binary of {name}")))
+            .collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
+        let one = order(&asked(), &identities());
+        assert_eq!(one, order(&asked(), &identities()));
+        let other = order(&Asked { seed: 8, ..asked() }, &identities());
+        let branches = |plan: &Plan| -> Vec<(String, usize)> {
+            plan.trials.iter().map(|trial| (trial.branch.clone(), trial.threads)).collect()
+        };
+        assert_ne!(branches(&one), branches(&other));
+    }
+
+    #[test]
+    fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
+        let plan = order(&asked(), &identities());
+        let first: Vec<_> = plan.trials[..6]
+            .iter()
+            .map(|trial| (trial.block, trial.branch.as_str(), trial.load, trial.threads))
+            .collect();
+        // Printed once from this function; a change here strands every unfinished sweep.
+        assert_eq!(first, FIRST_SIX);
+    }
+
+    const FIRST_SIX: [(usize, &str, usize, usize); 6] = [
+        (0, "master", 1, 1),
+        (0, "split", 1, 1),
+        (0, "packed", 1, 1),
+        (0, "master-again", 1, 1),
+        (1, "master", 0, 1),
+        (2, "master-again", 1, 2),
+    ];
+
+    #[test]
+    fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
+        let plan = order(&asked(), &identities());
+        for block in 0..plan.blocks {
+            let members: Vec<_> = plan.trials.iter().filter(|trial| trial.block == block).collect();
+            let first = members[0];
+            let names: BTreeSet<&str> = members.iter().map(|trial| trial.branch.as_str()).collect();
+            if first.program == Program::Sequential {
+                assert_eq!((names.len(), first.threads), (1, 1));
+            } else {
+                assert_eq!(names, ["master", "master-again", "packed", "split"].into());
+            }
+            assert!(members.iter().all(|trial| {
+                (trial.program, trial.load, trial.threads, trial.mode, trial.replicate)
+                    == (first.program, first.load, first.threads, first.mode, first.replicate)
+            }));
+            let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
+            assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn counts_are_those_of_the_definition() {
+        let plan = order(&asked(), &identities());
+        // 2 workloads × (3 thread counts × 4 names + 1 sequential) cells, 3 trials each.
+        assert_eq!(plan.cells(), 2 * (3 * 4 + 1));
+        assert_eq!(plan.trials.len(), plan.cells() * 3);
+        let ids: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+        assert_eq!(ids.len(), plan.trials.len());
+    }
+
+    #[test]
+    fn a_replicate_begins_only_when_the_one_before_is_complete() {
+        let plan = order(&asked(), &identities());
+        assert!(plan.trials.is_sorted_by_key(|trial| trial.replicate));
+    }
+
+    #[test]
+    fn a_changed_binary_changes_its_cells_but_not_the_order() {
+        let before = order(&asked(), &identities());
+        let mut changed = identities();
+        changed.insert("split".to_owned(), "rebuilt".to_owned());
+        let after = order(&asked(), &changed);
+        for (old, new) in before.trials.iter().zip(&after.trials) {
+            assert_eq!((&old.branch, old.block), (&new.branch, new.block));
+            assert_eq!(old.cell == new.cell, old.branch != "split");
+        }
+    }
+
+    #[test]
+    fn a_shuffle_puts_every_item_everywhere_about_equally_often() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut counts = [[0_u32; 4]; 4];
+        for _ in 0..4000 {
+            let mut items = [0, 1, 2, 3];
+            shuffle(&mut items, &mut random);
+            for (place, item) in items.into_iter().enumerate() {
+                counts[item][place] += 1;
+            }
+        }
+        // Expected 1000 each; the standard deviation is 27.
+        assert!(counts.iter().flatten().all(|count| (870..1130).contains(count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,176 @@
+//! What a person sees while a sweep runs, on standard error, between trials only.
+
+use std::collections::HashMap;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use workloads::protocol::Program;
+
+use crate::plan::{Asked, Load, Plan, Trial};
+use crate::record::{Ending, Record};
+use crate::sweep::Watch;
+
+/// Without a terminal: a line this often.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// What trials of the same kind take alike: workload (by index), program and threads.
+type Kind = (usize, Program, usize);
+
+/// A bar, or a line now and then where standard error is no terminal.
+#[derive(Debug)]
+pub struct Progress {
+    bar: ProgressBar,
+    has_bar: bool,
+    last_line: Instant,
+    done: usize,
+    failed: usize,
+    total: usize,
+    current: Option<(Kind, Instant)>,
+    left: HashMap<Kind, usize>,
+    seen: HashMap<Kind, (usize, Duration)>,
+}
+
+impl Progress {
+    /// Progress of a plan of which `is_done` trials were recorded by earlier sessions.
+    pub fn new(plan: &Plan, is_done: impl Fn(&str) -> bool) -> Self {
+        let mut left: HashMap<Kind, usize> = HashMap::new();
+        let mut done = 0;
+        for trial in &plan.trials {
+            if is_done(&trial.id) {
+                done += 1;
+            } else {
+                *left.entry(kind(trial)).or_default() += 1;
+            }
+        }
+        let has_bar = std::io::stderr().is_terminal();
+        let total = plan.trials.len();
+        let target =
+            if has_bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total as u64), target);
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {prefix} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_position(done as u64);
+        Self {
+            bar,
+            has_bar,
+            last_line: Instant::now(),
+            done,
+            failed: 0,
+            total,
+            current: None,
+            left,
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Time left, from what trials of the same kind took; `None` before the first.
+    fn time_left(&self) -> Option<Duration> {
+        let (count, time) = self
+            .seen
+            .values()
+            .fold((0, Duration::ZERO), |sum, seen| (sum.0 + seen.0, sum.1 + seen.1));
+        if count == 0 {
+            return None;
+        }
+        let mean = |count: usize, time: Duration| time.as_secs_f64() / count as f64;
+        let seconds = self.left.iter().map(|(kind, left)| {
+            let (count, time) = self.seen.get(kind).copied().unwrap_or((count, time));
+            *left as f64 * mean(count, time)
+        });
+        Some(Duration::from_secs_f64(seconds.sum()))
+    }
+
+    fn standing(&self) -> String {
+        let failed =
+            if self.failed > 0 { format!("{} failed, ", self.failed) } else { String::new() };
+        match self.time_left() {
+            Some(left) => format!("{failed}{} left", human(left)),
+            None => format!("{failed}time left unknown"),
+        }
+    }
+
+    /// Shows a line above the bar, or just a line.
+    fn say(&self, line: &str) {
+        if self.has_bar {
+            self.bar.println(line);
+        } else {
+            eprintln!("{line}");
+        }
+    }
+}
+
+fn kind(trial: &Trial) -> Kind {
+    (trial.load, trial.program, trial.threads)
+}
+
+impl Watch for Progress {
+    fn begin(&mut self, load: &Load, trial: &Trial) {
+        self.current = Some((kind(trial), Instant::now()));
+        let threads = match trial.program {
+            Program::Sequential => "sequential".to_owned(),
+            Program::Parallel => format!("{} threads", trial.threads),
+        };
+        self.bar.set_prefix(self.standing());
+        self.bar.set_message(format!("{} {threads}, {}", load.workload, trial.branch));
+        self.bar.tick();
+    }
+
+    fn end(&mut self, record: &Record) {
+        if let Some((kind, started)) = self.current.take() {
+            let seen = self.seen.entry(kind).or_default();
+            *seen = (seen.0 + 1, seen.1 + started.elapsed());
+            if let Some(left) = self.left.get_mut(&kind) {
+                *left = left.saturating_sub(1);
+            }
+        }
+        self.done += 1;
+        if record.outcome != Ending::Ok {
+            self.failed += 1;
+            self.say(&format!(
+                "failed: {} {} with {} threads, trial {}: {}: {}",
+                record.branch,
+                record.workload,
+                record.threads,
+                record.replicate,
+                record.outcome,
+                record.reason.as_deref().unwrap_or("no reason known")
+            ));
+        }
+        self.bar.set_position(self.done as u64);
+        if !self.has_bar && self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            eprintln!("{}/{} trials, {}", self.done, self.total, self.standing());
+        }
+    }
+}
+
+/// What to say of a sweep before it starts: its size in one line.
+#[must_use]
+pub fn headline(asked: &Asked, plan: &Plan) -> String {
+    let workloads: Vec<&str> = asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    format!(
+        "{} branches{}, {}, {} thread counts, {} trials",
+        asked.branches.len(),
+        if asked.twin { " and the baseline's twin" } else { "" },
+        workloads.join(" "),
+        asked.threads.len(),
+        plan.trials.len()
+    )
+}
+
+/// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.
+#[must_use]
+pub fn human(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}

@@ -1,0 +1,95 @@
+//! One line of `trials.jsonl`; `results/README.md` says what each field means.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use workloads::protocol::{Iteration, Metric, Program, Usage};
+
+use crate::plan::Mode;
+
+/// What a sweep knows of the CPU frequency during a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreqState {
+    /// Set, read back and held.
+    FixedVerified,
+    /// Asked for, but not held.
+    FixedFailed,
+    /// Left to the host, which has a frequency driver.
+    Dynamic,
+    /// The host shows no frequency driver, so nothing is known and nothing can be set.
+    Uncontrolled,
+    /// Could not be found out.
+    Unknown,
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// An answer, checked, with its times.
+    Ok,
+    /// Killed after the time limit.
+    Timeout,
+    /// Ended by a signal or an unexpected exit code.
+    Crash,
+    /// The answer differs from the known one.
+    WrongAnswer,
+    /// The request asks for what the workload does not have.
+    Refused,
+    /// What it printed is not what the protocol says.
+    BadOutput,
+    /// Its branch could not be built.
+    BuildFailed,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Ok => "ok",
+            Self::Timeout => "timeout",
+            Self::Crash => "crash",
+            Self::WrongAnswer => "wrong-answer",
+            Self::Refused => "refused",
+            Self::BadOutput => "bad-output",
+            Self::BuildFailed => "build-failed",
+        })
+    }
+}
+
+/// A trial that ran, or could not.
+#[expect(missing_docs, reason = "results/README.md describes every field, for all readers")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub schema: u32,
+    pub trial: String,
+    pub cell: String,
+    pub replicate: u32,
+    pub block: usize,
+    pub position: usize,
+    pub branch: String,
+    pub program: Program,
+    pub workload: String,
+    pub size: String,
+    pub parameters: BTreeMap<String, String>,
+    pub input: Option<String>,
+    pub threads: usize,
+    pub mode: Mode,
+    pub freq_state: FreqState,
+    pub oversubscribed: bool,
+    pub seed: u64,
+    pub started_at: String,
+    pub process_ns: u64,
+    pub outcome: Ending,
+    pub reason: Option<String>,
+    pub stderr_tail: Option<String>,
+    pub variant: Option<String>,
+    pub answer: Option<String>,
+    pub work_unit: Option<String>,
+    pub warmup: Vec<Iteration>,
+    pub iterations: Vec<Iteration>,
+    pub usage: Option<Usage>,
+    pub metrics: BTreeMap<String, Metric>,
+    pub load_before: Option<f64>,
+    pub steal_ns: Option<u64>,
+}

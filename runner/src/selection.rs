@@ -1,0 +1,392 @@
+//! From words on the command line to what a sweep asks: branches, workloads, thread counts, presets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use globset::Glob;
+use workloads::parameters::Values;
+use workloads::workload::{self, Description, Size};
+
+use crate::config::{Branch, Config, nearest};
+use crate::digest;
+use crate::plan::{Input, Load};
+use crate::stop::Stop;
+
+/// What a sweep is for; explicit options override what it sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// Proves the tool in seconds; its times mean nothing.
+    Smoke,
+    /// Every branch on the three headline workloads, a few minutes on 2 CPUs.
+    Quick,
+    /// All workloads, 1 to 64 threads, both modes where the host allows; hours.
+    Full,
+}
+
+/// The values a preset stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct PresetValues {
+    /// As for `--workloads`.
+    pub workloads: &'static str,
+    /// As for `--size`.
+    pub size: &'static str,
+    /// As for `--threads`.
+    pub threads: &'static str,
+    /// As for `--trials`.
+    pub trials: u32,
+    /// As for `--iterations`.
+    pub iterations: u32,
+}
+
+impl Preset {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Smoke => "smoke",
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+
+    /// What it stands for.
+    #[must_use]
+    pub fn values(self) -> PresetValues {
+        match self {
+            Self::Smoke => PresetValues {
+                workloads: HEADLINE,
+                size: "tiny",
+                threads: "1,2",
+                trials: 2,
+                iterations: 2,
+            },
+            Self::Quick => PresetValues {
+                workloads: HEADLINE,
+                size: "small",
+                threads: "1,2,4,8,16,32,64,cores,cpus",
+                trials: 5,
+                iterations: 5,
+            },
+            Self::Full => PresetValues {
+                workloads: "all",
+                size: "medium",
+                threads: "1..=64,cores,cpus",
+                trials: 11,
+                iterations: 5,
+            },
+        }
+    }
+}
+
+/// The workloads of the original study.
+const HEADLINE: &str = "quicksort,tsp,packets";
+
+/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`.
+///
+/// # Errors
+/// [`Stop::BadInput`] for a word that matches nothing, with the likely name.
+pub fn pick<'a>(kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
+    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let mut picked: BTreeSet<&str> = BTreeSet::new();
+    // A list of exclusions alone means all but those.
+    if words.first().is_none_or(|word| word.starts_with('!')) {
+        picked.extend(known);
+    }
+    for word in words {
+        let (is_excluded, pattern) = match word.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, word),
+        };
+        let glob = Glob::new(if pattern == "all" { "*" } else { pattern })
+            .map_err(|error| Stop::BadInput(format!("{kind} `{pattern}`: {error}")))?
+            .compile_matcher();
+        let matched: Vec<&str> = known.iter().copied().filter(|name| glob.is_match(name)).collect();
+        if matched.is_empty() {
+            let hint = nearest(pattern, known.iter().copied())
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            bail!(Stop::BadInput(format!(
+                "no {kind} matches `{pattern}`; known: {}{hint}",
+                known.join(", ")
+            )));
+        }
+        for name in matched {
+            if is_excluded {
+                picked.remove(name)
+            } else {
+                picked.insert(name)
+            };
+        }
+    }
+    if picked.is_empty() {
+        bail!(Stop::BadInput(format!("`{list}` leaves no {kind}; known: {}", known.join(", "))));
+    }
+    Ok(known.iter().copied().filter(|name| picked.contains(name)).collect())
+}
+
+/// Picks branches. The baseline is always among them, since everything is compared with it; the flag
+/// says whether it had to be added.
+///
+/// # Errors
+/// As [`pick`], and if the baseline is excluded by name.
+pub fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
+    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
+    let baseline = config.baseline().name.as_str();
+    if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
+        bail!(Stop::BadInput(format!(
+            "`!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
+             move `baseline = true` in branches.toml to compare with another"
+        )));
+    }
+    let picked = pick("branch", list, &known)?;
+    let is_added = !picked.contains(&baseline);
+    let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
+    Ok((config.branches.iter().filter(chosen).cloned().collect(), is_added))
+}
+
+/// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
+///
+/// # Errors
+/// [`Stop::BadInput`] naming the part that is none of these.
+pub fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
+    /// More would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
+    const MAX: usize = 4096;
+    let mut counts = BTreeSet::new();
+    for part in list.split(',').map(str::trim) {
+        let number = |text: &str| -> Result<usize> {
+            let wrong = || {
+                Stop::BadInput(format!(
+                    "--threads: `{part}` is no thread count; write numbers (1 to {MAX}), ranges (1..=8), \
+                     `cores` or `cpus`, with commas between"
+                ))
+            };
+            let count: usize = text.trim().parse().map_err(|_| wrong())?;
+            if (1..=MAX).contains(&count) { Ok(count) } else { Err(wrong().into()) }
+        };
+        match part {
+            "cores" => _ = counts.insert(cores),
+            "cpus" => _ = counts.insert(cpus),
+            _ => {
+                if let Some((first, last)) = part.split_once("..=") {
+                    counts.extend(number(first)?..=number(last)?);
+                } else if let Some((first, end)) = part.split_once("..") {
+                    counts.extend(number(first)?..number(end)?);
+                } else {
+                    counts.insert(number(part)?);
+                }
+            }
+        }
+    }
+    if counts.is_empty() {
+        bail!(Stop::BadInput(format!("--threads: `{list}` is empty; write for example 1,2,4")));
+    }
+    Ok(counts.into_iter().collect())
+}
+
+/// Names of all workloads of the catalogue.
+#[must_use]
+pub fn workload_names() -> Vec<&'static str> {
+    workload::catalogue().iter().map(|workload| workload.description().name).collect()
+}
+
+/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
+/// slip is told before anything is built.
+///
+/// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
+///
+/// # Errors
+/// [`Stop::BadInput`], naming what the workload would accept.
+pub fn loads(
+    list: &str,
+    size: &str,
+    parameters: &[String],
+    input: Option<&Path>,
+) -> Result<Vec<Load>> {
+    let picked: Vec<&Description> = pick("workload", list, &workload_names())?
+        .into_iter()
+        .map(|name| workload::find(name).map(|workload| workload.description()))
+        .collect::<Result<_, _>>()
+        .map_err(refused)?;
+    let explicit = assign(parameters, &picked)?;
+    let input = input.map(|path| read_input(path, &picked)).transpose()?;
+    let size = Size::find(size).map_err(refused)?;
+    picked
+        .into_iter()
+        .map(|description| {
+            let none = BTreeMap::new();
+            let given = explicit.get(description.name).unwrap_or(&none);
+            let input = input.clone().filter(|_| description.input.is_some());
+            let values =
+                Values::resolve(description, size, given, input.is_some()).map_err(refused)?;
+            Ok(Load {
+                workload: description.name.to_owned(),
+                size: size.name().to_owned(),
+                parameters: values.as_map().clone(),
+                input,
+            })
+        })
+        .collect()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
+fn refused(refusal: workload::Refusal) -> Stop {
+    Stop::BadInput(refusal.to_string())
+}
+
+/// Explicit parameters by workload.
+fn assign(
+    parameters: &[String],
+    picked: &[&'static Description],
+) -> Result<BTreeMap<&'static str, BTreeMap<String, String>>> {
+    let mut explicit: BTreeMap<&'static str, BTreeMap<String, String>> = BTreeMap::new();
+    for text in parameters {
+        let Some((key, value)) = text.split_once('=') else {
+            bail!(Stop::BadInput(format!(
+                "--parameter {text}: write NAME=VALUE or WORKLOAD.NAME=VALUE"
+            )));
+        };
+        let (workload, name) = match key.split_once('.') {
+            Some((workload, name)) => (Some(workload), name),
+            None => (None, key),
+        };
+        let takers: Vec<&'static Description> = picked
+            .iter()
+            .copied()
+            .filter(|it| workload.is_none_or(|wanted| wanted == it.name))
+            .filter(|it| it.parameter(name).is_some())
+            .collect();
+        if takers.is_empty() {
+            let known: Vec<String> = picked
+                .iter()
+                .flat_map(|it| {
+                    it.parameters.iter().map(|known| format!("{}.{}", it.name, known.name))
+                })
+                .collect();
+            bail!(Stop::BadInput(format!(
+                "--parameter {text}: no picked workload has `{key}`; known: {}",
+                known.join(", ")
+            )));
+        }
+        for taker in takers {
+            explicit.entry(taker.name).or_default().insert(name.to_owned(), value.to_owned());
+        }
+    }
+    Ok(explicit)
+}
+
+fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
+    if !picked.iter().any(|description| description.input.is_some()) {
+        let readers: Vec<&str> = workload::catalogue()
+            .iter()
+            .map(|workload| workload.description())
+            .filter(|description| description.input.is_some())
+            .map(|description| description.name)
+            .collect();
+        bail!(Stop::BadInput(format!(
+            "--input {}: no picked workload reads a file; these do: {}",
+            path.display(),
+            readers.join(", ")
+        )));
+    }
+    let sha256 = digest::of_file(path).map_err(|error| {
+        Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display()))
+    })?;
+    Ok(Input { path: path.display().to_string(), sha256 })
+}
+
+/// The instance file as a trial's process must be given it, wherever the runner was started.
+///
+/// # Errors
+/// [`Stop::BadInput`] if it is gone or is not the file that the sweep began with.
+pub fn input_for_trials(input: &Input) -> Result<PathBuf> {
+    let path = Path::new(&input.path);
+    let sha256 = digest::of_file(path).map_err(|error| {
+        Stop::BadInput(format!("--input {}: cannot be read: {error}", input.path))
+    })?;
+    if sha256 != input.sha256 {
+        bail!(Stop::BadInput(format!(
+            "--input {}: the file has changed since the sweep began; put the old one back, or begin \
+             another sweep",
+            input.path
+        )));
+    }
+    path.canonicalize().with_context(|| format!("--input {}", input.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
+
+    #[test]
+    fn names_globs_and_exclusions_pick_in_the_order_of_the_file() {
+        let pick = |list| pick("branch", list, &KNOWN).unwrap();
+        assert_eq!(pick("all"), KNOWN);
+        assert_eq!(pick("split,master"), ["master", "split"]);
+        assert_eq!(pick("split*"), ["split", "split-padded"]);
+        assert_eq!(pick("all,!split*"), ["master", "packed"]);
+        assert_eq!(pick("!packed"), ["master", "split", "split-padded"]);
+    }
+
+    #[test]
+    fn a_misspelt_name_is_refused_with_the_likely_one() {
+        let error = pick("branch", "pakced", &KNOWN).unwrap_err().to_string();
+        assert!(
+            error.contains("no branch matches `pakced`") && error.contains("`packed`?"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_list_that_excludes_everything_is_refused() {
+        assert!(
+            pick("branch", "split*,!split*", &KNOWN).unwrap_err().to_string().contains("leaves no")
+        );
+    }
+
+    #[test]
+    fn thread_lists_ranges_and_words_are_merged_and_sorted() {
+        assert_eq!(threads("8,1..=3,cpus,cores", 4, 6).unwrap(), [1, 2, 3, 4, 6, 8]);
+        assert_eq!(threads("1..3", 1, 1).unwrap(), [1, 2]);
+        assert_eq!(threads("cores,cpus", 2, 2).unwrap(), [2]);
+    }
+
+    #[test]
+    fn what_is_no_thread_count_is_named() {
+        for wrong in ["0", "two", "1..=x", "", "1,,2", "-1", "99999"] {
+            let error = threads(wrong, 2, 2).unwrap_err().to_string();
+            assert!(error.starts_with("--threads: `"), "{wrong}: {error}");
+        }
+        assert!(threads("8..=1", 2, 2).unwrap_err().to_string().contains("empty"));
+    }
+
+    #[test]
+    fn every_preset_names_workloads_sizes_and_threads_that_exist() {
+        for preset in [Preset::Smoke, Preset::Quick, Preset::Full] {
+            let values = preset.values();
+            assert!(loads(values.workloads, values.size, &[], None).unwrap().len() >= 3);
+            assert!(!threads(values.threads, 2, 2).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_parameter_reaches_the_workloads_that_know_it() {
+        let loads = loads("quicksort,tsp", "tiny", &["elements=77".to_owned()], None).unwrap();
+        assert_eq!(loads[0].parameters["elements"], "77");
+        assert!(!loads[1].parameters.contains_key("elements"));
+    }
+
+    #[test]
+    fn unknown_parameters_sizes_and_useless_inputs_are_refused() {
+        let unknown = loads("quicksort", "tiny", &["color=red".to_owned()], None).unwrap_err();
+        assert!(unknown.to_string().contains("quicksort.elements"), "{unknown}");
+        let shape = loads("quicksort", "tiny", &["elements".to_owned()], None).unwrap_err();
+        assert!(shape.to_string().contains("NAME=VALUE"), "{shape}");
+        let size = loads("quicksort", "huge", &[], None).unwrap_err();
+        assert!(size.to_string().contains("tiny"), "{size}");
+        let input = loads("quicksort", "tiny", &[], Some(Path::new("x.tsp"))).unwrap_err();
+        assert!(input.to_string().contains("tsp"), "{input}");
+    }
+}

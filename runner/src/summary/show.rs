@@ -1,0 +1,167 @@
+//! Rows as a table for people, or as data.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
+use workloads::protocol::Program;
+
+use super::{Row, Verdict};
+use crate::plan::Asked;
+
+/// How a table is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Table,
+    /// For a document.
+    Markdown,
+    /// One object per row.
+    Json,
+    /// One line per row.
+    Csv,
+}
+
+const COLUMNS: [&str; 5] = ["branch", "time", "speed-up", "ratio", "verdict"];
+
+/// The rows as text that ends with a line end.
+///
+/// # Errors
+/// If a row has no JSON or CSV form, which cannot happen with names that were checked.
+pub fn table(asked: &Asked, rows: &[Row], format: Format, has_colour: bool) -> Result<String> {
+    Ok(match format {
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(rows)?),
+        Format::Csv => csv(rows)?,
+        Format::Table | Format::Markdown => grouped(asked, rows, format, has_colour),
+    })
+}
+
+fn csv(rows: &[Row]) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    let bytes = writer.into_inner().context("CSV is written to memory")?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// A heading per workload and mode, a table per thread count.
+fn grouped(asked: &Asked, rows: &[Row], format: Format, has_colour: bool) -> String {
+    let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
+    let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
+    let mut text = String::new();
+    let same_place = |a: &Row, b: &Row| a.workload == b.workload && a.mode == b.mode;
+    for place in rows.chunk_by(same_place) {
+        let first = &place[0];
+        let _ = writeln!(
+            text,
+            "{title}{}, size {}, {} frequency",
+            first.workload, first.size, first.mode
+        );
+        let same_threads = |a: &Row, b: &Row| (a.program, a.threads) == (b.program, b.threads);
+        for group in place.chunk_by(same_threads) {
+            let first = &group[0];
+            if first.program == Program::Sequential {
+                let time = first.median_ns.map_or("failed".to_owned(), human_ns);
+                let _ = writeln!(text, "\nsequential program: {time}\n");
+                continue;
+            }
+            let _ = writeln!(text, "{heading}{}", group_heading(first, &asked.baseline));
+            if format == Format::Markdown {
+                text.push('\n');
+            }
+            let _ = writeln!(text, "{}\n", one_table(group, width, format, has_colour));
+        }
+    }
+    text + &legend(asked)
+}
+
+fn group_heading(row: &Row, baseline: &str) -> String {
+    let plural = if row.threads == 1 { "" } else { "s" };
+    let more = if row.oversubscribed { ", more than CPUs" } else { "" };
+    let band = match (row.band_low, row.band_high) {
+        (Some(low), Some(high)) => {
+            format!("two runs of {baseline} differ by a ratio of {low:.3} to {high:.3} (A/A)")
+        }
+        _ => "no A/A twin to judge by".to_owned(),
+    };
+    format!("{} thread{plural}{more}; {band}", row.threads)
+}
+
+fn one_table(rows: &[Row], width: usize, format: Format, has_colour: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(if format == Format::Markdown {
+        presets::ASCII_MARKDOWN
+    } else {
+        presets::NOTHING
+    });
+    if has_colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table.set_header(COLUMNS);
+    for row in rows {
+        let figure =
+            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+        let mut verdict = row.verdict.to_string();
+        if row.failed > 0 {
+            verdict = format!("{} of {} failed", row.failed, row.failed + row.trials);
+        }
+        let colour = match row.verdict {
+            _ if row.failed > 0 => Some(Color::Magenta),
+            Verdict::Faster => Some(Color::Green),
+            Verdict::Slower => Some(Color::Red),
+            _ => None,
+        };
+        let mut last = Cell::new(verdict);
+        if let Some(colour) = colour {
+            last = last.fg(colour);
+        }
+        table.add_row([
+            Cell::new(&row.branch),
+            Cell::new(row.median_ns.map_or(String::new(), human_ns)),
+            Cell::new(figure(row.speed_up)),
+            Cell::new(figure(row.ratio)),
+            last,
+        ]);
+    }
+    let fixed = [width + 2, 10, 9, 8, 21];
+    for (column, width) in table.column_iter_mut().zip(fixed) {
+        let is_figure = (1..=3).contains(&column.index);
+        column.set_cell_alignment(if is_figure {
+            CellAlignment::Right
+        } else {
+            CellAlignment::Left
+        });
+        column.set_padding((1, if is_figure { 0 } else { 1 }));
+        if format == Format::Table {
+            let width = u16::try_from(width).unwrap_or(u16::MAX);
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+        } else {
+            column.set_padding((1, 1));
+        }
+    }
+    table
+}
+
+fn legend(asked: &Asked) -> String {
+    let baseline = &asked.baseline;
+    format!(
+        "time: median of the trials' medians. speed-up: the sequential program's time over this one's.\n\
+         ratio: time over {baseline}'s, paired inside blocks; below 1 is faster. A verdict is given only\n\
+         outside the A/A band, which one ratio in twenty leaves by chance; the report corrects for that.\n"
+    )
+}
+
+/// A time with three digits: `812 ns`, `24.9 ms`, `1.23 s`.
+fn human_ns(nanoseconds: f64) -> String {
+    let (value, unit) = match nanoseconds {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$} {unit}")
+}

@@ -1,0 +1,201 @@
+//! The table on made-up records whose truth is known.
+
+use std::collections::BTreeMap;
+
+use workloads::protocol::{Iteration, SCHEMA};
+
+use super::*;
+use crate::record::FreqState;
+
+fn asked() -> Asked {
+    Asked {
+        preset: "quick".to_owned(),
+        branches: vec!["slow".to_owned(), "master".to_owned(), "same".to_owned()],
+        baseline: "master".to_owned(),
+        twin: true,
+        workloads: vec![Load {
+            workload: "quicksort".to_owned(),
+            size: "small".to_owned(),
+            parameters: BTreeMap::new(),
+            input: None,
+        }],
+        threads: vec![2, 8],
+        modes: vec![Mode::Dynamic],
+        trials: 5,
+        warmup_iterations: 0,
+        iterations: 3,
+        seed: 1,
+        timeout_s: 1.0,
+    }
+}
+
+/// A trial of three iterations around `elapsed_ns`, one of them an outlier.
+fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_ns: u64) -> Record {
+    let iteration =
+        |elapsed_ns| Iteration { elapsed_ns, user_ns: 0, system_ns: 0, work_units: 100 };
+    Record {
+        schema: SCHEMA,
+        trial: String::new(),
+        cell: String::new(),
+        replicate: 0,
+        block,
+        position: 0,
+        branch: branch.to_owned(),
+        program,
+        workload: "quicksort".to_owned(),
+        size: "small".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+        threads,
+        mode: Mode::Dynamic,
+        freq_state: FreqState::Uncontrolled,
+        oversubscribed: threads > 2,
+        seed: 1,
+        started_at: String::new(),
+        process_ns: 0,
+        outcome: Ending::Ok,
+        reason: None,
+        stderr_tail: None,
+        variant: None,
+        answer: None,
+        work_unit: None,
+        warmup: Vec::new(),
+        iterations: vec![
+            iteration(elapsed_ns),
+            iteration(elapsed_ns * 50),
+            iteration(elapsed_ns - 1),
+        ],
+        usage: None,
+        metrics: BTreeMap::new(),
+        load_before: None,
+        steal_ns: None,
+    }
+}
+
+/// Blocks whose level drifts by a factor of ten; inside a block `slow` takes 1.5 times what `master`
+/// takes, `same` and the twin differ from it by at most 1 %.
+fn records() -> Vec<Record> {
+    let mut records = Vec::new();
+    for block in 0..5 {
+        let level = 1_000_000 * (1 + 2 * block as u64);
+        let wobble = [0.99, 1.01, 1.0, 0.995, 1.005][block];
+        let scaled = |factor: f64| (level as f64 * factor) as u64;
+        records.push(record("master", Program::Parallel, 2, block, level));
+        records.push(record("master-again", Program::Parallel, 2, block, scaled(wobble)));
+        records.push(record("same", Program::Parallel, 2, block, scaled(2.0 - wobble)));
+        records.push(record("slow", Program::Parallel, 2, block, scaled(1.5)));
+        records.push(record("master", Program::Sequential, 1, 100 + block, 10_000_000));
+    }
+    records
+}
+
+fn of<'a>(rows: &'a [Row], branch: &str) -> &'a Row {
+    let is_it = |row: &&Row| row.branch == branch && row.program == Program::Parallel;
+    rows.iter().find(is_it).unwrap()
+}
+
+#[test]
+fn a_true_ratio_is_found_although_blocks_drift() {
+    let rows = rows(&asked(), &records());
+    let slow = of(&rows, "slow");
+    assert!((slow.ratio.unwrap() - 1.5).abs() < 0.001, "{slow:?}");
+    assert_eq!(slow.verdict, Verdict::Slower);
+}
+
+#[test]
+fn a_difference_inside_the_band_is_not_distinguishable() {
+    let rows = rows(&asked(), &records());
+    let same = of(&rows, "same");
+    assert_eq!(same.verdict, Verdict::NotDistinguishable);
+    assert!(same.band_low.unwrap() < 1.0 && same.band_high.unwrap() < 1.05, "{same:?}");
+    assert_eq!(of(&rows, "master-again").verdict, Verdict::Twin);
+    assert_eq!(of(&rows, "master").verdict, Verdict::Reference);
+}
+
+#[test]
+fn a_faster_branch_is_called_faster() {
+    let mut records = records();
+    for record in records.iter_mut().filter(|record| record.branch == "slow") {
+        record.iterations.iter_mut().for_each(|iteration| iteration.elapsed_ns /= 2);
+    }
+    assert_eq!(of(&rows(&asked(), &records), "slow").verdict, Verdict::Faster);
+}
+
+#[test]
+fn speed_up_is_sequential_time_over_own_time() {
+    let rows = rows(&asked(), &records());
+    // Sequential 10 ms; the median block of master takes 5 ms.
+    assert!((of(&rows, "master").speed_up.unwrap() - 2.0).abs() < 0.001);
+    assert_eq!(rows[0].program, Program::Sequential);
+    assert_eq!(rows[0].speed_up, Some(1.0));
+}
+
+#[test]
+fn a_program_of_fixed_duration_is_judged_by_its_work() {
+    let mut records = records();
+    for record in &mut records {
+        let factor = if record.branch == "slow" { 2 } else { 1 };
+        for iteration in &mut record.iterations {
+            iteration.elapsed_ns = 1_000_000;
+            iteration.work_units = 1200 / factor;
+        }
+    }
+    let rows = rows(&asked(), &records);
+    assert!((of(&rows, "slow").ratio.unwrap() - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn failed_trials_are_counted_and_never_a_time() {
+    let mut records = records();
+    for record in records.iter_mut().filter(|record| record.branch == "same").take(2) {
+        record.outcome = Ending::Timeout;
+        record.iterations.clear();
+    }
+    let rows = rows(&asked(), &records);
+    let same = of(&rows, "same");
+    assert_eq!((same.trials, same.failed), (3, 2));
+    assert!(same.ratio.is_some());
+}
+
+#[test]
+fn without_a_twin_nothing_is_judged() {
+    let asked = Asked { twin: false, ..asked() };
+    let slow = of(&rows(&asked, &records()), "slow").clone();
+    assert!(slow.ratio.is_some() && slow.band_low.is_none());
+    assert_eq!(slow.verdict, Verdict::Unknown);
+}
+
+#[test]
+fn the_baseline_comes_first_and_its_twin_second() {
+    let rows = rows(&asked(), &records());
+    let names: Vec<&str> = rows[1..].iter().map(|row| row.branch.as_str()).collect();
+    assert_eq!(names, ["master", "master-again", "slow", "same"]);
+}
+
+#[test]
+fn the_table_fits_a_hundred_columns_with_the_longest_branch_name() {
+    let mut asked = asked();
+    let long = "split-counters-no-jec-sleepers-only-cache-padded";
+    asked.branches.push(long.to_owned());
+    let mut records = records();
+    let mut more = record(long, Program::Parallel, 2, 0, 1_000_000);
+    more.outcome = Ending::Crash;
+    records.push(more);
+    records.push(record(long, Program::Parallel, 2, 1, 1_234_567_890));
+    let text = table(&asked, &rows(&asked, &records), Format::Table, false).unwrap();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+    }
+    assert!(text.contains("not distinguishable") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn csv_and_json_carry_every_row() {
+    let rows = rows(&asked(), &records());
+    let csv = table(&asked(), &rows, Format::Csv, false).unwrap();
+    assert_eq!(csv.lines().count(), 1 + rows.len());
+    assert!(csv.starts_with("workload,size,mode,program,threads,"), "{csv}");
+    let json = table(&asked(), &rows, Format::Json, false).unwrap();
+    let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(parsed.as_array().unwrap().len(), rows.len());
+}

@@ -1,0 +1,216 @@
+//! From plan to records: runs what is missing, one trial at a time.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use jiff::Timestamp;
+use workloads::protocol::{Request, SCHEMA};
+
+use crate::frequency::ControlFrequency;
+use crate::host::Host;
+use crate::plan::{Asked, Load, Plan, Trial};
+use crate::record::{Ending, FreqState, Record};
+use crate::trial::{Ended, RunTrial};
+
+/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into
+/// the next. A guess: an exit of 64 threads takes about a millisecond.
+pub const SETTLE: Duration = Duration::from_millis(10);
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// What was asked.
+    pub asked: &'a Asked,
+    /// Its order.
+    pub plan: &'a Plan,
+    /// Instance files for the processes, one for each of [`Asked::workloads`].
+    pub inputs: Vec<Option<PathBuf>>,
+    /// Identities of trials that an earlier session recorded.
+    pub done: HashSet<String>,
+    /// CPUs that the processes may use; more threads are marked as oversubscribed.
+    pub cpus: usize,
+    /// Pause before each trial.
+    pub settle: Duration,
+}
+
+/// Everything outside that a sweep acts on.
+pub struct Surroundings<'a> {
+    /// Runs trials.
+    pub trials: &'a mut dyn RunTrial,
+    /// Sets the CPU frequency.
+    pub frequency: &'a mut dyn ControlFrequency,
+    /// Takes each record before the next trial starts; on an error the sweep stops.
+    pub keep: &'a mut dyn FnMut(&Record) -> Result<()>,
+    /// Is told before and after each trial.
+    pub watch: &'a mut dyn Watch,
+    /// Whether somebody asked to stop.
+    pub is_interrupted: &'a dyn Fn() -> bool,
+    /// Where load and steal are read.
+    pub host: &'a Host,
+}
+
+/// Somebody who looks on; nothing is told while a trial runs.
+pub trait Watch {
+    /// A trial is about to start.
+    fn begin(&mut self, load: &Load, trial: &Trial);
+    /// It ended.
+    fn end(&mut self, record: &Record);
+}
+
+/// What a session did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Trials run.
+    pub trials: usize,
+    /// Of which failed.
+    pub failed: usize,
+    /// Wall time from the first trial to the last.
+    pub wall: Duration,
+    /// Of which inside trial processes.
+    pub in_trials: Duration,
+    /// The sweep was asked to stop and has trials left.
+    pub is_interrupted: bool,
+}
+
+/// Runs every trial of the plan that is not done yet, in the plan's order.
+///
+/// # Errors
+/// If a record cannot be kept or the frequency not be set; all earlier records are kept.
+pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    let mut current_mode = None;
+    let mut freq_state = FreqState::Unknown;
+    for trial in &job.plan.trials {
+        if job.done.contains(&trial.id) {
+            continue;
+        }
+        if (around.is_interrupted)() {
+            tally.is_interrupted = true;
+            break;
+        }
+        if current_mode != Some(trial.mode) {
+            freq_state = around.frequency.enter(trial.mode)?;
+            current_mode = Some(trial.mode);
+        }
+        let load = &job.asked.workloads[trial.load];
+        around.watch.begin(load, trial);
+        std::thread::sleep(job.settle);
+        let before = Before::now(around.host);
+        let request = request(job, trial);
+        let Some(ended) = around.trials.run_trial(job.asked.binary_of(&trial.branch), &request)
+        else {
+            tally.is_interrupted = true;
+            break;
+        };
+        freq_state = around.frequency.check(trial.mode, freq_state);
+        tally.trials += 1;
+        tally.in_trials += ended.process;
+        let record = record(job, trial, freq_state, before, ended, around.host);
+        tally.failed += usize::from(record.outcome != Ending::Ok);
+        (around.keep)(&record)?;
+        around.watch.end(&record);
+    }
+    tally.wall = started.elapsed();
+    Ok(tally)
+}
+
+/// What was so just before the trial.
+struct Before {
+    started_at: Timestamp,
+    load: Option<f64>,
+    steal_ns: Option<u64>,
+}
+
+impl Before {
+    fn now(host: &Host) -> Self {
+        Self { started_at: Timestamp::now(), load: host.load(), steal_ns: host.steal_ns() }
+    }
+}
+
+fn request(job: &Job<'_>, trial: &Trial) -> Request {
+    let load = &job.asked.workloads[trial.load];
+    Request {
+        schema: SCHEMA,
+        workload: load.workload.clone(),
+        size: load.size.clone(),
+        parameters: load.parameters.clone(),
+        input: job.inputs[trial.load].clone(),
+        program: trial.program,
+        threads: trial.threads,
+        seed: job.asked.seed,
+        warmup_iterations: job.asked.warmup_iterations,
+        iterations: job.asked.iterations,
+    }
+}
+
+fn record(
+    job: &Job<'_>,
+    trial: &Trial,
+    freq_state: FreqState,
+    before: Before,
+    ended: Ended,
+    host: &Host,
+) -> Record {
+    let load = &job.asked.workloads[trial.load];
+    let steal_after = host.steal_ns();
+    let mut record = Record {
+        schema: SCHEMA,
+        trial: trial.id.clone(),
+        cell: trial.cell.clone(),
+        replicate: trial.replicate,
+        block: trial.block,
+        position: trial.position,
+        branch: trial.branch.clone(),
+        program: trial.program,
+        workload: load.workload.clone(),
+        size: load.size.clone(),
+        parameters: load.parameters.clone(),
+        input: load.input.as_ref().map(|input| input.path.clone()),
+        threads: trial.threads,
+        mode: trial.mode,
+        freq_state,
+        oversubscribed: trial.threads > job.cpus,
+        seed: job.asked.seed,
+        started_at: before.started_at.to_string(),
+        process_ns: nanoseconds(ended.process),
+        outcome: Ending::Ok,
+        reason: None,
+        stderr_tail: None,
+        variant: None,
+        answer: None,
+        work_unit: None,
+        warmup: Vec::new(),
+        iterations: Vec::new(),
+        usage: None,
+        metrics: std::collections::BTreeMap::new(),
+        load_before: before.load,
+        steal_ns: before.steal_ns.zip(steal_after).map(|(then, now)| now.saturating_sub(then)),
+    };
+    match ended.result {
+        Ok(outcome) => {
+            record.parameters = outcome.parameters;
+            record.variant = Some(outcome.variant);
+            record.answer = Some(outcome.answer);
+            record.work_unit = Some(outcome.work_unit);
+            record.warmup = outcome.warmup;
+            record.iterations = outcome.iterations;
+            record.usage = Some(outcome.usage);
+            record.metrics = outcome.metrics;
+        }
+        Err(failure) => {
+            record.outcome = failure.ending;
+            record.reason = Some(failure.reason);
+            record.stderr_tail = failure.stderr_tail;
+        }
+    }
+    record
+}
+
+/// A duration as records have it; 584 years fit.
+#[must_use]
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,307 @@
+//! A sweep's folder: a manifest that is whole or absent, and trials that are only ever appended.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::checkout::Checkout;
+use crate::manifest::Manifest;
+use crate::record::Record;
+use crate::stop::Stop;
+
+/// A folder with a manifest.
+#[derive(Clone, Debug)]
+pub struct SweepDir {
+    path: PathBuf,
+}
+
+impl SweepDir {
+    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It appears
+    /// under its name only when it is complete; until then it is called `<name>.partial`.
+    ///
+    /// # Errors
+    /// If the folder exists or the disk refuses.
+    pub fn create(parent: &Path, manifest: &Manifest, host: &Value) -> Result<Self> {
+        let path = parent.join(&manifest.name);
+        if path.exists() {
+            bail!(Stop::BadInput(format!(
+                "{} exists already; choose another --output",
+                path.display()
+            )));
+        }
+        let partial = Self { path: parent.join(format!("{}.partial", manifest.name)) };
+        let make = || -> Result<()> {
+            fs::create_dir_all(&partial.path)?;
+            write_json(&partial.path.join("host.json"), host)?;
+            File::create(partial.trials())?.sync_all()?;
+            write_json(&partial.path.join("manifest.json"), manifest)?;
+            fs::rename(&partial.path, &path)?;
+            sync_folder(parent)?;
+            Ok(())
+        };
+        make().with_context(|| format!("the sweep's folder {} cannot be made", path.display()))?;
+        Ok(Self { path })
+    }
+
+    /// An existing sweep: `latest`, a name below `results/sweeps`, or a path.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if there is none.
+    pub fn find(checkout: &Checkout, parent: &Path, which: &str) -> Result<Self> {
+        if which == "latest" {
+            // Names begin with the time of creation.
+            return Self::all(parent).pop().ok_or_else(|| {
+                let parent = checkout.shown(parent);
+                Stop::BadInput(format!("no sweep in {parent}; `cargo runner sweep` makes one"))
+                    .into()
+            });
+        }
+        for path in [parent.join(which), PathBuf::from(which)] {
+            if path.join("manifest.json").is_file() {
+                return Ok(Self { path });
+            }
+        }
+        let known: Vec<String> = Self::all(parent).iter().rev().take(5).map(Self::name).collect();
+        bail!(Stop::BadInput(format!(
+            "no sweep called `{which}` in {}; {}",
+            checkout.shown(parent),
+            if known.is_empty() {
+                "there is none yet".to_owned()
+            } else {
+                format!("the newest are {}", known.join(", "))
+            }
+        )))
+    }
+
+    /// All sweeps below a folder, oldest first.
+    #[must_use]
+    pub fn all(parent: &Path) -> Vec<Self> {
+        let mut found: Vec<PathBuf> = fs::read_dir(parent)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_none_or(|extension| extension != "partial"))
+            .filter(|path| path.join("manifest.json").is_file())
+            .collect();
+        found.sort();
+        found.into_iter().map(|path| Self { path }).collect()
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn trials(&self) -> PathBuf {
+        self.path.join("trials.jsonl")
+    }
+
+    /// Reads `manifest.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what this version writes.
+    pub fn manifest(&self) -> Result<Manifest> {
+        let path = self.path.join("manifest.json");
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        serde_json::from_str(&text).map_err(|error| {
+            Stop::BadInput(format!(
+                "{}: {error}; sweeps are read by the version of the runner that wrote them",
+                path.display()
+            ))
+            .into()
+        })
+    }
+
+    /// Replaces `manifest.json` as a whole.
+    ///
+    /// # Errors
+    /// If the disk refuses; the old one is then still there.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
+        let path = self.path.join("manifest.json");
+        write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
+    }
+
+    /// All whole lines of `trials.jsonl`. A torn last line is left out.
+    ///
+    /// # Errors
+    /// A line that is no record, by its number.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        let path = self.trials();
+        let bytes =
+            fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let mut records = Vec::new();
+        for (index, line) in whole_lines(&bytes).split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            let record = serde_json::from_slice(line).map_err(|error| {
+                Stop::BadInput(format!(
+                    "{}:{}: no trial record: {error}; sweeps are never edited by hand",
+                    path.display(),
+                    index + 1
+                ))
+            })?;
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
+    /// session left of its last line is set aside first.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
+    pub fn appender(&self) -> Result<Appender> {
+        let path = self.trials();
+        let describe = || format!("{} cannot be opened for appending", path.display());
+        let mut file =
+            OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
+                "another sweep writes to {}; wait for it or end it",
+                self.path.display()
+            ))),
+            Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).with_context(describe)?;
+        let whole = whole_lines(&bytes).len();
+        let torn = (whole < bytes.len()).then(|| self.set_aside(&bytes[whole..])).transpose()?;
+        if torn.is_some() {
+            file.set_len(whole as u64).with_context(describe)?;
+            file.sync_all().with_context(describe)?;
+        }
+        file.seek(SeekFrom::End(0)).with_context(describe)?;
+        Ok(Appender { file, path, torn })
+    }
+
+    fn set_aside(&self, torn: &[u8]) -> Result<PathBuf> {
+        let mut number = 1;
+        loop {
+            let path = self.path.join(format!("trials.torn-{number}"));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => {
+                    file.write_all(torn)?;
+                    file.sync_all()?;
+                    return Ok(path);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("{} cannot be written", path.display()));
+                }
+            }
+        }
+    }
+}
+
+/// The open end of `trials.jsonl`.
+#[derive(Debug)]
+pub struct Appender {
+    file: File,
+    path: PathBuf,
+    torn: Option<PathBuf>,
+}
+
+impl Appender {
+    /// Where half a line of an earlier session was put, if there was one.
+    #[must_use]
+    pub fn torn(&self) -> Option<&Path> {
+        self.torn.as_deref()
+    }
+
+    /// Appends a record and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// If the disk refuses (full, for example); the file then ends with the record before.
+    pub fn append(&mut self, record: &Record) -> Result<()> {
+        let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
+        line.push(b'\n');
+        let before = self.file.stream_position()?;
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        written.or_else(|error| {
+            // Best effort: if this fails too, the torn line is set aside on resume.
+            let _ = self.file.set_len(before);
+            Err(error).with_context(|| {
+                format!(
+                    "{} cannot be written; every earlier trial is safe. Mend the cause (disk full? \
+                     permissions?), then continue with `cargo runner sweep --resume`",
+                    self.path.display()
+                )
+            })
+        })
+    }
+}
+
+/// Keeps a second sweep off this host while it lives: two at once would measure each other.
+#[derive(Debug)]
+pub struct HostLock {
+    _file: File,
+}
+
+impl HostLock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another sweep runs on this host.
+    pub fn take() -> Result<Self> {
+        let path = std::env::temp_dir().join("work-stealing-sweep.lock");
+        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
+        // create what another user owns, while a lock needs only read access.
+        let file = File::open(&path)
+            .or_else(|_| {
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
+            })
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(
+                "another sweep runs on this host, and two at once would measure each other; \
+                 wait for it or end it"
+                    .to_owned()
+            )),
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+            }
+        }
+    }
+}
+
+/// Everything up to and including the last line end.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
+/// Writes a file so that a crash leaves the old one or the new one, never half of it.
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let folder = path.parent().context("a file has a folder")?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, value)?;
+    file.write_all(b"\n")?;
+    // Readable like any other file, although temporary files are private.
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(mode)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    sync_folder(folder)?;
+    Ok(())
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}

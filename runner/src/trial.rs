@@ -1,0 +1,219 @@
+//! Runs one trial: one process, one request, one outcome.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use workloads::protocol::{Failure, Outcome, Request, SCHEMA};
+
+use crate::record::Ending;
+use crate::subprocess::{self, Finished};
+
+/// Lines of standard error kept for a failed trial.
+const STDERR_LINES: usize = 20;
+
+/// How one trial ended, as seen from outside.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Wall time of the whole process.
+    pub process: Duration,
+    /// The outcome, or what went wrong.
+    pub result: Result<Outcome, TrialFailure>,
+}
+
+/// Why a trial has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialFailure {
+    /// Kind of failure.
+    pub ending: Ending,
+    /// In words.
+    pub reason: String,
+    /// End of standard error.
+    pub stderr_tail: Option<String>,
+}
+
+/// Whatever can run a trial: a subprocess in a sweep, a fake in tests of the order.
+pub trait RunTrial {
+    /// Runs `request` on the binary of `branch` (never a twin's name); `None` if the runner was
+    /// asked to stop meanwhile, so that nothing is known.
+    fn run_trial(&mut self, branch: &str, request: &Request) -> Option<Ended>;
+}
+
+/// Starts the branches' binaries.
+#[derive(Debug)]
+pub struct Subprocesses {
+    binaries: BTreeMap<String, PathBuf>,
+    limit: Duration,
+}
+
+impl Subprocesses {
+    /// Binaries by branch, and the longest time a trial may take.
+    #[must_use]
+    pub fn new(binaries: BTreeMap<String, PathBuf>, limit: Duration) -> Self {
+        Self { binaries, limit }
+    }
+}
+
+impl RunTrial for Subprocesses {
+    fn run_trial(&mut self, branch: &str, request: &Request) -> Option<Ended> {
+        let Some(binary) = self.binaries.get(branch) else {
+            let reason = "the branch could not be built; see the manifest".to_owned();
+            let failure = TrialFailure { ending: Ending::BuildFailed, reason, stderr_tail: None };
+            return Some(Ended { process: Duration::ZERO, result: Err(failure) });
+        };
+        ask(binary, request, self.limit)
+    }
+}
+
+/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt.
+#[must_use]
+pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
+    let mut command = Command::new(binary);
+    // What rayon reads from the environment would override what the plan says.
+    for name in ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS", "RAYON_LOG"] {
+        command.env_remove(name);
+    }
+    let mut line = serde_json::to_vec(request).expect("a request is made of plain values");
+    line.push(b'\n');
+    let finished = match subprocess::run(&mut command, &line, Some(limit)) {
+        Ok(finished) => finished,
+        Err(error) => {
+            let reason = format!("the process cannot be started: {error}");
+            let failure = TrialFailure { ending: Ending::Crash, reason, stderr_tail: None };
+            return Some(Ended { process: Duration::ZERO, result: Err(failure) });
+        }
+    };
+    if finished.is_interrupted {
+        return None;
+    }
+    Some(Ended { process: finished.elapsed, result: judge(&finished, limit) })
+}
+
+fn judge(finished: &Finished, limit: Duration) -> Result<Outcome, TrialFailure> {
+    let failure = |ending, reason| TrialFailure {
+        ending,
+        reason,
+        stderr_tail: subprocess::last_lines(&finished.stderr, STDERR_LINES),
+    };
+    if finished.is_timed_out {
+        let reason = format!("no answer within {} s; killed", limit.as_secs_f64());
+        return Err(failure(Ending::Timeout, reason));
+    }
+    let printed = String::from_utf8_lossy(&finished.stdout);
+    let last_line = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    if finished.status.success() {
+        let outcome: Outcome = serde_json::from_str(last_line).map_err(|error| {
+            let shown: String = last_line.chars().take(200).collect();
+            failure(Ending::BadOutput, format!("its last line is no outcome ({error}): {shown:?}"))
+        })?;
+        if outcome.schema != SCHEMA {
+            let reason = format!("it speaks schema {}, the runner {SCHEMA}", outcome.schema);
+            return Err(failure(Ending::BadOutput, reason));
+        }
+        return Ok(outcome);
+    }
+    Err(match serde_json::from_str::<Failure>(last_line) {
+        Ok(Failure::WrongAnswer { iteration, expected, actual }) => failure(
+            Ending::WrongAnswer,
+            format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
+        ),
+        Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
+        Err(_) => failure(Ending::Crash, how_it_ended(finished)),
+    })
+}
+
+fn how_it_ended(finished: &Finished) -> String {
+    match (finished.status.code(), finished.status.signal()) {
+        (Some(code), _) => {
+            format!("ended with exit code {code} and said nothing the protocol knows")
+        }
+        (None, Some(signal)) => {
+            let name = match signal {
+                4 => " (SIGILL)",
+                6 => " (SIGABRT)",
+                7 => " (SIGBUS)",
+                8 => " (SIGFPE)",
+                9 => " (SIGKILL; the kernel does this when memory runs out)",
+                11 => " (SIGSEGV)",
+                _ => "",
+            };
+            format!("killed by signal {signal}{name}")
+        }
+        (None, None) => "ended in an unknown way".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use workloads::protocol::Program;
+
+    use super::*;
+
+    /// Asks a shell script in the place of a workload binary.
+    fn ask_script(script: &str) -> TrialFailure {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("workload");
+        std::fs::write(&binary, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let request = Request {
+            schema: SCHEMA,
+            workload: "quicksort".to_owned(),
+            size: "tiny".to_owned(),
+            parameters: BTreeMap::new(),
+            input: None,
+            program: Program::Parallel,
+            threads: 2,
+            seed: 1,
+            warmup_iterations: 0,
+            iterations: 1,
+        };
+        ask(&binary, &request, Duration::from_millis(500)).unwrap().result.unwrap_err()
+    }
+
+    #[test]
+    fn a_process_that_does_not_end_is_a_timeout() {
+        let failure = ask_script("echo busy >&2; sleep 60");
+        assert_eq!(failure.ending, Ending::Timeout);
+        assert_eq!(failure.stderr_tail.as_deref(), Some("busy"));
+    }
+
+    #[test]
+    fn a_signal_is_a_crash_with_its_name() {
+        let failure = ask_script("kill -SEGV $$");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert!(failure.reason.contains("SIGSEGV"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_wrong_answer_is_told_with_both_answers() {
+        let line = r#"{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}"#;
+        let failure = ask_script(&format!("echo '{line}'; exit 1"));
+        assert_eq!(failure.ending, Ending::WrongAnswer);
+        assert_eq!(failure.reason, "iteration 3 gave 2, the known answer is 1");
+    }
+
+    #[test]
+    fn a_refusal_keeps_its_message() {
+        let failure =
+            ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
+        assert_eq!((failure.ending, failure.reason.as_str()), (Ending::Refused, "no such size"));
+    }
+
+    #[test]
+    fn success_without_an_outcome_is_bad_output() {
+        let failure = ask_script("echo hello");
+        assert_eq!(failure.ending, Ending::BadOutput);
+        assert!(failure.reason.contains("hello"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_panic_is_a_crash_with_the_end_of_its_message() {
+        let failure = ask_script("echo 'thread main panicked' >&2; exit 101");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert_eq!(failure.stderr_tail.as_deref(), Some("thread main panicked"));
+    }
+}
