@@ -138,3 +138,14 @@ pub enum Failure {
         message: String,
     },
 }
+
+impl Failure {
+    /// The exit code that goes with it: 1 for a wrong answer, 2 for a refusal.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::WrongAnswer { .. } => 1,
+            Self::Refused { .. } => 2,
+        }
+    }
+}

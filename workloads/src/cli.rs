@@ -1,0 +1,209 @@
+//! Arguments of the program `workload`, and results for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use workloads::measure;
+use workloads::protocol::{Failure, Iteration, Outcome, Program, Request, SCHEMA};
+use workloads::workload::{Size, catalogue};
+
+/// Try one workload by hand, every answer checked.
+///
+/// Without arguments, reads one request as a line of JSON from standard input and answers with one line.
+/// Exit codes: 0 all good, 1 wrong answer, 2 bad input.
+#[derive(Parser)]
+#[command(name = "workload", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Option<Run>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show every workload with its sizes and parameters
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+struct Run {
+    /// A workload of the list
+    #[arg(value_name = "WORKLOAD")]
+    workload: String,
+    /// Threads of the pool
+    #[arg(long, short, default_value_t = 1)]
+    threads: usize,
+    /// tiny, small, medium or large
+    #[arg(long, short, default_value = "small")]
+    size: String,
+    /// Timed iterations
+    #[arg(long, short, default_value_t = 5)]
+    iterations: u32,
+    /// Untimed iterations before them
+    #[arg(long, default_value_t = 1)]
+    warmup: u32,
+    /// Seed of the input
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A parameter of the workload; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
+    /// Instance file, for workloads that read one
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Run the sequential program, without any pool
+    #[arg(long)]
+    sequential: bool,
+    /// The answer as the runner gets it: one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_setting(setting: &str) -> Result<(String, String), String> {
+    let (name, value) = setting.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Does what the arguments say.
+pub(crate) fn main(variant: &str) -> ExitCode {
+    match Cli::parse() {
+        Cli { command: Some(Command::List { json }), .. } => list(json),
+        Cli { run: Some(run), .. } => try_workload(variant, run),
+        _ => {
+            eprint!("{}", Cli::command().render_help());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn list(json: bool) -> ExitCode {
+    let descriptions: Vec<_> = catalogue().iter().map(|workload| workload.description()).collect();
+    if json {
+        let text =
+            serde_json::to_string_pretty(&descriptions).expect("descriptions are plain data");
+        return print(&format!("{text}\n"), 0);
+    }
+    let mut text = String::new();
+    for description in descriptions {
+        line(&mut text, format_args!("{}: {}", description.name, description.summary));
+        line(&mut text, format_args!("  stresses   {}", description.stresses));
+        line(&mut text, format_args!("  work unit  {}", description.work_unit));
+        if let Some(input) = description.input {
+            line(&mut text, format_args!("  input      {input}"));
+        }
+        for parameter in description.parameters {
+            line(&mut text, format_args!("  parameter  {}: {}", parameter.name, parameter.summary));
+            line(
+                &mut text,
+                format_args!("             {}; default {}", parameter.accepts, parameter.default),
+            );
+        }
+        for size in description.sizes {
+            let set: Vec<String> =
+                size.overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            line(&mut text, format_args!("  size       {:<7} {}", size.size.name(), set.join(" ")));
+        }
+    }
+    print(&text, 0)
+}
+
+fn try_workload(variant: &str, run: Run) -> ExitCode {
+    let mut parameters = BTreeMap::new();
+    for (name, value) in run.settings {
+        if parameters.insert(name.clone(), value).is_some() {
+            eprintln!("error: --set {name}: given twice; give it once");
+            return ExitCode::from(2);
+        }
+    }
+    let request = Request {
+        schema: SCHEMA,
+        workload: run.workload,
+        size: run.size,
+        parameters,
+        input: run.input,
+        program: if run.sequential { Program::Sequential } else { Program::Parallel },
+        threads: run.threads,
+        seed: run.seed,
+        warmup_iterations: run.warmup,
+        iterations: run.iterations,
+    };
+    let result = measure::run(variant, &request);
+    let code = result.as_ref().err().map_or(0, Failure::exit_code);
+    if run.json {
+        let text = match &result {
+            Ok(outcome) => serde_json::to_string(outcome),
+            Err(failure) => serde_json::to_string(failure),
+        };
+        return print(&format!("{}\n", text.expect("answers are plain data")), code);
+    }
+    match result {
+        Ok(outcome) => print(&describe(&request, &outcome), code),
+        Err(Failure::Refused { message }) => {
+            eprintln!("error: {message}");
+            ExitCode::from(code)
+        }
+        Err(Failure::WrongAnswer { iteration, expected, actual }) => {
+            eprintln!("error: iteration {iteration}: expected {expected}, got {actual}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// A result for people.
+fn describe(request: &Request, outcome: &Outcome) -> String {
+    let mut text = String::new();
+    let set: Vec<String> =
+        outcome.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let size = Size::find(&request.size).map_or("", Size::name);
+    line(&mut text, format_args!("{} {size}: {}", request.workload, set.join(" ")));
+    line(&mut text, format_args!("answer: {}", outcome.answer));
+    let mut iteration = |label: &str, iteration: &Iteration| {
+        let time = |nanoseconds| Duration::from_nanos(nanoseconds).as_secs_f64() * 1e3;
+        line(
+            &mut text,
+            format_args!(
+                "{label:>8} {:>10.3} ms   cpu {:>10.3} ms user {:>9.3} ms system   {} {}",
+                time(iteration.elapsed_ns),
+                time(iteration.user_ns),
+                time(iteration.system_ns),
+                iteration.work_units,
+                outcome.work_unit,
+            ),
+        );
+    };
+    for warmup in &outcome.warmup {
+        iteration("warm-up", warmup);
+    }
+    for timed in &outcome.iterations {
+        iteration("timed", timed);
+    }
+    for (name, metric) in &outcome.metrics {
+        line(&mut text, format_args!("{name}: {:.3} {}", metric.value, metric.unit));
+    }
+    text
+}
+
+fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
+    writeln!(text, "{content}").expect("a string takes everything");
+}
+
+/// Prints data; a reader who went away (`| head`) is no error.
+fn print(text: &str, code: u8) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("error: standard output: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::from(code),
+    }
+}

@@ -1,0 +1,265 @@
+//! `mergesort`: a stable sort that joins both in the halves and in the merge.
+//!
+//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different sizes,
+//! with memory traffic that quicksort does not have.
+
+use crate::kinds::fingerprint::fingerprint;
+use crate::parameters::{Accepts, Parameter};
+use crate::random::Random;
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
+const INSERTION_LENGTH: usize = 20;
+
+static DESCRIPTION: Description = Description {
+    name: "mergesort",
+    summary: "stable sort of random keys with positions, join in the halves and in the merge",
+    stresses: "ample parallelism in uneven tasks, memory traffic",
+    work_unit: "elements",
+    input: None,
+    parameters: &[
+        Parameter {
+            name: "elements",
+            summary: "how many elements of 8 bytes are sorted",
+            // A position has 32 bits.
+            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            default: "1000",
+            is_replaced_by_input: false,
+        },
+        Parameter {
+            name: "cutoff",
+            summary: "parts of at most this many elements are sorted, or merged, without a further join",
+            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            // A guess: sorting 1000 elements takes some 20 us, merging them some 3 us.
+            default: "1000",
+            is_replaced_by_input: false,
+        },
+    ],
+    sizes: &[
+        SizeOverrides { size: Size::Tiny, overrides: &[("elements", "4000"), ("cutoff", "50")] },
+        SizeOverrides { size: Size::Small, overrides: &[("elements", "300000")] },
+        SizeOverrides { size: Size::Medium, overrides: &[("elements", "3000000")] },
+        SizeOverrides { size: Size::Large, overrides: &[("elements", "30000000")] },
+    ],
+};
+
+/// The workload `mergesort`.
+#[derive(Clone, Copy, Debug)]
+pub struct Mergesort;
+
+impl Workload for Mergesort {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let mut random = Random::new(setup.seed);
+        let elements = setup.values.whole("elements");
+        // A quarter as many keys as elements: four equal keys on average, so that stability shows.
+        let keys = elements.div_ceil(4);
+        let original: Vec<Element> =
+            (0..elements).map(|position| Element(random.below(keys) << 32 | position)).collect();
+        Ok(Box::new(Sort {
+            fingerprint: fingerprint(original.iter().map(|element| element.0)),
+            values: original.clone(),
+            scratch: original.clone(),
+            original,
+            cutoff: setup.values.count("cutoff"),
+        }))
+    }
+}
+
+/// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every
+/// stable sort puts equal keys in the order of their positions, the result is ascending in the whole word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Element(u64);
+
+impl Element {
+    fn key(self) -> u64 {
+        self.0 >> 32
+    }
+}
+
+struct Sort {
+    original: Vec<Element>,
+    fingerprint: u64,
+    cutoff: usize,
+    values: Vec<Element>,
+    scratch: Vec<Element>,
+}
+
+impl Instance for Sort {
+    fn reset(&mut self) {
+        self.values.copy_from_slice(&self.original);
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        sort_sequential(&mut self.values, &mut self.scratch, Target::Values);
+        self.values.len() as u64
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        sort_parallel(&mut self.values, &mut self.scratch, Target::Values, self.cutoff);
+        self.values.len() as u64
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let actual = fingerprint(self.values.iter().map(|element| element.0));
+        let fault = self.values.windows(2).position(|pair| pair[0].0 >= pair[1].0);
+        let describe = |fingerprint: u64, fault: Option<usize>| match fault {
+            None => format!("sorted and stable, contents {fingerprint:016x}"),
+            Some(index) => {
+                format!("unsorted or unstable at index {index}, contents {fingerprint:016x}")
+            }
+        };
+        Mismatch::unless_equal(&describe(self.fingerprint, None), &describe(actual, fault))
+    }
+}
+
+/// Which of the two buffers gets the sorted elements. It alternates from level to level, so that a
+/// merge never has to copy back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Values,
+    Scratch,
+}
+
+impl Target {
+    fn other(self) -> Self {
+        match self {
+            Self::Values => Self::Scratch,
+            Self::Scratch => Self::Values,
+        }
+    }
+}
+
+fn sort_sequential(values: &mut [Element], scratch: &mut [Element], target: Target) {
+    if values.len() <= INSERTION_LENGTH {
+        insertion_sort(values);
+        if target == Target::Scratch {
+            scratch.copy_from_slice(values);
+        }
+        return;
+    }
+    let middle = values.len() / 2;
+    let (values_low, values_high) = values.split_at_mut(middle);
+    let (scratch_low, scratch_high) = scratch.split_at_mut(middle);
+    sort_sequential(values_low, scratch_low, target.other());
+    sort_sequential(values_high, scratch_high, target.other());
+    match target {
+        Target::Values => merge_sequential(scratch_low, scratch_high, values),
+        Target::Scratch => merge_sequential(values_low, values_high, scratch),
+    }
+}
+
+fn sort_parallel(values: &mut [Element], scratch: &mut [Element], target: Target, cutoff: usize) {
+    if values.len() <= cutoff.max(INSERTION_LENGTH) {
+        sort_sequential(values, scratch, target);
+        return;
+    }
+    let middle = values.len() / 2;
+    let (values_low, values_high) = values.split_at_mut(middle);
+    let (scratch_low, scratch_high) = scratch.split_at_mut(middle);
+    rayon::join(
+        || sort_parallel(values_low, scratch_low, target.other(), cutoff),
+        || sort_parallel(values_high, scratch_high, target.other(), cutoff),
+    );
+    match target {
+        Target::Values => merge_parallel(scratch_low, scratch_high, values, cutoff),
+        Target::Scratch => merge_parallel(values_low, values_high, scratch, cutoff),
+    }
+}
+
+/// Of equal keys, those of `low` come first.
+fn merge_sequential(low: &[Element], high: &[Element], merged: &mut [Element]) {
+    let (mut of_low, mut of_high) = (0, 0);
+    while of_low < low.len() && of_high < high.len() {
+        // Selected by arithmetic, not by a branch: which side is next cannot be predicted.
+        let takes_low = low[of_low].key() <= high[of_high].key();
+        merged[of_low + of_high] = if takes_low { low[of_low] } else { high[of_high] };
+        of_low += usize::from(takes_low);
+        of_high += usize::from(!takes_low);
+    }
+    let rest = &mut merged[of_low + of_high..];
+    let (rest_of_low, rest_of_high) = rest.split_at_mut(low.len() - of_low);
+    rest_of_low.copy_from_slice(&low[of_low..]);
+    rest_of_high.copy_from_slice(&high[of_high..]);
+}
+
+/// Cuts the longer side in half and the other at the same key, and merges both parts at once.
+fn merge_parallel(low: &[Element], high: &[Element], merged: &mut [Element], cutoff: usize) {
+    if merged.len() <= cutoff.max(2) {
+        merge_sequential(low, high, merged);
+        return;
+    }
+    let (low_middle, high_middle) = if low.len() >= high.len() {
+        let middle = low.len() / 2;
+        // Equal keys of `high` follow those of `low`, so they belong to the upper part.
+        (middle, high.partition_point(|element| element.key() < low[middle].key()))
+    } else {
+        let middle = high.len() / 2;
+        (low.partition_point(|element| element.key() <= high[middle].key()), middle)
+    };
+    let (merged_low, merged_high) = merged.split_at_mut(low_middle + high_middle);
+    rayon::join(
+        || merge_parallel(&low[..low_middle], &high[..high_middle], merged_low, cutoff),
+        || merge_parallel(&low[low_middle..], &high[high_middle..], merged_high, cutoff),
+    );
+}
+
+fn insertion_sort(values: &mut [Element]) {
+    for next in 1..values.len() {
+        let value = values[next];
+        let mut hole = next;
+        while hole > 0 && values[hole - 1].key() > value.key() {
+            values[hole] = values[hole - 1];
+            hole -= 1;
+        }
+        values[hole] = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn elements(keys: &[u64]) -> Vec<Element> {
+        (0..).zip(keys).map(|(position, &key)| Element(key << 32 | position)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn both_programs_sort_as_the_standard_stable_sort_does(
+            keys in prop::collection::vec(0_u64..20, 0..300), cutoff in 1_usize..40
+        ) {
+            let original = elements(&keys);
+            let mut expected = original.clone();
+            expected.sort_by_key(|element| element.key());
+            let (mut sequential, mut parallel) = (original.clone(), original.clone());
+            let mut scratch = original;
+            sort_sequential(&mut sequential, &mut scratch, Target::Values);
+            sort_parallel(&mut parallel, &mut scratch, Target::Values, cutoff);
+            prop_assert_eq!(&sequential, &expected);
+            prop_assert_eq!(&parallel, &expected);
+        }
+    }
+
+    fn instance(values: Vec<Element>) -> Sort {
+        let original = elements(&[2, 1, 1]);
+        let fingerprint = fingerprint(original.iter().map(|element| element.0));
+        Sort { scratch: original.clone(), original, fingerprint, cutoff: 1, values }
+    }
+
+    #[test]
+    fn unsorted_unstable_and_incomplete_answers_are_rejected() {
+        let given = elements(&[2, 1, 1]);
+        assert!(instance(vec![given[1], given[2], given[0]]).check().is_ok());
+        assert!(instance(vec![given[1], given[0], given[2]]).check().is_err(), "unsorted");
+        assert!(instance(vec![given[2], given[1], given[0]]).check().is_err(), "unstable");
+        assert!(instance(vec![given[1], given[2], Element(9 << 32)]).check().is_err(), "replaced");
+    }
+}

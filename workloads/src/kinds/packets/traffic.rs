@@ -1,0 +1,196 @@
+//! Where packets come from and what one costs.
+//!
+//! A packet is a function of seed, source and index alone. So the dispatcher needs no store of packets, and
+//! the known answer can be computed for exactly the packets that a run has processed.
+
+use crate::random::{Random, mix};
+
+/// A packet as it travels: what its words are made from, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packet {
+    seed: u64,
+    words: u64,
+}
+
+impl Packet {
+    /// The work on a packet: the Internet checksum of its words.
+    ///
+    /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose next word needs the one
+    /// before: so the cost is linear in their number, and neither memory nor wide registers change it.
+    pub(super) fn checksum(self) -> u16 {
+        let mut state = self.seed;
+        let words = (0..self.words).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 48) as u16
+        });
+        internet_checksum(words)
+    }
+}
+
+/// RFC 1071: the complement of the ones'-complement sum. At most 2^48 words.
+fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
+    let mut sum: u64 = words.map(u64::from).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// How the work of packets varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Generator {
+    /// Every source draws uniformly from 1 to twice the mean less one.
+    Uniform,
+    /// Every source draws from an exponential distribution with a mean of its own; these means lie on an exponential
+    /// curve themselves and average to the mean of all, so that some queues become overburdened.
+    Exponential,
+}
+
+/// All packets of a run, each to be made when it is due.
+#[derive(Clone, Debug)]
+pub(super) struct Traffic {
+    seed: u64,
+    generator: Generator,
+    /// Mean words per packet, by source.
+    means: Vec<f64>,
+}
+
+impl Traffic {
+    pub(super) fn new(seed: u64, sources: usize, generator: Generator, mean_words: u64) -> Self {
+        let overall = mean_words as f64;
+        let means = match generator {
+            Generator::Uniform => vec![overall; sources],
+            Generator::Exponential => {
+                // Quantiles of the exponential distribution, so that every seed has the same skew.
+                let curve = (0..sources).map(|s| -(1.0 - (s as f64 + 0.5) / sources as f64).ln());
+                let curve: Vec<f64> = curve.collect();
+                let scale = overall * sources as f64 / curve.iter().sum::<f64>();
+                let mut means: Vec<f64> = curve.into_iter().map(|value| value * scale).collect();
+                Random::new(seed).shuffle(&mut means);
+                means
+            }
+        };
+        Self { seed, generator, means }
+    }
+
+    pub(super) fn sources(&self) -> usize {
+        self.means.len()
+    }
+
+    /// The packet that is the `index`th of its source.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few times the mean, which is limited; never negative"
+    )]
+    pub(super) fn packet(&self, source: usize, index: u64) -> Packet {
+        let stream = mix(self.seed ^ mix(source as u64 + 1)).wrapping_add(index);
+        let mut random = Random::new(mix(stream));
+        let mean = self.means[source];
+        let words = match self.generator {
+            Generator::Uniform => 1 + random.below(2 * mean as u64 - 1),
+            // At least one word: an empty packet has no checksum worth the name.
+            Generator::Exponential => (-mean * random.unit().ln()).round().max(1.0) as u64,
+        };
+        Packet { seed: random.word(), words }
+    }
+
+    /// The `number`th packet that a dispatcher meets who takes one from each source in turn.
+    pub(super) fn in_turn(&self, number: u64) -> (usize, Packet) {
+        let sources = self.sources() as u64;
+        let source = (number % sources) as usize;
+        (source, self.packet(source, number / sources))
+    }
+}
+
+/// What has been done: the figure that must come out the same whoever did it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Packets processed.
+    pub(super) packets: u64,
+    /// Sum of their checksums.
+    pub(super) checksums: u64,
+}
+
+impl Tally {
+    /// Does the work on a packet and counts it.
+    pub(super) fn process(&mut self, packet: Packet) {
+        self.packets += 1;
+        self.checksums += u64::from(packet.checksum());
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.checksums += other.checksums;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_the_example_in_the_rfc() {
+        // RFC 1071, section 3: these words add up to ddf2.
+        assert_eq!(internet_checksum([0x0001, 0xf203, 0xf4f5, 0xf6f7].into_iter()), !0xddf2);
+    }
+
+    #[test]
+    fn a_header_with_its_own_checksum_adds_up_to_zero() {
+        let mut words = [0x4500_u16, 0x0073, 0, 0x4000, 0x4011, 0, 0xc0a8, 0x0001, 0xc0a8, 0x00c7];
+        words[5] = internet_checksum(words.into_iter());
+        assert_eq!(words[5], 0xb861);
+        assert_eq!(internet_checksum(words.into_iter()), 0);
+    }
+
+    #[test]
+    fn many_full_words_carry_more_than_once() {
+        assert_eq!(internet_checksum(std::iter::repeat_n(0xffff, 70_000)), 0);
+        assert_eq!(internet_checksum(std::iter::empty()), 0xffff);
+    }
+
+    fn mean_of(traffic: &Traffic, source: usize) -> f64 {
+        let words = (0..4_000).map(|index| traffic.packet(source, index).words as f64);
+        words.sum::<f64>() / 4_000.0
+    }
+
+    #[test]
+    fn uniform_sources_all_have_the_mean_asked_for() {
+        let traffic = Traffic::new(1, 3, Generator::Uniform, 100);
+        for source in 0..3 {
+            let mean = mean_of(&traffic, source);
+            assert!((mean - 100.0).abs() < 4.0, "source {source}: {mean}");
+        }
+        assert!((0..4_000).all(|index| (1..200).contains(&traffic.packet(0, index).words)));
+    }
+
+    #[test]
+    fn exponential_sources_differ_and_average_to_the_mean_asked_for() {
+        let traffic = Traffic::new(1, 12, Generator::Exponential, 1_000);
+        let mut means: Vec<f64> = (0..12).map(|source| mean_of(&traffic, source)).collect();
+        let overall = means.iter().sum::<f64>() / 12.0;
+        assert!((overall - 1_000.0).abs() < 40.0, "{overall}");
+        means.sort_by(f64::total_cmp);
+        assert!(means[11] > 20.0 * means[0], "{means:?}");
+    }
+
+    #[test]
+    fn packets_differ_by_seed_source_and_index_and_repeat_otherwise() {
+        let traffic = Traffic::new(1, 2, Generator::Uniform, 1_000);
+        let packet = traffic.packet(0, 0);
+        assert_eq!(packet, traffic.packet(0, 0));
+        assert_ne!(packet, traffic.packet(0, 1));
+        assert_ne!(packet, traffic.packet(1, 0));
+        assert_ne!(packet, Traffic::new(2, 2, Generator::Uniform, 1_000).packet(0, 0));
+    }
+
+    #[test]
+    fn a_mean_of_one_word_is_possible() {
+        for generator in [Generator::Uniform, Generator::Exponential] {
+            let traffic = Traffic::new(1, 2, generator, 1);
+            assert!((0..100).all(|index| traffic.packet(0, index).words >= 1));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at first.
+//!
+//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts follow
+//! one another), so the parallelism is only about log2(n) / 2: on a large pool most threads are idle most
+//! of the time, and every wake-up lies on the critical path.
+
+use crate::kinds::fingerprint::fingerprint;
+use crate::parameters::{Accepts, Parameter};
+use crate::random::Random;
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
+const INSERTION_LENGTH: usize = 20;
+
+static DESCRIPTION: Description = Description {
+    name: "quicksort",
+    summary: "sorts random 32-bit numbers in place, recursive join, sequential partition",
+    stresses: "low parallelism, about log2(n) / 2: idle threads, wake-ups on the critical path",
+    work_unit: "elements",
+    input: None,
+    parameters: &[
+        Parameter {
+            name: "elements",
+            summary: "how many numbers are sorted",
+            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            default: "1000",
+            is_replaced_by_input: false,
+        },
+        Parameter {
+            name: "cutoff",
+            summary: "parts of at most this many elements are sorted without a further join",
+            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            // A guess: some 10 us of work, a hundred times the cost of a join.
+            default: "500",
+            is_replaced_by_input: false,
+        },
+    ],
+    sizes: &[
+        SizeOverrides { size: Size::Tiny, overrides: &[("elements", "4000"), ("cutoff", "50")] },
+        SizeOverrides { size: Size::Small, overrides: &[("elements", "400000")] },
+        SizeOverrides { size: Size::Medium, overrides: &[("elements", "4000000")] },
+        SizeOverrides { size: Size::Large, overrides: &[("elements", "40000000")] },
+    ],
+};
+
+/// The workload `quicksort`.
+#[derive(Clone, Copy, Debug)]
+pub struct Quicksort;
+
+impl Workload for Quicksort {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let mut random = Random::new(setup.seed);
+        let original: Vec<u32> =
+            (0..setup.values.count("elements")).map(|_| (random.word() >> 32) as u32).collect();
+        Ok(Box::new(Sort {
+            fingerprint: fingerprint(original.iter().copied().map(u64::from)),
+            values: original.clone(),
+            original,
+            cutoff: setup.values.count("cutoff"),
+        }))
+    }
+}
+
+struct Sort {
+    original: Vec<u32>,
+    fingerprint: u64,
+    cutoff: usize,
+    values: Vec<u32>,
+}
+
+impl Instance for Sort {
+    fn reset(&mut self) {
+        self.values.copy_from_slice(&self.original);
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        sort_sequential(&mut self.values);
+        self.values.len() as u64
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        sort_parallel(&mut self.values, self.cutoff);
+        self.values.len() as u64
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let actual = fingerprint(self.values.iter().copied().map(u64::from));
+        let unsorted = self.values.windows(2).position(|pair| pair[0] > pair[1]);
+        let describe = |fingerprint: u64, unsorted: Option<usize>| match unsorted {
+            None => format!("sorted, contents {fingerprint:016x}"),
+            Some(index) => format!("unsorted at index {index}, contents {fingerprint:016x}"),
+        };
+        Mismatch::unless_equal(&describe(self.fingerprint, None), &describe(actual, unsorted))
+    }
+}
+
+fn sort_sequential(values: &mut [u32]) {
+    if values.len() <= INSERTION_LENGTH {
+        insertion_sort(values);
+        return;
+    }
+    let middle = partition(values);
+    let (low, high) = values.split_at_mut(middle);
+    sort_sequential(low);
+    sort_sequential(high);
+}
+
+fn sort_parallel(values: &mut [u32], cutoff: usize) {
+    if values.len() <= cutoff.max(INSERTION_LENGTH) {
+        sort_sequential(values);
+        return;
+    }
+    let middle = partition(values);
+    let (low, high) = values.split_at_mut(middle);
+    rayon::join(|| sort_parallel(low, cutoff), || sort_parallel(high, cutoff));
+}
+
+/// Reorders so that nothing before the returned index is greater than anything from it on. Both
+/// sides are non-empty; equal elements are spread over both, so that they cost no quadratic time.
+///
+/// Needs at least two elements.
+fn partition(values: &mut [u32]) -> usize {
+    let pivot = median_of_three(values);
+    let (mut left, mut right) = (0, values.len() - 1);
+    loop {
+        while values[left] < pivot {
+            left += 1;
+        }
+        while values[right] > pivot {
+            right -= 1;
+        }
+        if left >= right {
+            // `right` cannot still be the last index: the first swap or the median, which is at
+            // the middle and not last, moves it down. So the upper side is not empty.
+            return right + 1;
+        }
+        values.swap(left, right);
+        left += 1;
+        right -= 1;
+    }
+}
+
+/// Orders the first, middle and last element and returns the middle one.
+fn median_of_three(values: &mut [u32]) -> u32 {
+    let (middle, last) = ((values.len() - 1) / 2, values.len() - 1);
+    for (lower, upper) in [(0, middle), (middle, last), (0, middle)] {
+        if values[lower] > values[upper] {
+            values.swap(lower, upper);
+        }
+    }
+    values[middle]
+}
+
+fn insertion_sort(values: &mut [u32]) {
+    for next in 1..values.len() {
+        let value = values[next];
+        let mut hole = next;
+        while hole > 0 && values[hole - 1] > value {
+            values[hole] = values[hole - 1];
+            hole -= 1;
+        }
+        values[hole] = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sorted(values: &[u32]) -> Vec<u32> {
+        let mut expected = values.to_vec();
+        expected.sort_unstable();
+        expected
+    }
+
+    proptest! {
+        #[test]
+        fn both_programs_sort_as_the_standard_library_does(
+            values in prop::collection::vec(0_u32..50, 0..300), cutoff in 1_usize..40
+        ) {
+            let (mut sequential, mut parallel) = (values.clone(), values.clone());
+            sort_sequential(&mut sequential);
+            sort_parallel(&mut parallel, cutoff);
+            prop_assert_eq!(&sequential, &sorted(&values));
+            prop_assert_eq!(&parallel, &sorted(&values));
+        }
+
+        #[test]
+        fn partition_leaves_neither_side_empty(mut values in prop::collection::vec(0_u32..9, 2..50)) {
+            let middle = partition(&mut values);
+            prop_assert!(middle > 0 && middle < values.len());
+            prop_assert!(values[..middle].iter().max() <= values[middle..].iter().min());
+        }
+    }
+
+    #[test]
+    fn sorted_reversed_and_constant_inputs_are_no_worse_than_random_ones() {
+        // Quadratic time or a recursion as deep as the input would show as a hang or an overflow.
+        let length = 200_000;
+        for mut values in [
+            (0..length).collect::<Vec<u32>>(),
+            (0..length).rev().collect(),
+            vec![7; length as usize],
+        ] {
+            let expected = sorted(&values);
+            sort_sequential(&mut values);
+            assert_eq!(values, expected);
+        }
+    }
+
+    fn instance(values: Vec<u32>) -> Sort {
+        let original = vec![3, 1, 2, 2];
+        let fingerprint = fingerprint(original.iter().copied().map(u64::from));
+        Sort { original, fingerprint, cutoff: 1, values }
+    }
+
+    #[test]
+    fn an_unsorted_answer_is_rejected() {
+        let mismatch = instance(vec![1, 2, 3, 2]).check().unwrap_err();
+        assert!(mismatch.actual.contains("unsorted at index 2"), "{mismatch:?}");
+    }
+
+    #[test]
+    fn a_sorted_answer_with_other_contents_is_rejected() {
+        assert!(instance(vec![1, 2, 2, 3]).check().is_ok());
+        assert!(instance(vec![1, 2, 3, 3]).check().is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
+//!
+//! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files: `tsplib.rs` reads
+//! instances, `bound.rs` makes lower bounds, `search.rs` searches, `subsets.rs` proves small answers by
+//! another method.
+
+mod bound;
+mod cities;
+mod search;
+mod subsets;
+mod tsplib;
+
+use std::path::Path;
+
+pub use tsplib::TsplibError;
+
+use crate::parameters::{Accepts, Parameter};
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+use cities::Cities;
+use search::{MAX_CITIES, Search, Tour};
+
+/// Up to this many cities the known answer comes from the dynamic programme over subsets.
+/// Its table has `2^(n-1) (n-1)` entries: 2 MB here, ten times that for three cities more.
+const SUBSETS_CITIES: usize = 16;
+
+static DESCRIPTION: Description = Description {
+    name: "tsp",
+    summary: "exact shortest round trip by branch and bound with a shared best length",
+    stresses: "irregular tasks, pruning by shared state, spawn-heavy search",
+    work_unit: "nodes",
+    input: Some("a TSPLIB file with EDGE_WEIGHT_TYPE EUC_2D"),
+    parameters: &[
+        Parameter {
+            name: "cities",
+            summary: "how many random cities",
+            accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
+            default: "20",
+            is_replaced_by_input: true,
+        },
+        Parameter {
+            name: "map",
+            summary: "number of the random map; the trial's seed only numbers its cities",
+            accepts: Accepts::Whole { min: 0, max: u64::MAX },
+            default: "1",
+            is_replaced_by_input: true,
+        },
+        Parameter {
+            name: "spawn-depth",
+            summary: "cities of a partial tour from which on a task searches alone",
+            accepts: Accepts::Whole { min: 1, max: MAX_CITIES as u64 },
+            // Measured on the small map: fewer leave a thread without work, more spawn in vain.
+            default: "12",
+            is_replaced_by_input: false,
+        },
+        Parameter {
+            name: "first-bound",
+            summary: "what the search begins with: a tour from local search, or only the optimum's length \
+                      plus one (then every schedule does about the same work)",
+            accepts: Accepts::OneOf(&["local-search", "optimum"]),
+            default: "local-search",
+            is_replaced_by_input: false,
+        },
+        Parameter {
+            name: "max-cities",
+            summary: "refuse larger instances: the time grows exponentially",
+            accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
+            default: "40",
+            is_replaced_by_input: false,
+        },
+    ],
+    sizes: &[
+        SizeOverrides { size: Size::Tiny, overrides: &[("cities", "10")] },
+        SizeOverrides { size: Size::Small, overrides: &[("cities", "30")] },
+        SizeOverrides { size: Size::Medium, overrides: &[("cities", "35")] },
+        SizeOverrides { size: Size::Large, overrides: &[("cities", "40")] },
+    ],
+};
+
+/// The workload `tsp`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tsp;
+
+impl Workload for Tsp {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let cities = match setup.input {
+            Some(path) => read(path, setup.values.count("max-cities"))?,
+            None => Cities::random(setup.values.count("cities"), setup.values.whole("map")),
+        };
+        let cities = cities.shuffled(setup.seed);
+        let known_length = known_length(&cities);
+        let search = Search::new(&cities, setup.values.count("spawn-depth"));
+        let search = match setup.values.word("first-bound") {
+            "optimum" => search.for_tours_below(known_length + 1),
+            _ => search,
+        };
+        Ok(Box::new(RoundTrip { cities, search, known_length, found: None }))
+    }
+}
+
+fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Refusal::new(format!("input {}: {error}; expected a TSPLIB file", path.display()))
+    })?;
+    let cities = tsplib::parse(&text)
+        .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?;
+    if cities.len() > max_cities {
+        let remedy = if cities.len() > MAX_CITIES {
+            format!("the search handles {MAX_CITIES} at most; cut the file down")
+        } else {
+            format!("set max-cities={} if hours are acceptable", cities.len())
+        };
+        return Err(Refusal::new(format!(
+            "input {}: {} cities are more than max-cities = {max_cities}; {remedy}",
+            path.display(),
+            cities.len(),
+        )));
+    }
+    Ok(cities)
+}
+
+/// The optimum, found in another way than by the run that is checked: for few cities by a method that
+/// shares no code with the search, otherwise by a sequential search that grows its tours from
+/// another city, so that it proves optimality with a different tree.
+fn known_length(cities: &Cities) -> u64 {
+    if cities.len() <= SUBSETS_CITIES {
+        subsets::shortest_length(cities)
+    } else {
+        let found = Search::new(cities, 0).from_next_city().sequential();
+        found.best.expect("the search begins with a tour").length
+    }
+}
+
+struct RoundTrip {
+    cities: Cities,
+    search: Search,
+    known_length: u64,
+    found: Option<Tour>,
+}
+
+impl Instance for RoundTrip {
+    fn reset(&mut self) {
+        self.found = None;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        let result = self.search.sequential();
+        self.found = result.best;
+        result.nodes
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        let result = self.search.parallel();
+        self.found = result.best;
+        result.nodes
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let describe = |length: u64| format!("a tour of length {length}");
+        let actual = match &self.found {
+            None => "no tour".to_owned(),
+            Some(tour) => match self.cities.round_trip_length(&tour.order) {
+                None => "a tour that does not visit every city once".to_owned(),
+                Some(length) if length != tour.length => {
+                    format!("a tour of length {length}, claimed to be {}", tour.length)
+                }
+                Some(length) => describe(length),
+            },
+        };
+        Mismatch::unless_equal(&describe(self.known_length), &actual)
+    }
+}

@@ -1,0 +1,433 @@
+//! Depth-first branch and bound over partial tours, alone or as tasks on the pool.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crossbeam_utils::CachePadded;
+use rayon::Scope;
+
+use super::bound::Prices;
+use super::cities::Cities;
+
+/// Visited cities are bits of one word.
+pub(super) const MAX_CITIES: usize = 64;
+
+/// A round trip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tour {
+    /// Its length by the TSPLIB rule.
+    pub(super) length: u64,
+    /// The cities in order.
+    pub(super) order: Vec<usize>,
+}
+
+/// What a search found.
+pub(super) struct Found {
+    /// The shortest tour, if there is any as short as asked for.
+    pub(super) best: Option<Tour>,
+    /// Partial tours looked at.
+    pub(super) nodes: u64,
+}
+
+/// An instance made ready: start, adjusted prices, and a first tour. Searching does not change it.
+pub(super) struct Search {
+    prices: Prices,
+    start: usize,
+    /// A tour to improve on, or the length below which tours are looked for.
+    first: Result<Tour, u64>,
+    spawn_depth: usize,
+}
+
+impl Search {
+    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities and more
+    /// are searched by one task alone.
+    pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
+        let start = cities.outermost();
+        let first = first_tour(cities);
+        let prices = Prices::ascended(cities, start, first.length);
+        Self { prices, start, first: Ok(first), spawn_depth }
+    }
+
+    /// The same search for tours shorter than `length`, without a tour to begin with.
+    pub(super) fn for_tours_below(self, length: u64) -> Self {
+        Self { first: Err(length), ..self }
+    }
+
+    /// The same search from another city: it takes another way to the same optimum.
+    pub(super) fn from_next_city(self) -> Self {
+        Self { start: (self.start + 1) % self.prices.count(), ..self }
+    }
+
+    /// Searches on the calling thread.
+    pub(super) fn sequential(&self) -> Found {
+        let best = Best::new(self);
+        let nodes = self.descend(&best, &mut Partial::new(self.start));
+        best.into_found(nodes)
+    }
+
+    /// Searches on the pool that the calling thread belongs to.
+    pub(super) fn parallel(&self) -> Found {
+        let best = Best::new(self);
+        let nodes = CachePadded::new(AtomicU64::new(0));
+        rayon::scope(|scope| self.expand(scope, &best, &nodes, Partial::new(self.start)));
+        best.into_found(nodes.into_inner().into_inner())
+    }
+
+    /// Spawns a task for every promising way to go on.
+    fn expand<'s>(
+        &'s self,
+        scope: &Scope<'s>,
+        best: &'s Best<'s>,
+        nodes: &'s AtomicU64,
+        mut partial: Partial,
+    ) {
+        if partial.visited_count >= self.spawn_depth {
+            let below = self.descend(best, &mut partial);
+            // Relaxed: a plain sum, read after the scope has ended, which orders everything before it.
+            nodes.fetch_add(below, Relaxed);
+            return;
+        }
+        nodes.fetch_add(1, Relaxed);
+        if self.is_hopeless_or_done(best, &partial) {
+            return;
+        }
+        let mut children = Children::of(self, &partial);
+        // The worst child first: this worker takes up its newest job next, so it
+        // searches best-first, and thieves take the oldest.
+        while let Some((price, city)) = children.pop_worst() {
+            let child = partial.extended(city, price);
+            scope.spawn(move |scope| self.expand(scope, best, nodes, child));
+        }
+    }
+
+    /// Searches everything below `partial`; returns how many partial tours it looked at.
+    fn descend(&self, best: &Best<'_>, partial: &mut Partial) -> u64 {
+        if self.is_hopeless_or_done(best, partial) {
+            return 1;
+        }
+        let mut nodes = 1;
+        let mut children = Children::of(self, partial);
+        while let Some((price, city)) = children.pop_best() {
+            partial.push(city, price);
+            nodes += self.descend(best, partial);
+            partial.pop(price);
+        }
+        nodes
+    }
+
+    /// Whether nothing below `partial` can improve on the best tour. A partial tour of all
+    /// cities is closed here, and is then the best tour if it improves on it.
+    fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
+        if partial.visited_count < self.prices.count() {
+            return partial.price + self.cheapest_completion(partial) > best.highest_useful_price();
+        }
+        let price = partial.price + self.prices.between(partial.last(), self.start);
+        if price <= best.highest_useful_price() {
+            best.offer(self.prices.to_length(price), partial);
+        }
+        true
+    }
+
+    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come, and the cheapest
+    /// road to each of the two ends of the partial tour. A path through those cities is such a tree.
+    fn cheapest_completion(&self, partial: &Partial) -> i64 {
+        let mut cities = [0_u8; MAX_CITIES];
+        let mut nearest = [i64::MAX; MAX_CITIES];
+        let (from_last, from_start) =
+            (self.prices.from(partial.last()), self.prices.from(self.start));
+        let (mut to_last, mut to_start) = (i64::MAX, i64::MAX);
+        let mut count = 0;
+        for city in partial.unvisited(self.prices.count()) {
+            cities[count] = city;
+            count += 1;
+            to_last = to_last.min(from_last[usize::from(city)]);
+            if partial.may_end_in(city) {
+                to_start = to_start.min(from_start[usize::from(city)]);
+            }
+        }
+        if to_start == i64::MAX {
+            return i64::MAX / 2; // no city is left that may come last
+        }
+        // Prim: grow the tree by the nearest city, again and again.
+        let mut tree = 0;
+        let mut newest = 0;
+        while count > 1 {
+            let from_newest = self.prices.from(usize::from(cities[newest]));
+            count -= 1;
+            cities.swap(newest, count);
+            nearest.swap(newest, count);
+            let mut road = i64::MAX;
+            for index in 0..count {
+                let known = nearest[index].min(from_newest[usize::from(cities[index])]);
+                nearest[index] = known;
+                if known < road {
+                    (road, newest) = (known, index);
+                }
+            }
+            tree += road;
+        }
+        tree + to_last + to_start
+    }
+}
+
+/// The best tour so far, shared by all tasks.
+struct Best<'a> {
+    prices: &'a Prices,
+    /// Price of a tour one unit shorter than the best. On its own line, as every node reads it.
+    highest_useful_price: CachePadded<AtomicI64>,
+    tour: Mutex<Option<Tour>>,
+}
+
+impl<'a> Best<'a> {
+    fn new(search: &'a Search) -> Self {
+        let (length, tour) = match &search.first {
+            Ok(tour) => (tour.length, Some(tour.clone())),
+            Err(length) => (*length, None),
+        };
+        let price = search.prices.just_below_length(length);
+        Self {
+            prices: &search.prices,
+            highest_useful_price: CachePadded::new(AtomicI64::new(price)),
+            tour: Mutex::new(tour),
+        }
+    }
+
+    /// What a round trip may cost at most to be shorter than the best.
+    fn highest_useful_price(&self) -> i64 {
+        // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few
+        // nodes in vain, or offers a tour that `offer` turns down under the lock.
+        self.highest_useful_price.load(Relaxed)
+    }
+
+    /// Takes the tour if it is shorter than the best.
+    fn offer(&self, length: u64, partial: &Partial) {
+        // A poisoned lock means that another task panicked; the scope will pass its panic on.
+        let mut tour = self.tour.lock().unwrap_or_else(PoisonError::into_inner);
+        if tour.as_ref().is_none_or(|best| length < best.length) {
+            *tour = Some(Tour { length, order: partial.order().map(usize::from).collect() });
+            self.highest_useful_price.store(self.prices.just_below_length(length), Relaxed);
+        }
+    }
+
+    fn into_found(self, nodes: u64) -> Found {
+        Found { best: self.tour.into_inner().unwrap_or_else(PoisonError::into_inner), nodes }
+    }
+}
+
+/// A path from the start through some of the cities.
+#[derive(Clone, Copy)]
+struct Partial {
+    visited: u64,
+    price: i64,
+    visited_count: usize,
+    cities: [u8; MAX_CITIES],
+}
+
+impl Partial {
+    fn new(start: usize) -> Self {
+        let mut cities = [0; MAX_CITIES];
+        cities[0] = u8::try_from(start).expect("below MAX_CITIES");
+        Self { visited: 1 << start, price: 0, visited_count: 1, cities }
+    }
+
+    fn push(&mut self, city: u8, price: i64) {
+        self.cities[self.visited_count] = city;
+        self.visited_count += 1;
+        self.visited |= 1 << city;
+        self.price += price;
+    }
+
+    fn pop(&mut self, price: i64) {
+        self.visited_count -= 1;
+        self.visited &= !(1 << self.cities[self.visited_count]);
+        self.price -= price;
+    }
+
+    fn extended(&self, city: u8, price: i64) -> Self {
+        let mut extended = *self;
+        extended.push(city, price);
+        extended
+    }
+
+    fn last(&self) -> usize {
+        usize::from(self.cities[self.visited_count - 1])
+    }
+
+    fn order(&self) -> impl Iterator<Item = u8> {
+        self.cities[..self.visited_count].iter().copied()
+    }
+
+    /// Each round trip is found in one of its two directions only: that in which the second city
+    /// has a lower number than the last.
+    fn may_end_in(&self, city: u8) -> bool {
+        self.visited_count < 2 || city > self.cities[1]
+    }
+
+    fn unvisited(&self, count: usize) -> impl Iterator<Item = u8> {
+        let mut left = !self.visited & (u64::MAX >> (MAX_CITIES - count));
+        std::iter::from_fn(move || {
+            let city = left.trailing_zeros();
+            left &= left.checked_sub(1)?;
+            u8::try_from(city).ok()
+        })
+    }
+}
+
+/// The ways to go on from a partial tour, nearest city first.
+struct Children {
+    sorted: [(i64, u8); MAX_CITIES],
+    from: usize,
+    to: usize,
+}
+
+impl Children {
+    fn of(search: &Search, partial: &Partial) -> Self {
+        let prices = search.prices.from(partial.last());
+        let mut sorted = [(0, 0); MAX_CITIES];
+        let mut to = 0;
+        for city in partial.unvisited(search.prices.count()) {
+            sorted[to] = (prices[usize::from(city)], city);
+            to += 1;
+        }
+        sorted[..to].sort_unstable();
+        Self { sorted, from: 0, to }
+    }
+
+    fn pop_best(&mut self) -> Option<(i64, u8)> {
+        let best = *self.sorted[..self.to].get(self.from)?;
+        self.from += 1;
+        Some(best)
+    }
+
+    fn pop_worst(&mut self) -> Option<(i64, u8)> {
+        let worst = *self.sorted[self.from..self.to].last()?;
+        self.to -= 1;
+        Some(worst)
+    }
+}
+
+/// A tour to begin with: from every city, always the nearest next, then no two roads that cross; the
+/// shortest of these.
+fn first_tour(cities: &Cities) -> Tour {
+    let tours = (0..cities.len()).map(|start| {
+        let mut order = nearest_first(cities, start);
+        while improve_by_two_exchange(cities, &mut order) {}
+        let length = cities.round_trip_length(&order).expect("every city was taken once");
+        Tour { length, order }
+    });
+    tours.min_by_key(|tour| tour.length).expect("three cities or more")
+}
+
+fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
+    let mut order = vec![start];
+    let mut left: Vec<usize> = (0..cities.len()).filter(|&city| city != start).collect();
+    let mut here = start;
+    while let Some(nearest) = (0..left.len()).min_by_key(|&i| cities.distance(here, left[i])) {
+        here = left.swap_remove(nearest);
+        order.push(here);
+    }
+    order
+}
+
+/// Replaces two roads by two shorter ones, turning the part between them round, wherever that helps;
+/// returns whether it did.
+fn improve_by_two_exchange(cities: &Cities, order: &mut [usize]) -> bool {
+    let count = order.len();
+    let mut has_improved = false;
+    for first in 0..count - 1 {
+        for second in first + 2..count {
+            let (a, b) = (order[first], order[first + 1]);
+            let (c, d) = (order[second], order[(second + 1) % count]);
+            let before = cities.distance(a, b) + cities.distance(c, d);
+            if cities.distance(a, c) + cities.distance(b, d) < before {
+                order[first + 1..=second].reverse();
+                has_improved = true;
+            }
+        }
+    }
+    has_improved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subsets::shortest_length;
+    use super::*;
+
+    fn lengths(found: &Found) -> (u64, &[usize]) {
+        let tour = found.best.as_ref().expect("there is a tour");
+        (tour.length, &tour.order)
+    }
+
+    #[test]
+    fn every_search_finds_the_length_that_the_programme_over_subsets_proves() {
+        for map in 0..40 {
+            let cities = Cities::random(3 + map as usize % 9, map);
+            let known = shortest_length(&cities);
+            let search = || Search::new(&cities, 4);
+            for found in [
+                search().sequential(),
+                search().parallel(),
+                search().from_next_city().sequential(),
+                search().for_tours_below(known + 1).parallel(),
+            ] {
+                let (length, order) = lengths(&found);
+                assert_eq!(length, known, "map {map}");
+                assert_eq!(cities.round_trip_length(order), Some(known));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_below_the_optimum() {
+        let cities = Cities::random(9, 1);
+        let search = Search::new(&cities, 4).for_tours_below(shortest_length(&cities));
+        assert_eq!(search.sequential().best, None);
+        assert_eq!(search.parallel().best, None);
+    }
+
+    #[test]
+    fn cities_in_one_place_and_in_one_line_are_solved() {
+        let same = Cities::new(vec![(5.0, 5.0); 6]);
+        assert_eq!(lengths(&Search::new(&same, 2).parallel()).0, 0);
+        let line = Cities::new((0..8).map(|x| (f64::from(x) * 10.0, 0.0)).collect());
+        assert_eq!(lengths(&Search::new(&line, 2).parallel()).0, 140);
+    }
+
+    #[test]
+    fn the_lower_bound_of_a_partial_tour_never_exceeds_its_best_completion() {
+        // All tours of 7 cities; each prefix of each must have a bound no higher than the tour.
+        let cities = Cities::random(7, 11);
+        let search = Search::new(&cities, 0);
+        let mut orders = vec![vec![search.start]];
+        for _ in 1..7 {
+            orders = orders
+                .into_iter()
+                .flat_map(|order: Vec<usize>| {
+                    (0..7)
+                        .filter(|c| !order.contains(c))
+                        .map(|c| [&order[..], &[c]].concat())
+                        .collect::<Vec<_>>()
+                })
+                .collect();
+        }
+        for order in orders.into_iter().filter(|order| order[1] < order[6]) {
+            let length = cities.round_trip_length(&order).unwrap();
+            let price = search.prices.just_below_length(length + 1);
+            let mut partial = Partial::new(search.start);
+            for &city in &order[1..] {
+                let bound = partial.price + search.cheapest_completion(&partial);
+                assert!(bound <= price, "{order:?}");
+                let road = search.prices.between(partial.last(), city);
+                partial.push(u8::try_from(city).unwrap(), road);
+            }
+        }
+    }
+
+    #[test]
+    fn a_first_tour_that_is_already_optimal_is_kept() {
+        let square = Cities::new(vec![(0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0)]);
+        let found = Search::new(&square, 2).parallel();
+        assert_eq!(lengths(&found).0, 36);
+        assert_eq!(square.round_trip_length(lengths(&found).1), Some(36));
+    }
+}

@@ -1,0 +1,206 @@
+//! One trial: prepare, warm up, time, check every answer.
+
+use std::time::{Duration, Instant};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::parameters::Values;
+use crate::protocol::{Failure, Iteration, Metric, Outcome, Program, Request, SCHEMA};
+use crate::usage::UsageSample;
+use crate::workload::{self, Instance, Mismatch, Refusal, Setup, Size, Workload};
+
+/// Serves `request` with a workload of the catalogue. `variant` is what the linked rayon-core says of itself.
+///
+/// # Errors
+/// If the request asks for something that does not exist, or an answer is wrong.
+pub fn run(variant: &str, request: &Request) -> Result<Outcome, Failure> {
+    let workload = workload::find(&request.workload)?;
+    run_workload(variant, workload, request)
+}
+
+/// [`run`] with a given workload, whatever the request calls it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_workload(
+    variant: &str,
+    workload: &dyn Workload,
+    request: &Request,
+) -> Result<Outcome, Failure> {
+    let description = workload.description();
+    check_counts(request)?;
+    if let (Some(input), None) = (&request.input, description.input) {
+        return Err(Failure::from(Refusal::new(format!(
+            "workload `{}` reads no input file; remove input = {}",
+            description.name,
+            input.display()
+        ))));
+    }
+    let values = Values::resolve(
+        description,
+        Size::find(&request.size)?,
+        &request.parameters,
+        request.input.is_some(),
+    )?;
+    let mut instance = workload.prepare(&Setup {
+        seed: request.seed,
+        values: &values,
+        input: request.input.as_deref(),
+        threads: request.threads,
+    })?;
+    let engine = Engine::new(request)?;
+    let total = request.warmup_iterations.saturating_add(request.iterations);
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut agreed_answer: Option<String> = None;
+    for index in 0..total {
+        instance.reset();
+        samples.push(engine.time(instance.as_mut()));
+        let wrong = |mismatch: Mismatch| Failure::WrongAnswer {
+            iteration: index,
+            expected: mismatch.expected,
+            actual: mismatch.actual,
+        };
+        let answer = instance.check().map_err(wrong)?;
+        match &agreed_answer {
+            None => agreed_answer = Some(answer),
+            Some(first) => drop(Mismatch::unless_equal(first, &answer).map_err(wrong)?),
+        }
+    }
+    let timed = samples.split_off(samples.len() - request.iterations as usize);
+    let mut metrics = instance.metrics();
+    metrics.extend(common_metrics(&timed, description.work_unit));
+    Ok(Outcome {
+        schema: SCHEMA,
+        variant: variant.to_owned(),
+        parameters: values.as_map().clone(),
+        answer: agreed_answer.expect("there is at least one iteration"),
+        work_unit: description.work_unit.to_owned(),
+        warmup: samples.into_iter().map(Iteration::from).collect(),
+        iterations: timed.into_iter().map(Iteration::from).collect(),
+        usage: UsageSample::now().counts,
+        metrics,
+    })
+}
+
+fn check_counts(request: &Request) -> Result<(), Refusal> {
+    let refuse = |message: String| Err(Refusal::new(message));
+    if request.schema != SCHEMA {
+        return refuse(format!(
+            "schema {} of the request is not {SCHEMA}, that of this program; build both from one commit",
+            request.schema
+        ));
+    }
+    if request.iterations == 0 {
+        return refuse("iterations = 0: nothing would be timed; ask for 1 or more".to_owned());
+    }
+    match (request.program, request.threads) {
+        (_, 0) => refuse("threads = 0: a pool needs 1 or more".to_owned()),
+        (Program::Sequential, threads) if threads > 1 => refuse(format!(
+            "threads = {threads}: the sequential program uses no pool; ask for 1, or for the parallel program"
+        )),
+        (Program::Parallel, threads) if threads > rayon::max_num_threads() => refuse(format!(
+            "threads = {threads}: this rayon-core has at most {} in a pool",
+            rayon::max_num_threads()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a program the way the request asks, one timed region at a time.
+enum Engine {
+    Sequential,
+    /// One pool for the whole trial: starting threads is not what we time.
+    Parallel(ThreadPool),
+}
+
+impl Engine {
+    fn new(request: &Request) -> Result<Self, Refusal> {
+        match request.program {
+            Program::Sequential => Ok(Self::Sequential),
+            Program::Parallel => ThreadPoolBuilder::new()
+                .num_threads(request.threads)
+                .build()
+                .map(Self::Parallel)
+                .map_err(|error| {
+                    Refusal::new(format!(
+                        "threads = {}: the pool cannot be built: {error}; ask for fewer",
+                        request.threads
+                    ))
+                }),
+        }
+    }
+
+    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it. Between the two
+    /// clock readings the harness neither allocates nor prints.
+    fn time(&self, instance: &mut dyn Instance) -> Sample {
+        let before = UsageSample::now();
+        let started = Instant::now();
+        let work_units = match self {
+            Self::Sequential => instance.run_sequential(),
+            Self::Parallel(pool) => pool.install(|| instance.run_parallel()),
+        };
+        let elapsed = started.elapsed();
+        let after = UsageSample::now();
+        Sample { elapsed, before, after, work_units }
+    }
+}
+
+/// What one timed region used.
+struct Sample {
+    elapsed: Duration,
+    before: UsageSample,
+    after: UsageSample,
+    work_units: u64,
+}
+
+impl Sample {
+    fn voluntary_switches(&self) -> u64 {
+        self.after.counts.voluntary_switches - self.before.counts.voluntary_switches
+    }
+
+    fn involuntary_switches(&self) -> u64 {
+        self.after.counts.involuntary_switches - self.before.counts.involuntary_switches
+    }
+}
+
+impl From<Sample> for Iteration {
+    fn from(sample: Sample) -> Self {
+        Self {
+            elapsed_ns: nanoseconds(sample.elapsed),
+            user_ns: nanoseconds(sample.after.user.saturating_sub(sample.before.user)),
+            system_ns: nanoseconds(sample.after.system.saturating_sub(sample.before.system)),
+            work_units: sample.work_units,
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).expect("a trial is shorter than 500 years")
+}
+
+/// Figures that every workload has, over the timed iterations.
+fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 3] {
+    let per_iteration = |count: fn(&Sample) -> u64| Metric {
+        value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,
+        unit: "switches/iteration".to_owned(),
+    };
+    let milliseconds =
+        timed.iter().map(|sample| sample.elapsed).sum::<Duration>().as_secs_f64() * 1e3;
+    let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
+    let throughput = Metric {
+        // A clock that did not move gives 0, not an infinity, which JSON cannot hold.
+        value: if milliseconds > 0.0 { work_units as f64 / milliseconds } else { 0.0 },
+        unit: format!("{work_unit}/ms"),
+    };
+    [
+        ("voluntary_switches".to_owned(), per_iteration(Sample::voluntary_switches)),
+        ("involuntary_switches".to_owned(), per_iteration(Sample::involuntary_switches)),
+        ("throughput".to_owned(), throughput),
+    ]
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused { message: refusal.to_string() }
+    }
+}

@@ -1,0 +1,100 @@
+//! Seeded random numbers whose sequence belongs to this crate.
+//!
+//! Written out (`SplitMix64`, Steele, Lea and Flood 2014) rather than taken from a library, because an
+//! input must stay the same for ever: results of different years are compared under one seed.
+
+/// Golden-ratio increment of `SplitMix64`.
+const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A bijection of 64-bit words that spreads every input bit over the output.
+#[must_use]
+pub fn mix(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A stream of random words; the same seed gives the same stream on every machine.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The stream that belongs to `seed`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next 64 random bits.
+    pub fn word(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(INCREMENT);
+        mix(self.state)
+    }
+
+    /// A whole number below `bound`, uniform up to a bias of `bound / 2^64`.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        assert!(bound > 0, "no number lies below 0");
+        let product = u128::from(self.word()) * u128::from(bound);
+        u64::try_from(product >> 64).expect("the upper half of a 128-bit product has 64 bits")
+    }
+
+    /// A number in (0, 1], so that its logarithm is finite.
+    pub fn unit(&mut self) -> f64 {
+        ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Puts `items` into a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let bound = u64::try_from(last + 1).expect("a slice's length fits 64 bits");
+            let chosen = usize::try_from(self.below(bound)).expect("below a slice's length");
+            items.swap(last, chosen);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_the_published_split_mix_64() {
+        // First outputs of the reference implementation for seed 1234567.
+        let mut random = Random::new(1_234_567);
+        assert_eq!(random.word(), 6_457_827_717_110_365_317);
+        assert_eq!(random.word(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn numbers_below_a_bound_reach_every_value_and_never_the_bound() {
+        let mut random = Random::new(1);
+        let mut seen = [0_u32; 7];
+        for _ in 0..7_000 {
+            seen[usize::try_from(random.below(7)).unwrap()] += 1;
+        }
+        assert!(seen.iter().all(|&count| (800..1_200).contains(&count)), "{seen:?}");
+    }
+
+    #[test]
+    fn units_lie_in_the_half_open_interval_and_average_one_half() {
+        let mut random = Random::new(2);
+        let units: Vec<f64> = (0..10_000).map(|_| random.unit()).collect();
+        assert!(units.iter().all(|&unit| unit > 0.0 && unit <= 1.0));
+        let mean = units.iter().sum::<f64>() / 10_000.0;
+        assert!((mean - 0.5).abs() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn shuffling_keeps_every_item_once() {
+        let mut items: Vec<u32> = (0..100).collect();
+        Random::new(3).shuffle(&mut items);
+        assert_ne!(items, (0..100).collect::<Vec<_>>());
+        items.sort_unstable();
+        assert_eq!(items, (0..100).collect::<Vec<_>>());
+    }
+}

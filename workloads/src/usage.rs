@@ -1,0 +1,84 @@
+//! What the process has used so far, as the kernel counts it.
+
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
+use crate::protocol;
+
+/// Use of the whole process, all threads, since it started.
+///
+/// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
+/// thread that asks; over a region of a few milliseconds the figure is coarse, over a trial it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsageSample {
+    /// CPU time in user mode.
+    pub user: Duration,
+    /// CPU time in the kernel.
+    pub system: Duration,
+    /// The other counts.
+    pub counts: protocol::Usage,
+}
+
+impl UsageSample {
+    /// Asks the kernel.
+    ///
+    /// # Panics
+    /// If the kernel refuses, which it documents only for invalid arguments.
+    #[must_use]
+    pub fn now() -> Self {
+        let usage =
+            getrusage(UsageWho::RUSAGE_SELF).expect("the process may ask for its own usage");
+        Self {
+            user: duration(usage.user_time()),
+            system: duration(usage.system_time()),
+            counts: protocol::Usage {
+                // Linux counts in KiB.
+                max_rss_bytes: count(usage.max_rss()) * 1024,
+                voluntary_switches: count(usage.voluntary_context_switches()),
+                involuntary_switches: count(usage.involuntary_context_switches()),
+                minor_faults: count(usage.minor_page_faults()),
+                major_faults: count(usage.major_page_faults()),
+            },
+        }
+    }
+}
+
+fn duration(time: TimeVal) -> Duration {
+    Duration::from_secs(count(time.tv_sec())) + Duration::from_micros(count(time.tv_usec()))
+}
+
+/// Counts are signed in the C interface and never negative.
+fn count(value: impl TryInto<u64>) -> u64 {
+    value.try_into().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn burning_a_core_shows_as_cpu_time() {
+        let before = UsageSample::now();
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_millis(50) {
+            black_box(());
+        }
+        let after = UsageSample::now();
+        assert!(after.user + after.system > before.user + before.system);
+    }
+
+    #[test]
+    fn sleeping_shows_as_a_voluntary_switch() {
+        let before = UsageSample::now().counts;
+        thread::sleep(Duration::from_millis(5));
+        let after = UsageSample::now().counts;
+        assert!(after.voluntary_switches > before.voluntary_switches);
+        assert!(after.max_rss_bytes > 100 * 1024, "{after:?}");
+    }
+}

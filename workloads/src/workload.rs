@@ -1,0 +1,218 @@
+//! What a workload is, and the catalogue of all of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kinds;
+use crate::parameters::{Parameter, Values};
+use crate::protocol::Metric;
+
+/// Every workload, in the order in which it is listed. A new one needs a line here.
+static CATALOGUE: [&dyn Workload; 5] = [
+    &kinds::quicksort::Quicksort,
+    &kinds::tsp::Tsp,
+    &kinds::packets::Packets,
+    &kinds::fib_join::FibJoin,
+    &kinds::mergesort::Mergesort,
+];
+
+/// Every workload, in the order in which it is listed.
+#[must_use]
+pub fn catalogue() -> &'static [&'static dyn Workload] {
+    &CATALOGUE
+}
+
+/// The workload called `name`.
+///
+/// # Errors
+/// If there is none; the message lists the known names.
+pub fn find(name: &str) -> Result<&'static dyn Workload, Refusal> {
+    catalogue().iter().copied().find(|workload| workload.description().name == name).ok_or_else(
+        || {
+            let known: Vec<&str> = catalogue().iter().map(|w| w.description().name).collect();
+            Refusal::new(format!("unknown workload `{name}`; known: {}", known.join(", ")))
+        },
+    )
+}
+
+/// A program with a sequential twin and a known answer.
+pub trait Workload: Sync {
+    /// Everything there is to know without running it.
+    fn description(&self) -> &'static Description;
+
+    /// Builds the input and the known answer. Not timed.
+    ///
+    /// # Errors
+    /// If the input file cannot be used.
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
+}
+
+/// One input, ready to be worked on again and again.
+pub trait Instance: Send {
+    /// Puts the input back as it was and makes room for the answer. Not timed.
+    fn reset(&mut self);
+
+    /// Does the work on the calling thread alone; returns the units of work done. Timed.
+    fn run_sequential(&mut self) -> u64;
+
+    /// Does the work on the pool that the calling thread belongs to; returns the units of work
+    /// done. Timed.
+    fn run_parallel(&mut self) -> u64;
+
+    /// Compares the answer of the last run with the known one; returns it in a short printable
+    /// form. Not timed.
+    ///
+    /// # Errors
+    /// If the answer is wrong.
+    fn check(&mut self) -> Result<String, Mismatch>;
+
+    /// Figures beside time, work and throughput.
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        BTreeMap::new()
+    }
+}
+
+/// What [`Workload::prepare`] is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The parameters in force.
+    pub values: &'a Values,
+    /// The instance file, for workloads that read one.
+    pub input: Option<&'a Path>,
+    /// Threads of the pool on which the parallel program will run.
+    pub threads: usize,
+}
+
+/// A workload as listed: enough to write a valid request without reading its source.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Description {
+    /// Its name in requests, records and plots.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// What it demands of a pool, in one line.
+    pub stresses: &'static str,
+    /// What one unit of work is, plural.
+    pub work_unit: &'static str,
+    /// What the instance file holds, for workloads that read one.
+    pub input: Option<&'static str>,
+    /// Every parameter it accepts.
+    pub parameters: &'static [Parameter],
+    /// How each size differs from the parameters' defaults; all sizes, smallest first.
+    pub sizes: &'static [SizeOverrides],
+}
+
+/// What a size sets, as pairs of parameter name and value.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SizeOverrides {
+    /// The size.
+    pub size: Size,
+    /// Parameter names and values that differ from the default.
+    pub overrides: &'static [(&'static str, &'static str)],
+}
+
+impl Description {
+    /// The parameter called `name`.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Name and value of every parameter at `size`.
+    #[must_use]
+    pub fn parameters_of(&self, size: Size) -> BTreeMap<String, String> {
+        let defaults = self.parameters.iter().map(|parameter| (parameter.name, parameter.default));
+        let overrides = self
+            .sizes
+            .iter()
+            .filter(|entry| entry.size == size)
+            .flat_map(|entry| entry.overrides.iter().copied());
+        defaults.chain(overrides).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+/// How big an input is; what that means in each workload is in its [`Description::sizes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// For tests: a few milliseconds even in a debug build.
+    Tiny,
+    /// Default of a sweep: some 25 ms on one core of the 2.6 GHz class.
+    Small,
+    /// Some 250 ms.
+    Medium,
+    /// A few seconds.
+    Large,
+}
+
+impl Size {
+    /// All sizes, smallest first.
+    pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
+
+    /// The size called `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists the known names.
+    pub fn find(name: &str) -> Result<Self, Refusal> {
+        Self::ALL.into_iter().find(|size| size.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Refusal::new(format!("unknown size `{name}`; known: {known}"))
+        })
+    }
+
+    /// Its name in requests and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tiny => "tiny",
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// Why a request cannot be served: what is wrong and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    message: String,
+}
+
+impl Refusal {
+    /// A refusal with this message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// An answer that is not the known one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The known answer.
+    pub expected: String,
+    /// What the program gave.
+    pub actual: String,
+}
+
+impl Mismatch {
+    /// `Ok` with the answer if both are the same.
+    ///
+    /// # Errors
+    /// If they differ.
+    pub fn unless_equal<T: PartialEq + fmt::Display>(
+        expected: &T,
+        actual: &T,
+    ) -> Result<String, Self> {
+        if expected == actual {
+            Ok(actual.to_string())
+        } else {
+            Err(Self { expected: expected.to_string(), actual: actual.to_string() })
+        }
+    }
+}

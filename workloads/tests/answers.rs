@@ -1,0 +1,228 @@
+//! Every workload gives its known answer, whichever program, pool and seed; and a wrong answer is noticed.
+
+use std::collections::BTreeMap;
+
+use workloads::measure::{run, run_workload};
+use workloads::protocol::{Failure, Outcome, Program, Request, SCHEMA};
+use workloads::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload, catalogue,
+};
+
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
+const THREADS: [usize; 4] = [1, 2, 3, 8];
+
+fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
+    Request {
+        schema: SCHEMA,
+        workload: workload.to_owned(),
+        size: "tiny".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+        program,
+        threads,
+        seed,
+        warmup_iterations: 1,
+        iterations: 2,
+    }
+}
+
+fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
+    for (name, value) in parameters {
+        request.parameters.insert((*name).to_owned(), (*value).to_owned());
+    }
+    request
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    catalogue().iter().map(|workload| workload.description().name)
+}
+
+fn answer(request: &Request) -> String {
+    run("test", request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
+}
+
+#[test]
+fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
+    for name in names() {
+        for seed in [0, 1, 77] {
+            let sequential = answer(&request(name, Program::Sequential, 1, seed));
+            for threads in THREADS {
+                let parallel = answer(&request(name, Program::Parallel, threads, seed));
+                assert_eq!(parallel, sequential, "{name}, {threads} threads, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_strategy_of_packets_agrees_with_the_sequential_program() {
+    for generator in ["uniform", "exponential"] {
+        let sequential = answer(&with(
+            request("packets", Program::Sequential, 1, 5),
+            &[("generator", generator)],
+        ));
+        for strategy in ["serial", "lock-free", "awesome", "pool"] {
+            for threads in THREADS {
+                for depth in ["1", "32"] {
+                    let parallel = answer(&with(
+                        request("packets", Program::Parallel, threads, 5),
+                        &[("generator", generator), ("strategy", strategy), ("depth", depth)],
+                    ));
+                    assert_eq!(parallel, sequential, "{generator} {strategy} {threads} {depth}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn timed_packets_stop_and_report_what_they_managed() {
+    for (program, strategies) in [
+        (Program::Sequential, &["serial"][..]),
+        (Program::Parallel, &["serial", "lock-free", "awesome", "pool"]),
+    ] {
+        for strategy in strategies {
+            let threads = if program == Program::Sequential { 1 } else { 3 };
+            let outcome = run(
+                "test",
+                &with(
+                    request("packets", program, threads, 5),
+                    &[("stop", "timed"), ("duration-ms", "10"), ("strategy", strategy)],
+                ),
+            )
+            .unwrap();
+            for iteration in &outcome.iterations {
+                assert!(iteration.elapsed_ns >= 10_000_000, "{strategy}: {iteration:?}");
+                assert!(iteration.work_units > 0, "{strategy}: {iteration:?}");
+            }
+            assert!(outcome.metrics["throughput"].value > 0.0);
+            assert_eq!(outcome.metrics["throughput"].unit, "packets/ms");
+        }
+    }
+}
+
+#[test]
+fn the_seed_changes_the_input_of_the_workloads_with_a_random_one() {
+    for name in ["quicksort", "packets", "mergesort"] {
+        let answers = [1, 2].map(|seed| answer(&request(name, Program::Sequential, 1, seed)));
+        assert_ne!(answers[0], answers[1], "{name}");
+    }
+}
+
+#[test]
+fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
+    for name in names() {
+        let outcome = run("some-variant", &request(name, Program::Parallel, 2, 3)).unwrap();
+        assert_eq!(outcome.schema, SCHEMA);
+        assert_eq!(outcome.variant, "some-variant");
+        assert_eq!((outcome.warmup.len(), outcome.iterations.len()), (1, 2));
+        assert!(outcome.iterations.iter().all(|i| i.elapsed_ns > 0 && i.work_units > 0), "{name}");
+        assert!(outcome.usage.max_rss_bytes > 0);
+        let line = serde_json::to_string(&outcome).unwrap();
+        assert!(!line.contains('\n'));
+        assert_eq!(serde_json::from_str::<Outcome>(&line).unwrap(), outcome);
+    }
+}
+
+#[test]
+fn explicit_parameters_override_those_of_the_size_and_are_reported() {
+    let request = with(request("fib-join", Program::Parallel, 2, 1), &[("n", "20")]);
+    let outcome = run("test", &request).unwrap();
+    assert_eq!(outcome.parameters["n"], "20");
+    assert_eq!(outcome.answer, "6765");
+}
+
+/// A workload whose answer is right until a given iteration.
+struct Liar {
+    lies_from: u32,
+    runs: u32,
+}
+
+static LIAR: Description = Description {
+    name: "liar",
+    summary: "counts its runs and then no longer",
+    stresses: "the check",
+    work_unit: "lies",
+    input: None,
+    parameters: &[],
+    sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
+};
+
+impl Workload for Liar {
+    fn description(&self) -> &'static Description {
+        &LIAR
+    }
+
+    fn prepare(&self, _: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Liar { ..*self }))
+    }
+}
+
+impl Instance for Liar {
+    fn reset(&mut self) {}
+
+    fn run_sequential(&mut self) -> u64 {
+        self.runs += 1;
+        1
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        self.run_sequential()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        Mismatch::unless_equal(&true, &(self.runs <= self.lies_from))
+    }
+}
+
+#[test]
+fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
+    let request = request("liar", Program::Parallel, 2, 1);
+    let lies_from = |lies_from| run_workload("test", &Liar { lies_from, runs: 0 }, &request);
+    assert!(lies_from(3).is_ok());
+    for iteration in [0, 2] {
+        let failure = lies_from(iteration).unwrap_err();
+        let (expected, actual) = ("true".to_owned(), "false".to_owned());
+        assert_eq!(failure, Failure::WrongAnswer { iteration, expected, actual });
+        assert_eq!(failure.exit_code(), 1);
+    }
+}
+
+/// A workload whose answers pass its own check but differ from each other.
+struct Wavering(u32);
+
+impl Workload for Wavering {
+    fn description(&self) -> &'static Description {
+        &LIAR
+    }
+
+    fn prepare(&self, _: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Wavering(self.0)))
+    }
+}
+
+impl Instance for Wavering {
+    fn reset(&mut self) {
+        self.0 += 1;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        1
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        1
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        Ok(self.0.to_string())
+    }
+}
+
+#[test]
+fn answers_that_differ_between_iterations_fail_the_trial() {
+    let request = request("liar", Program::Sequential, 1, 1);
+    let failure = run_workload("test", &Wavering(0), &request).unwrap_err();
+    let (expected, actual) = ("1".to_owned(), "2".to_owned());
+    assert_eq!(failure, Failure::WrongAnswer { iteration: 1, expected, actual });
+}

@@ -1,0 +1,193 @@
+//! Requests that make no sense are refused, and the message says what would make sense.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use workloads::measure::run;
+use workloads::protocol::{Failure, Program, Request, SCHEMA};
+use workloads::workload::{Size, catalogue};
+
+fn good() -> Request {
+    Request {
+        schema: SCHEMA,
+        workload: "quicksort".to_owned(),
+        size: "tiny".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+        program: Program::Parallel,
+        threads: 1,
+        seed: 1,
+        warmup_iterations: 0,
+        iterations: 1,
+    }
+}
+
+/// The message with which a good request is refused after `change`.
+fn refusal(change: impl FnOnce(&mut Request)) -> String {
+    assert!(run("test", &good()).is_ok());
+    let mut request = good();
+    change(&mut request);
+    match run("test", &request) {
+        Err(failure @ Failure::Refused { .. }) => {
+            assert_eq!(failure.exit_code(), 2);
+            let Failure::Refused { message } = failure else { unreachable!() };
+            message
+        }
+        other => panic!("{request:?} is not refused: {other:?}"),
+    }
+}
+
+fn set(request: &mut Request, name: &str, value: &str) {
+    request.parameters.insert(name.to_owned(), value.to_owned());
+}
+
+#[test]
+fn an_unknown_workload_lists_the_known_ones() {
+    let message = refusal(|request| request.workload = "bogosort".to_owned());
+    let known = "quicksort, tsp, packets, fib-join, mergesort";
+    assert_eq!(message, format!("unknown workload `bogosort`; known: {known}"));
+}
+
+#[test]
+fn an_unknown_size_lists_the_known_ones() {
+    let message = refusal(|request| request.size = "huge".to_owned());
+    assert_eq!(message, "unknown size `huge`; known: tiny, small, medium, large");
+}
+
+#[test]
+fn an_unknown_parameter_lists_the_known_ones() {
+    let message = refusal(|request| set(request, "depth", "3"));
+    assert_eq!(message, "workload `quicksort`: unknown parameter `depth`; known: elements, cutoff");
+}
+
+#[test]
+fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
+    for bad in ["0", "-1", "many", "1e3", "+5", "005", "", "99999999999999999999"] {
+        let message = refusal(|request| set(request, "elements", bad));
+        assert_eq!(
+            message,
+            format!(
+                "workload `quicksort`: parameter `elements` = `{bad}`: \
+                 expected a whole number from 1 to 1073741824"
+            )
+        );
+    }
+    let message = refusal(|request| {
+        request.workload = "packets".to_owned();
+        set(request, "strategy", "magic");
+    });
+    assert!(message.ends_with("expected one of pool, lock-free, awesome, serial"), "{message}");
+}
+
+#[test]
+fn counts_that_mean_nothing_are_refused_with_a_remedy() {
+    assert!(refusal(|request| request.threads = 0).contains("a pool needs 1 or more"));
+    assert!(refusal(|request| request.iterations = 0).contains("ask for 1 or more"));
+    assert!(refusal(|request| request.schema = 99).contains("schema 99"));
+    let message = refusal(|request| {
+        request.program = Program::Sequential;
+        request.threads = 2;
+    });
+    assert!(message.contains("the sequential program uses no pool"), "{message}");
+    assert!(refusal(|request| request.threads = usize::MAX).contains("at most"));
+}
+
+#[test]
+fn an_input_file_for_a_workload_that_reads_none_is_refused() {
+    let message = refusal(|request| request.input = Some(PathBuf::from("cities.tsp")));
+    assert_eq!(message, "workload `quicksort` reads no input file; remove input = cities.tsp");
+}
+
+/// A request for `tsp` with this file.
+fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
+    let file = tempfile::Builder::new().suffix(".tsp").tempfile().unwrap();
+    fs::write(file.path(), text).unwrap();
+    let message = refusal(|request| {
+        request.workload = "tsp".to_owned();
+        request.input = Some(file.path().to_owned());
+        for (name, value) in parameters {
+            set(request, name, value);
+        }
+    });
+    (message, file.path().display().to_string())
+}
+
+/// A file of so many cities on a parabola.
+fn tsp_file(cities: u32) -> String {
+    let lines: Vec<String> = (1..=cities).map(|x| format!("{x} {x} {}", x * x)).collect();
+    format!(
+        "TYPE: TSP\nDIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n{}\nEOF\n",
+        lines.join("\n")
+    )
+}
+
+#[test]
+fn a_broken_instance_file_is_refused_with_file_and_line() {
+    let (message, path) = tsp_refusal(&tsp_file(5).replace("3 3 9", "3 3 nine"), &[]);
+    assert_eq!(
+        message,
+        format!(
+            "input {path}: line 7: y coordinate `nine` of city 3 is not a number from -1e9 to 1e9"
+        )
+    );
+}
+
+#[test]
+fn a_missing_instance_file_is_refused_with_its_name() {
+    let message = refusal(|request| {
+        request.workload = "tsp".to_owned();
+        request.input = Some(PathBuf::from("no/such/file.tsp"));
+    });
+    assert!(message.starts_with("input no/such/file.tsp: "), "{message}");
+    assert!(message.ends_with("expected a TSPLIB file"), "{message}");
+}
+
+#[test]
+fn more_cities_than_can_be_solved_are_refused_with_the_way_out() {
+    let (message, _) = tsp_refusal(&tsp_file(41), &[]);
+    assert!(message.contains("41 cities are more than max-cities = 40"), "{message}");
+    assert!(message.contains("set max-cities=41"), "{message}");
+    let (message, _) = tsp_refusal(&tsp_file(65), &[("max-cities", "64")]);
+    assert!(message.contains("handles 64 at most"), "{message}");
+}
+
+#[test]
+fn parameters_of_a_random_map_are_refused_beside_a_file() {
+    let (message, _) = tsp_refusal(&tsp_file(5), &[("cities", "5")]);
+    assert!(message.contains("`cities` = `5` has no effect on an input file"), "{message}");
+}
+
+#[test]
+fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), tsp_file(7)).unwrap();
+    let mut request = good();
+    request.workload = "tsp".to_owned();
+    request.input = Some(file.path().to_owned());
+    let outcome = run("test", &request).unwrap();
+    assert!(!outcome.parameters.contains_key("cities"));
+    // Along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, each rounded.
+    assert_eq!(outcome.answer, "a tour of length 96");
+}
+
+#[test]
+fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
+    let mut names = std::collections::BTreeSet::new();
+    for workload in catalogue() {
+        let description = workload.description();
+        assert!(names.insert(description.name), "`{}` occurs twice", description.name);
+        let sizes: Vec<Size> = description.sizes.iter().map(|entry| entry.size).collect();
+        assert_eq!(sizes, Size::ALL, "{}", description.name);
+        for size in Size::ALL {
+            // Spelled out as explicit parameters, a size passes the same checks as a user's request.
+            let values = workloads::parameters::Values::resolve(
+                description,
+                size,
+                &description.parameters_of(size),
+                false,
+            );
+            assert!(values.is_ok(), "{} {size:?}: {values:?}", description.name);
+        }
+    }
+}
