@@ -52,19 +52,27 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
-    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
+    report.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed"
+    )
 
     speedup = _command(commands, "speedup", "print speed-ups with intervals", _speedup)
-    speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
+    speedup.add_argument(
+        "--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s"
+    )
     speedup.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     compare = _command(commands, "compare", "print every branch's verdict against the baseline", _compare)
     compare.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
-    compare.add_argument("--level", choices=["cell", "workload", "overall"], default="cell", help="default: %(default)s")
+    compare.add_argument(
+        "--level", choices=["cell", "workload", "overall"], default="cell", help="default: %(default)s"
+    )
     compare.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     export = _command(commands, "export", "write the tables alone", _export)
-    export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
+    export.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed"
+    )
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
@@ -74,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: argparse._SubParsersAction, name: str, text: str, run: object) -> argparse.ArgumentParser:  # type: ignore[type-arg]
+def _command(
+    commands: argparse._SubParsersAction, name: str, text: str, run: object
+) -> argparse.ArgumentParser:  # type: ignore[type-arg]
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     command.add_argument("sweep", type=Path, help="folder of the sweep")
     command.add_argument(
@@ -83,7 +93,9 @@ def _command(commands: argparse._SubParsersAction, name: str, text: str, run: ob
         default="sweep",
         help="`study`: files named speedup-<branch>-<threads>-threads.csv (default: %(default)s)",
     )
-    command.add_argument("--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout")
+    command.add_argument(
+        "--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout"
+    )
     command.set_defaults(run=run)
     return command
 

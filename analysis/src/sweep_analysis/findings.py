@@ -69,7 +69,9 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
 def headline(analysis: Analysis) -> str:
     """One sentence on all workloads together: which branches differ from the baseline, or that none does."""
     baseline = analysis.sweep.baseline
-    rows = analysis.comparisons.filter((pl.col("level") == "overall") & (pl.col("branch") != analysis.sweep.twin))
+    rows = analysis.comparisons.filter(
+        (pl.col("level") == "overall") & (pl.col("branch") != analysis.sweep.twin)
+    )
     if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
         return "Nothing can be said about the branches: see what cannot be concluded."
     claims = [

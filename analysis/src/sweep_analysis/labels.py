@@ -19,7 +19,9 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     named = []
     for key in keys.rows(named=True):
         rivals = keys.filter(
-            pl.col("workload") == key["workload"], pl.col("size") == key["size"], pl.col("mode") == key["mode"]
+            pl.col("workload") == key["workload"],
+            pl.col("size") == key["size"],
+            pl.col("mode") == key["mode"],
         )
         parts = [f"{key['workload']} · {key['size']}"]
         if key["input"]:

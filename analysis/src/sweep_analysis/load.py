@@ -11,7 +11,16 @@ import msgspec
 import polars as pl
 
 from sweep_analysis.errors import InputError
-from sweep_analysis.schema import ITERATIONS, OUTCOMES, PARALLEL, SCHEMA, SEQUENTIAL, TRIALS, TWIN_SUFFIX, Trial
+from sweep_analysis.schema import (
+    ITERATIONS,
+    OUTCOMES,
+    PARALLEL,
+    SCHEMA,
+    SEQUENTIAL,
+    TRIALS,
+    TWIN_SUFFIX,
+    Trial,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,9 @@ def read_sweep(folder: Path) -> Sweep:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
     """
     if not folder.is_dir():
-        raise InputError(folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`")
+        raise InputError(
+            folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`"
+        )
     manifest = _read_object(folder / "manifest.json")
     host = _read_object(folder / "host.json")
     records, notes = read_records(folder / "trials.jsonl")
@@ -81,7 +92,9 @@ def read_records(file: Path) -> tuple[list[Trial], list[str]]:
         )
     decoder = msgspec.json.Decoder(Trial)
     records = [
-        _decode(decoder, line, f"{file}:{number}") for number, line in enumerate(lines, start=1) if line.strip()
+        _decode(decoder, line, f"{file}:{number}")
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
     ]
     if not records:
         raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
@@ -116,7 +129,9 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
     try:
         version = msgspec.json.decode(line, type=_Version).schema
     except msgspec.DecodeError as error:
-        raise InputError(where, f"not a record: {error}", "restore the file as the runner wrote it") from error
+        raise InputError(
+            where, f"not a record: {error}", "restore the file as the runner wrote it"
+        ) from error
     if version != SCHEMA:
         raise InputError(
             where,
@@ -146,7 +161,9 @@ def _check(record: Trial, where: str) -> None:
     if record.threads < 1:
         raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
     if record.outcome == "ok" and not record.iterations:
-        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
+        raise InputError(
+            where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md"
+        )
     for index, iteration in enumerate(record.iterations):
         for name in ("elapsed_ns", "work_units"):
             value = getattr(iteration, name)
@@ -167,7 +184,9 @@ def _read_bytes(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise InputError(
-            file, f"cannot be read ({error.strerror})", "a sweep has manifest.json, host.json and trials.jsonl"
+            file,
+            f"cannot be read ({error.strerror})",
+            "a sweep has manifest.json, host.json and trials.jsonl",
         ) from error
 
 
@@ -190,4 +209,6 @@ def _branches(manifest: dict[str, Any], records: list[Trial]) -> tuple[list[str]
     candidates = marked or [name for name in twins if name in names]
     baseline = candidates[0] if candidates else None
     present = set(seen)
-    return [name for name in names if name in present and (baseline is None or name != baseline + TWIN_SUFFIX)], baseline
+    return [
+        name for name in names if name in present and (baseline is None or name != baseline + TWIN_SUFFIX)
+    ], baseline

@@ -89,7 +89,9 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     )
     x = alt.X(
         "threads:Q",
-        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
+        scale=alt.Scale(
+            type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False
+        ),
         axis=alt.Axis(values=_ticks(threads), format="d", title="threads of the pool"),
     )
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
@@ -99,11 +101,15 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
     few = part["branch"].n_unique() <= FEW_BRANCHES or look.baseline is None
     banded = part if few else part.filter(pl.col("branch") == look.baseline)
-    bands = alt.Chart(banded).mark_area(opacity=0.18).encode(
-        x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour
+    bands = (
+        alt.Chart(banded)
+        .mark_area(opacity=0.18)
+        .encode(x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour)
     )
     lines = [
-        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if looks[name] is style]))
+        base.transform_filter(
+            alt.FieldOneOfPredicate("branch", [name for name in names if looks[name] is style])
+        )
         .mark_line(strokeWidth=4 if style.emphasised else 1.7, point=alt.OverlayMarkDef(size=16, filled=True))
         .encode(
             x=x,
@@ -200,9 +206,14 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
         pl.when(pl.col("verdict").is_in([FASTER, SLOWER])).then(pl.col("time_ratio") - 1).alias("claimed"),
     )
     encode = {
-        "x": alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
+        "x": alt.X(
+            "threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, ticks=False, domain=False)
+        ),
         "y": alt.Y(
-            "branch:N", sort=[*order, *twins], title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
+            "branch:N",
+            sort=[*order, *twins],
+            title=None,
+            axis=alt.Axis(labelLimit=400, ticks=False, domain=False),
         ),
     }
     diverging = alt.Scale(
@@ -212,18 +223,24 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     )
     tip = ["branch", "threads", "label", "verdict", "pairs", alt.Tooltip("band:Q", format=".3f")]
     base = alt.Chart(shown)
-    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(**encode, tooltip=tip)
+    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(
+        **encode, tooltip=tip
+    )
     coloured = (
         base.transform_filter("isValid(datum.claimed)")
         .mark_rect(stroke=theme.paper, strokeWidth=2)
         .encode(**encode, color=alt.Color("claimed:Q", scale=diverging, legend=None), tooltip=tip)
     )
-    strong = base.transform_filter("isValid(datum.claimed)").mark_text(fontSize=10.5, fontWeight="bold", color=theme.ink)
+    strong = base.transform_filter("isValid(datum.claimed)").mark_text(
+        fontSize=10.5, fontWeight="bold", color=theme.ink
+    )
     weak = base.transform_filter("!isValid(datum.claimed)").mark_text(fontSize=10, color=theme.faint_ink)
     layered = alt.layer(
         grey, coloured, strong.encode(**encode, text="label"), weak.encode(**encode, text="label")
     ).properties(width=alt.Step(CELL_STEP[0]), height=alt.Step(CELL_STEP[1]))
-    sides = alt.Column("side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic"))
+    sides = alt.Column(
+        "side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic")
+    )
     return layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
 
 
@@ -252,7 +269,9 @@ def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
 def _ideal(threads: list[int], top: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
     """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
     most = min(threads[-1], look.cpus or threads[-1])
-    points = sorted({float(count) for count in [*threads, most, top * 1.06] if threads[0] <= count <= threads[-1]})
+    points = sorted(
+        {float(count) for count in [*threads, most, top * 1.06] if threads[0] <= count <= threads[-1]}
+    )
     line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
     line = line.filter(pl.col("ideal") <= top * 1.06)
     mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)

@@ -78,7 +78,9 @@ def speedups(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
             for definition, reference in references.items():
                 if reference is not None:
                     rows.append(
-                        _facts(cell_set, row) | {"definition": definition} | _ratio(cell_set, row, resampled[row], reference)
+                        _facts(cell_set, row)
+                        | {"definition": definition}
+                        | _ratio(cell_set, row, resampled[row], reference)
                     )
     keys = ["definition", *PANEL, "threads", "branch"]
     return pl.DataFrame(rows, schema=SPEEDUPS).sort(keys)
@@ -107,7 +109,9 @@ def _sequential_reference(cell_set: CellSet, candidates: list[tuple[CellSet, Flo
     """
     exact = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in PANEL)]
     loose = [name for name in PANEL if name != "parameters"]
-    same_input = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in loose)]
+    same_input = [
+        cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in loose)
+    ]
     found = exact or (same_input if len(same_input) == 1 else [])
     return (found[0][0].times[0], found[0][1][0]) if found else None
 

@@ -45,13 +45,17 @@ def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
     """
     files = sorted(folder.glob("*.csv"))
     if not files:
-        raise InputError(folder, "no file `speedup-<branch>-<threads>-threads.csv`", "give the dated folder itself")
+        raise InputError(
+            folder, "no file `speedup-<branch>-<threads>-threads.csv`", "give the dated folder itself"
+        )
     trials: list[dict[str, Any]] = []
     iterations: list[dict[str, Any]] = []
     for file in files:
         found = FILE_NAME.fullmatch(file.name)
         if found is None:
-            raise InputError(file, "the name is not `speedup-<branch>-<threads>-threads.csv`", "rename or remove it")
+            raise InputError(
+                file, "the name is not `speedup-<branch>-<threads>-threads.csv`", "rename or remove it"
+            )
         for row in _read_rows(file, time_unit).rows(named=True):
             trial, iteration = _trial(row, found["branch"], int(found["threads"]))
             trials.append(trial)
@@ -94,10 +98,16 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
             f"`name` is {frame['name'][bad[0]]!r} and `{column}` is {frame[column][bad[0]]!r}",
             "every row needs a name and a positive time",
         )
-    program = frame["program"] if "program" in frame.columns else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
+    program = (
+        frame["program"]
+        if "program" in frame.columns
+        else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
+    )
     unknown = set(program) - {PARALLEL, SEQUENTIAL}
     if unknown:
-        raise InputError(file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`")
+        raise InputError(
+            file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`"
+        )
     rows = pl.DataFrame(
         {"name": frame["name"], "program": program, "elapsed_ns": (elapsed * factor).round().cast(pl.Int64)}
     )
@@ -117,7 +127,9 @@ def _time_column(file: Path, frame: pl.DataFrame, time_unit: str | None) -> tupl
     if present[0] != "time":
         return present[0], known[present[0]]
     if time_unit is None:
-        raise InputError(file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}")
+        raise InputError(
+            file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}"
+        )
     return "time", TIME_UNITS[time_unit]
 
 
@@ -143,7 +155,14 @@ def _trial(row: dict[str, Any], branch: str, threads: int) -> tuple[dict[str, An
         "outcome": "ok",
     }
     elapsed = row["elapsed_ns"]
-    return trial, {"trial": name, "iteration": 0, "elapsed_ns": elapsed, "user_ns": 0, "system_ns": 0, "work_units": 1}
+    return trial, {
+        "trial": name,
+        "iteration": 0,
+        "elapsed_ns": elapsed,
+        "user_ns": 0,
+        "system_ns": 0,
+        "work_units": 1,
+    }
 
 
 def _as_baselines(trials: list[dict[str, Any]], baseline: str | None) -> None:

@@ -57,7 +57,9 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
         ratio("time_ratio", "time"),
         ratio("ratio_low", "from"),
         ratio("ratio_high", "to"),
-        pl.concat_str(pl.lit("±"), ((pl.col("band") - 1) * 100).round(1).cast(pl.String), pl.lit(" %")).alias("A/A band"),
+        pl.concat_str(pl.lit("±"), ((pl.col("band") - 1) * 100).round(1).cast(pl.String), pl.lit(" %")).alias(
+            "A/A band"
+        ),
         ratio("cpu_ratio", "CPU time"),
         "pairs",
         pl.col("p_bh").round(4).alias("p (corrected)"),

@@ -1,0 +1,15 @@
+"""Fixtures: one made-up sweep that many tests only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_up
+import pytest
+
+
+@pytest.fixture(scope="session")
+def ordinary_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten branches, three workloads; one branch takes 10 % less time on one of them."""
+    truth = made_up.Truth(effects={("split-counters-cache-padded", "tsp"): 0.9})
+    return made_up.write_sweep(tmp_path_factory.mktemp("sweeps") / "2026-01-01-madeup-0000000", truth)

@@ -1,0 +1,88 @@
+"""The commands: what they print, and how they fail."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sweep_analysis.__main__ import main
+
+
+def test_speedup_prints_csv_of_the_default_definition(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["speedup", str(ordinary_sweep)]) == 0
+    frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(frame["definition"]) == {"sequential"}
+    assert frame.height == 3 * 4 * 11
+
+
+def test_compare_prints_verdicts_as_markdown(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(ordinary_sweep), "--level", "workload", "--format", "md"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    faster = [line for line in lines if line.endswith("| faster |")]
+    assert len(faster) == 1
+    assert "| split-counters-cache-padded |" in faster[0]
+
+
+def test_compare_takes_another_baseline(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(ordinary_sweep), "--baseline", "packed", "--level", "overall"]) == 0
+    frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
+    assert "master" in frame["branch"]
+    assert set(frame["verdict"]) == {"not judged"}  # `packed` has no twin
+
+
+def test_an_unknown_baseline_is_refused_with_the_known_ones(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(ordinary_sweep), "--baseline", "main"]) == 2
+    message = capsys.readouterr().err
+    assert "baseline `main` has no trial; choose one with `--baseline`: master, packed," in message
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "md"])
+def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, form: str) -> None:
+    assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
+    names = {"trials", "speedups", "comparisons", "failures"}
+    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names}
+
+
+def test_bad_input_ends_with_code_2_and_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path / "absent"), "--output", str(tmp_path / "report")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_definition_without_reference_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "speedup-master-2-threads.csv").write_text("name,time_ns\nTSP,100\n")
+    assert main(["speedup", str(tmp_path), "--layout", "study"]) == 2
+    assert "no speed-up against the sequential program" in capsys.readouterr().err
+
+
+def test_the_study_layout_gets_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "12-07-2022"
+    folder.mkdir()
+    for branch, factor in (("sequential", 80), ("master", 50), ("split-counters", 45)):
+        for threads in (1, 2):
+            rows = [f"TSP,{factor + run}" for run in range(5)]
+            (folder / f"speedup-{branch}-{threads}-threads.csv").write_text(
+                "\n".join(["name,time", *rows]) + "\n"
+            )
+    output = tmp_path / "report"
+    assert (
+        main(["report", str(folder), "--layout", "study", "--time-unit", "ms", "--output", str(output)]) == 0
+    )
+    captured = capsys.readouterr()
+    assert captured.out == f"{output / 'index.html'}\n"
+    assert "branches ran one after another" in captured.err
+    assert (output / "figures/speedup-sequential.svg").exists()

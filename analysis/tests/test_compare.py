@@ -1,0 +1,188 @@
+"""Verdicts against made-up sweeps: nothing found where nothing differs, and found what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_up
+import numpy as np
+import polars as pl
+import pytest
+
+from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare, holm
+from sweep_analysis.load import read_sweep
+from sweep_analysis.speedup import trial_times
+
+FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
+CLAIMS = [FASTER, SLOWER]
+
+
+def compared(folder: Path, truth: made_up.Truth) -> pl.DataFrame:
+    sweep = read_sweep(made_up.write_sweep(folder, truth))
+    return compare(trial_times(sweep), "master")
+
+
+@pytest.mark.parametrize("trials", [5, 11])
+def test_ratio_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path, trials: int) -> None:
+    workloads = {f"w{number}": 0.1 for number in range(400)}
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads=workloads,
+        threads=[2],
+        trials=trials,
+        iterations=1,
+        trial_noise=0.03,
+        effects={("packed", name): 1.07 for name in workloads},
+        twin=False,
+        sequential=False,
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    covered = cells.select((pl.col("ratio_low") <= 1.07) & (pl.col("ratio_high") >= 1.07)).to_series().mean()
+    assert isinstance(covered, float)
+    assert 0.91 <= covered <= 0.985
+
+
+def test_equal_branches_are_rarely_called_different(tmp_path: Path) -> None:
+    """Benjamini and Hochberg allow one sweep in twenty to have any false claim when nothing differs."""
+    alarmed = 0
+    sweeps = 40
+    for seed in range(sweeps):
+        truth = made_up.Truth(
+            branches=FOUR, workloads={"tsp": 0.1, "quicksort": 0.3}, iterations=1, trial_noise=0.03, seed=seed
+        )
+        cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
+        alarmed += cells["verdict"].is_in(CLAIMS).any()
+    assert alarmed <= 6  # 40 draws at 0.05 exceed 6 once in a hundred times
+
+
+def test_uncorrected_tests_would_raise_false_alarms(tmp_path: Path) -> None:
+    """The known mistake: with many cells, some p-value is always below 0.05."""
+    alarmed = 0
+    for seed in range(10):
+        truth = made_up.Truth(branches=FOUR, iterations=1, trial_noise=0.03, seed=seed)
+        cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
+        alarmed += (cells["p_t"] < 0.05).any()
+    assert alarmed >= 6
+
+
+def test_ten_per_cent_is_found_in_single_cells(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR,
+        effects={("packed", "tsp"): 1.1, ("split-counters", "quicksort"): 0.9},
+        trial_noise=0.01,
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    slower = cells.filter(pl.col("branch") == "packed", pl.col("workload") == "tsp")
+    faster = cells.filter(pl.col("branch") == "split-counters", pl.col("workload") == "quicksort")
+    rest = cells.join(pl.concat([slower, faster]), on=["branch", "workload", "threads"], how="anti")
+    assert slower["verdict"].to_list() == [SLOWER] * 4
+    assert faster["verdict"].to_list() == [FASTER] * 4
+    assert not rest["verdict"].is_in(CLAIMS).any()
+    assert slower["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.03)
+
+
+def test_five_per_cent_is_found_over_a_whole_workload(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.05}, trial_noise=0.02)
+    pooled = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "workload")
+    claims = pooled.filter(pl.col("verdict").is_in(CLAIMS))
+    assert claims.select("branch", "workload", "verdict").rows() == [("packed", "tsp", SLOWER)]
+
+
+def test_two_per_cent_drowns_in_large_noise(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.02}, trial_noise=0.08)
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame.filter(pl.col("branch") == "packed")["verdict"]) == {UNCLEAR}
+    cells = frame.filter(pl.col("level") == "cell")
+    assert cells["band"].min() > 1.02  # type: ignore[operator]
+    assert cells["detectable"].median() > 1.05  # type: ignore[operator]
+
+
+def test_drift_and_block_noise_leave_the_ratio_alone(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        effects={("packed", "tsp"): 1.1},
+        drift=0.5,
+        block_noise=0.2,
+        trial_noise=0.002,
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(
+        pl.col("level") == "cell", pl.col("branch") == "packed", pl.col("workload") == "tsp"
+    )
+    assert cells["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.01)
+
+
+def test_the_twin_is_never_judged_and_not_counted_as_a_test(tmp_path: Path) -> None:
+    frame = compared(tmp_path / "sweep", made_up.Truth(branches=FOUR))
+    twin = frame.filter(pl.col("branch") == "master-again")
+    assert set(twin["verdict"]) == {UNJUDGED}
+    assert twin["p_bh"].null_count() == twin.height
+
+
+def test_without_a_twin_nothing_is_judged(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.5}, twin=False)
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame["verdict"]) == {UNJUDGED}
+    assert frame["band"].null_count() == frame.height
+
+
+def test_a_large_twin_difference_silences_claims_of_its_size(tmp_path: Path) -> None:
+    """A twin that differs by as much as the branch shows that the host, not the branch, made the difference."""
+    effects = {("packed", "tsp"): 1.1}
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects)
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    times = trial_times(sweep)
+    assert set(compare(times, "master").filter(pl.col("branch") == "packed")["verdict"]) == {SLOWER}
+    off = pl.when(pl.col("branch") == "master-again").then(1.12).otherwise(1.0)
+    disturbed = times.with_columns(pl.col("ns_per_unit") * off)
+    assert set(compare(disturbed, "master").filter(pl.col("branch") == "packed")["verdict"]) == {UNCLEAR}
+
+
+def test_pooled_rows_use_only_cells_that_all_branches_have(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR,
+        workloads={"tsp": 0.1},
+        fails=lambda branch, _, threads, __: "crash" if (branch, threads) == ("packed", 4) else None,
+    )
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame.filter(pl.col("level") == "workload")["cells"]) == {3}
+    assert frame.filter(pl.col("level") == "cell", pl.col("branch") == "split-counters").height == 4
+
+
+def test_a_missing_trial_costs_one_pair(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR,
+        workloads={"tsp": 0.1},
+        fails=lambda branch, _, threads, replicate: (
+            "crash" if (branch, threads, replicate) == ("packed", 4, 2) else None
+        ),
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(
+        pl.col("level") == "cell", pl.col("branch") == "packed"
+    )
+    assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
+
+
+def test_one_trial_gives_a_ratio_and_no_verdict(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, workloads={"tsp": 0.1}, trials=1)
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    assert set(cells["verdict"]) == {UNJUDGED}
+    assert cells["p_t"].null_count() == cells.height
+
+
+def test_times_without_any_noise_are_handled(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR, effects={("packed", "tsp"): 1.1}, trial_noise=0, iteration_noise=0, block_noise=0
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell", pl.col("workload") == "tsp")
+    assert set(cells.filter(pl.col("branch") == "packed")["verdict"]) == {SLOWER}
+    assert set(cells.filter(pl.col("branch") == "split-counters")["verdict"]) == {UNCLEAR}
+
+
+def test_a_baseline_that_never_ran_gives_no_rows(tmp_path: Path) -> None:
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR)))
+    assert compare(trial_times(sweep), "absent").is_empty()
+
+
+def test_holm_multiplies_and_stays_in_order() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03])).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.6, 0.9])).tolist() == pytest.approx([1.0, 1.0])

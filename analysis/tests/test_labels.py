@@ -1,0 +1,42 @@
+"""Names of panels and numbers in words."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from sweep_analysis.labels import percent, with_panel
+from sweep_analysis.schema import PANEL
+
+
+def panels(*rows: tuple[str, str, str, str, str]) -> list[str]:
+    return with_panel(pl.DataFrame(rows, schema=PANEL, orient="row"))["panel"].to_list()
+
+
+def test_a_panel_is_named_by_workload_and_size() -> None:
+    assert panels(("tsp", "small", "cities=9 seed=1", "", "dynamic")) == ["tsp · small"]
+
+
+def test_only_parameters_that_differ_are_named() -> None:
+    found = panels(
+        ("packets", "small", "depth=8 strategy=pool", "", "dynamic"),
+        ("packets", "small", "depth=8 strategy=mutex", "", "dynamic"),
+    )
+    assert found == ["packets · small, strategy=pool", "packets · small, strategy=mutex"]
+
+
+def test_modes_are_named_where_there_are_several() -> None:
+    found = panels(("tsp", "small", "", "", "fixed"), ("tsp", "small", "", "", "dynamic"))
+    assert found == ["tsp · small, fixed frequency", "tsp · small, dynamic frequency"]
+
+
+def test_an_instance_is_named_by_its_file() -> None:
+    assert panels(("tsp", "small", "", "cities/berlin52.tsp", "dynamic")) == ["tsp · small, berlin52.tsp"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(0.95, "−5.0 %"), (1.1, "+10.0 %"), (1.0, "±0.0 %"), (0.9999, "±0.0 %"), (1.0001, "±0.0 %")],
+)
+def test_a_ratio_reads_as_a_change(ratio: float, text: str) -> None:
+    assert percent(ratio).replace("\N{NO-BREAK SPACE}", " ") == text

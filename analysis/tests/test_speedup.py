@@ -1,0 +1,157 @@
+"""Speed-ups against made-up sweeps whose true speed-ups are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_up
+import numpy as np
+import polars as pl
+import pytest
+
+from sweep_analysis.bootstrap import percentile_interval, resampled_medians
+from sweep_analysis.load import read_sweep
+from sweep_analysis.speedup import speedups, trial_times
+
+PAIR = ["master", "packed"]
+
+
+def analysed(folder: Path, truth: made_up.Truth) -> pl.DataFrame:
+    sweep = read_sweep(made_up.write_sweep(folder / "sweep", truth))
+    return speedups(trial_times(sweep), sweep.baseline)
+
+
+def test_the_three_definitions_have_their_own_references(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=PAIR,
+        workloads={"tsp": 0.1},
+        threads=[1, 4],
+        effects={("packed", "tsp"): 0.8},
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
+    )
+    frame = analysed(tmp_path, truth).filter(pl.col("branch") == "packed", pl.col("threads") == 4)
+    found = dict(frame.select("definition", "speedup").rows())
+    alone, together = truth.time_ns("packed", "tsp", 1), truth.time_ns("packed", "tsp", 4)
+    assert found == pytest.approx(
+        {
+            "own": alone / together,
+            "baseline": truth.time_ns("master", "tsp", 1) / together,
+            "sequential": truth.sequential_ns / together,
+        },
+        rel=1e-6,
+    )
+    assert len({round(value, 6) for value in found.values()}) == 3
+
+
+def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=PAIR, workloads={"tsp": 0.2}, threads=[1, 4], trial_noise=0, iteration_noise=0, block_noise=0
+    )
+    row = analysed(tmp_path, truth).row(
+        by_predicate=(pl.col("definition") == "own")
+        & (pl.col("threads") == 4)
+        & (pl.col("branch") == "packed"),
+        named=True,
+    )
+    assert row["karp_flatt"] == pytest.approx(0.2, rel=1e-5)
+    assert row["efficiency"] == pytest.approx(row["speedup"] / 4)
+
+
+def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -> None:
+    frame = analysed(tmp_path, made_up.Truth(branches=PAIR, threads=[1, 2]))
+    own = frame.filter(pl.col("definition") == "own", pl.col("threads") == 1)
+    assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [(1.0, 1.0, 1.0)]
+    assert own["karp_flatt"].null_count() == own.height
+
+
+@pytest.mark.parametrize(
+    ("truth", "present"),
+    [
+        (made_up.Truth(branches=PAIR, threads=[1, 2], sequential=False), {"own", "baseline"}),
+        (made_up.Truth(branches=PAIR, threads=[2, 4]), {"sequential"}),
+        (made_up.Truth(branches=PAIR, threads=[2, 4], sequential=False), set()),
+    ],
+)
+def test_a_definition_without_reference_has_no_rows(
+    tmp_path: Path, truth: made_up.Truth, present: set[str]
+) -> None:
+    assert set(analysed(tmp_path, truth)["definition"]) == present
+
+
+def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=PAIR, workloads={"tsp": 0.1}, threads=[1], trial_noise=0, iteration_noise=0
+    )
+    folder = made_up.write_sweep(tmp_path / "sweep", truth)
+    sweep = read_sweep(folder)
+    slow = pl.col("iteration") == 0
+    slow_trial = pl.col("trial").str.ends_with("-3")
+    disturbed = sweep.iterations.with_columns(
+        pl.when(slow | slow_trial)
+        .then(pl.col("elapsed_ns") * 9)
+        .otherwise(pl.col("elapsed_ns"))
+        .alias("elapsed_ns")
+    )
+    times = trial_times(type(sweep)(**(vars(sweep) | {"iterations": disturbed}))).collect()
+    untouched = trial_times(sweep).collect()
+    others = ~pl.Series([row.endswith("x") for row in times["branch"]])
+    assert times.filter(others).height == untouched.height
+    calm = times.filter(pl.col("block").is_in(times["block"].unique().sort().to_list()[:6]))
+    assert calm["ns_per_unit"].to_list() == pytest.approx(
+        untouched.filter(pl.col("block").is_in(calm["block"].to_list()))["ns_per_unit"].to_list()
+    )
+
+
+def test_time_per_unit_is_what_counts_for_timed_work(tmp_path: Path) -> None:
+    """A timed program runs as long as it is told and differs in what it gets done."""
+    truth = made_up.Truth(
+        branches=PAIR,
+        workloads={"packets": 0.1},
+        threads=[1],
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
+        work_units=lambda elapsed: elapsed // 100,
+    )
+    frame = analysed(tmp_path, truth)
+    assert frame["ns_per_unit"].to_list() == pytest.approx([100.0] * frame.height, rel=1e-4)
+    assert frame["speedup"].to_list() == pytest.approx([1.0] * frame.height, rel=1e-4)
+
+
+@pytest.mark.parametrize("trials", [5, 11])
+def test_speed_up_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path, trials: int) -> None:
+    workloads = {f"w{number}": 0.1 for number in range(400)}
+    truth = made_up.Truth(
+        branches=PAIR[:1],
+        workloads=workloads,
+        threads=[2],
+        trials=trials,
+        iterations=1,
+        trial_noise=0.03,
+        block_noise=0.02,
+        twin=False,
+    )
+    frame = analysed(tmp_path, truth)
+    true = truth.speedup("master", "w0", 2)
+    covered = (
+        frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high"))).to_series().mean()
+    )
+    assert isinstance(covered, float)
+    assert 0.93 <= covered <= 0.99
+
+
+def test_iterations_taken_for_trials_would_cover_too_seldom() -> None:
+    """The known mistake: 5 trials of 10 iterations are not 50 independent times."""
+    rng = np.random.default_rng(3)
+    wrong = right = 0
+    for _ in range(300):
+        trials = rng.normal(0, 0.03, 5)
+        iterations = (trials[:, None] + rng.normal(0, 0.005, (5, 10))).reshape(1, -1)
+        low, high = percentile_interval(resampled_medians(iterations, rng)[0], iterations.size)
+        wrong += low <= 0 <= high
+        low, high = percentile_interval(resampled_medians(trials[None, :], rng)[0], trials.size)
+        right += low <= 0 <= high
+    assert wrong / 300 < 0.8
+    assert right / 300 > 0.9
