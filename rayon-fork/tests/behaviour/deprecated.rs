@@ -1,0 +1,61 @@
+//! The old names still work.
+#![expect(deprecated, reason = "the deprecated items are what is tested")]
+
+use std::error::Error;
+use std::thread;
+
+use rayon_core::{Configuration, ThreadPool, ThreadPoolBuilder};
+
+use crate::common::{Tally, patiently};
+
+#[test]
+fn every_setter_of_a_configuration_reaches_the_pool() {
+    patiently("a pool from a configuration", || {
+        let (starts, exits, panics) = (Tally::new(), Tally::new(), Tally::new());
+        let (on_start, on_exit, on_panic) = (starts.clone(), exits.clone(), panics.clone());
+        let pool = Configuration::new()
+            .num_threads(2)
+            .thread_name(|index| format!("old {index}"))
+            .stack_size(1 << 20)
+            .breadth_first()
+            .start_handler(move |_| on_start.add_one())
+            .exit_handler(move |_| on_exit.add_one())
+            .panic_handler(move |_| on_panic.add_one())
+            .build()
+            .unwrap();
+        starts.wait_for(2);
+        let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
+        assert_eq!(names, [Some("old 0".to_owned()), Some("old 1".to_owned())]);
+        pool.spawn(|| panic!("job"));
+        panics.wait_for(1);
+        drop(pool);
+        exits.wait_for(2);
+    });
+}
+
+#[test]
+fn a_pool_is_made_from_a_configuration() {
+    patiently("ThreadPool::new", || {
+        let pool = ThreadPool::new(Configuration::new().num_threads(3)).unwrap();
+        assert_eq!(pool.current_num_threads(), 3);
+        assert_eq!(pool.install(|| 22), 22);
+    });
+}
+
+#[test]
+fn a_default_configuration_builds_and_shows_itself() {
+    patiently("a default configuration", || {
+        assert!(!format!("{:?}", Configuration::default()).is_empty());
+        assert!(Configuration::default().build().unwrap().current_num_threads() >= 1);
+    });
+}
+
+#[test]
+fn an_error_describes_itself_as_it_displays() {
+    patiently("a failed build", || {
+        let outcome = crate::common::pool(1)
+            .install(|| ThreadPoolBuilder::new().use_current_thread().build());
+        let error = outcome.unwrap_err();
+        assert_eq!(error.description(), error.to_string());
+    });
+}

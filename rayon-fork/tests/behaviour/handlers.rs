@@ -1,0 +1,184 @@
+//! Start, exit and panic handlers.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use rayon_core::{ThreadPoolBuilder, current_thread_index};
+
+use crate::common::{Log, Tally, patiently, payload_text};
+
+#[test]
+fn the_start_handler_runs_once_on_every_worker_with_its_index() {
+    patiently("sixteen start handlers at a barrier", || {
+        let meeting = Arc::new(Barrier::new(17));
+        let log = Log::new();
+        let (at_meeting, indices) = (Arc::clone(&meeting), log.clone());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(16)
+            .start_handler(move |index| {
+                assert_eq!(current_thread_index(), Some(index));
+                indices.add(index);
+                at_meeting.wait();
+            })
+            .build()
+            .unwrap();
+        meeting.wait();
+        pool.broadcast(|_| ());
+        let mut indices = log.take();
+        indices.sort_unstable();
+        assert!(indices.into_iter().eq(0..16));
+    });
+}
+
+#[test]
+fn the_start_handler_runs_before_any_job() {
+    patiently("a job behind a start handler", || {
+        let log = Log::new();
+        let (started, start) = (log.clone(), Tally::new());
+        let may_start = start.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .start_handler(move |_| {
+                may_start.wait_for(1);
+                started.add("start");
+            })
+            .build()
+            .unwrap();
+        let job = log.clone();
+        pool.spawn(move || job.add("job"));
+        start.add_one();
+        pool.install(|| ());
+        assert_eq!(log.take(), ["start", "job"]);
+    });
+}
+
+#[test]
+fn the_exit_handler_runs_once_on_every_worker_which_is_still_one() {
+    patiently("exit handlers", || {
+        let log = Log::new();
+        let exited = Tally::new();
+        let (indices, count) = (log.clone(), exited.clone());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(5)
+            .exit_handler(move |index| {
+                indices.add((index, current_thread_index()));
+                count.add_one();
+            })
+            .build()
+            .unwrap();
+        pool.broadcast(|_| ());
+        assert_eq!(exited.get(), 0, "no worker exits while the pool lives");
+        drop(pool);
+        exited.wait_for(5);
+        let mut indices = log.take();
+        indices.sort_unstable();
+        assert!(indices.into_iter().eq((0..5).map(|index| (index, Some(index)))));
+    });
+}
+
+#[test]
+fn the_exit_handler_runs_after_the_last_job() {
+    patiently("an exit handler behind jobs", || {
+        let log = Log::new();
+        let exited = Tally::new();
+        let (at_exit, count) = (log.clone(), exited.clone());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .exit_handler(move |_| {
+                at_exit.add("exit");
+                count.add_one();
+            })
+            .build()
+            .unwrap();
+        let (first, second) = (log.clone(), log.clone());
+        pool.spawn(move || {
+            rayon_core::spawn(move || second.add("job of job"));
+            first.add("job");
+        });
+        drop(pool);
+        exited.wait_for(1);
+        assert_eq!(log.take(), ["job", "job of job", "exit"]);
+    });
+}
+
+#[test]
+fn panics_of_start_and_exit_handlers_go_to_the_panic_handler_and_workers_carry_on() {
+    patiently("panicking handlers", || {
+        let handled = Tally::new();
+        let log = Log::new();
+        let (count, texts) = (handled.clone(), log.clone());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(4)
+            .start_handler(|_| panic!("start"))
+            .exit_handler(|_| panic!("exit"))
+            .panic_handler(move |payload| {
+                texts.add(payload_text(&*payload));
+                count.add_one();
+            })
+            .build()
+            .unwrap();
+        handled.wait_for(4);
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2, 3]);
+        assert_eq!(log.take(), ["start"; 4]);
+        drop(pool);
+        handled.wait_for(8);
+        assert_eq!(log.take(), ["exit"; 4]);
+    });
+}
+
+#[test]
+fn the_panic_handler_runs_on_the_worker_that_panicked() {
+    patiently("a panic handler", || {
+        let (sender, seen) = mpsc::channel();
+        let from_handler = sender.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .panic_handler(move |_| from_handler.send(thread::current().id()).unwrap())
+            .build()
+            .unwrap();
+        pool.spawn(move || {
+            sender.send(thread::current().id()).unwrap();
+            panic!("job");
+        });
+        assert_eq!(seen.recv().unwrap(), seen.recv().unwrap());
+    });
+}
+
+#[test]
+fn the_panic_handler_may_run_on_two_workers_at_once() {
+    patiently("two panic handlers that meet", || {
+        let meeting = Arc::new(Barrier::new(3));
+        let in_handler = Arc::clone(&meeting);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .panic_handler(move |_| drop(in_handler.wait()))
+            .build()
+            .unwrap();
+        pool.spawn_broadcast(|_| panic!("share"));
+        meeting.wait();
+    });
+}
+
+#[test]
+fn handlers_may_use_the_pool() {
+    patiently("handlers that join", || {
+        let joined = Tally::new();
+        let (at_start, at_exit, at_panic) = (joined.clone(), joined.clone(), joined.clone());
+        let join = |count: &Tally| {
+            rayon_core::join(|| count.add_one(), || count.add_one());
+        };
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .start_handler(move |_| join(&at_start))
+            .exit_handler(move |_| join(&at_exit))
+            .panic_handler(move |_| join(&at_panic))
+            .build()
+            .unwrap();
+        joined.wait_for(4);
+        pool.spawn(|| panic!("job"));
+        joined.wait_for(6);
+        drop(pool);
+        joined.wait_for(10);
+    });
+}

@@ -1,0 +1,206 @@
+//! `install`, and how threads of different pools wait for each other.
+
+use std::cell::Cell;
+use std::sync::Barrier;
+use std::thread;
+
+use rayon_core::{current_num_threads, current_thread_index, join, scope, spawn};
+
+use crate::common::{Count, Log, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
+
+#[test]
+fn the_closure_runs_on_a_worker_and_its_result_comes_back() {
+    patiently("an install from outside", || {
+        let pool = pool(3);
+        let (index, workers) = pool.install(|| (current_thread_index(), current_num_threads()));
+        assert!(index < Some(3) && index.is_some());
+        assert_eq!(workers, 3);
+    });
+}
+
+#[test]
+fn a_panic_comes_back_and_the_worker_carries_on() {
+    patiently("an install that panics", || {
+        let pool = pool(1);
+        assert_eq!(panic_text(|| pool.install(|| panic!("inside"))), "inside");
+        assert_eq!(pool.install(|| 22), 22);
+    });
+}
+
+#[test]
+fn a_worker_of_the_same_pool_runs_the_closure_at_once_on_its_thread() {
+    patiently("an install inside an install", || {
+        let pool = pool(1);
+        let log = Log::new();
+        let (outer, inner) = pool.install(|| {
+            pool.spawn({
+                let log = log.clone();
+                move || log.add("queued")
+            });
+            let inner = pool.install(|| {
+                log.add("installed");
+                thread::current().id()
+            });
+            (thread::current().id(), inner)
+        });
+        pool.install(|| ());
+        assert_eq!(outer, inner);
+        assert_eq!(log.take(), ["installed", "queued"]);
+    });
+}
+
+#[test]
+fn thread_locals_of_the_caller_are_not_visible() {
+    thread_local!(static MARK: Cell<u32> = const { Cell::new(0) });
+    patiently("an install that reads a thread-local", || {
+        MARK.set(22);
+        assert_eq!(pool(1).install(|| MARK.get()), 0);
+    });
+}
+
+#[test]
+fn two_pools_of_one_install_into_each_other() {
+    patiently("mutual installs", || {
+        let (first, second) = (pool(1), pool(1));
+        let index =
+            first.install(|| second.install(|| first.install(|| first.current_thread_index())));
+        assert_eq!(index, Some(0));
+    });
+}
+
+#[test]
+fn two_pools_of_one_install_into_each_other_at_the_same_time() {
+    patiently("mutual installs that cross", || {
+        let (first, second) = (pool(1), pool(1));
+        let meeting = Barrier::new(2);
+        for _ in 0..rounds(200, 2) {
+            thread::scope(|threads| {
+                let first_to_second = || {
+                    first.install(|| {
+                        meeting.wait();
+                        second.install(|| 1)
+                    })
+                };
+                let other = threads.spawn(first_to_second);
+                let back = second.install(|| {
+                    meeting.wait();
+                    first.install(|| 2)
+                });
+                assert_eq!((other.join().unwrap(), back), (1, 2));
+            });
+        }
+    });
+}
+
+#[test]
+fn two_pools_of_one_install_into_each_other_also_asleep() {
+    patiently("mutual installs with naps", || {
+        let (first, second) = (pool(1), pool(1));
+        for _ in 0..rounds(3, 1) {
+            thread::sleep(UNTIL_ASLEEP);
+            first.install(|| {
+                // `second` is asleep now; and `first` falls asleep while it waits.
+                thread::sleep(UNTIL_ASLEEP);
+                second.install(|| {
+                    thread::sleep(UNTIL_ASLEEP);
+                    first.install(|| thread::sleep(UNTIL_ASLEEP));
+                });
+            });
+        }
+    });
+}
+
+#[test]
+fn jobs_of_the_waiting_workers_pool_run_inside_its_install() {
+    patiently("a job interleaved in an install", || {
+        let (pool, other) = (pool(1), pool(1));
+        let log = Log::new();
+        let has_run = Tally::new();
+        pool.install(|| {
+            let (log_job, ran) = (log.clone(), has_run.clone());
+            log.add("before");
+            spawn(move || {
+                log_job.add("interleaved");
+                ran.add_one();
+            });
+            // Does not return before the spawned job has run, which only this thread can run.
+            other.install(|| has_run.wait_for(1));
+            log.add("after");
+        });
+        assert_eq!(log.take(), ["before", "interleaved", "after"]);
+    });
+}
+
+#[test]
+fn injected_jobs_too_run_inside_the_install_of_a_waiting_worker() {
+    patiently("an injected job interleaved in an install", || {
+        let (pool, other) = (pool(1), pool(1));
+        let has_run = Tally::new();
+        pool.install(|| {
+            other.install(|| {
+                let ran = has_run.clone();
+                // From here it goes through the injector of a pool whose only worker waits for us.
+                pool.spawn(move || ran.add_one());
+                has_run.wait_for(1);
+            });
+        });
+        assert_eq!(has_run.get(), 1);
+    });
+}
+
+#[test]
+fn very_many_jobs_wait_for_another_pool_at_once() {
+    patiently("a hundred waits for another pool", || {
+        let (pool, other) = (pool(2), pool(1));
+        let count = Count::new();
+        pool.scope(|scope| {
+            for _ in 0..rounds(100, 5) {
+                scope.spawn(|_| other.install(|| count.add(1)));
+            }
+        });
+        assert_eq!(count.get(), rounds(100, 5));
+    });
+}
+
+#[test]
+fn a_pool_that_fell_asleep_wakes_for_an_install() {
+    patiently("installs into a pool asleep", || {
+        for workers in 1..=3 {
+            let pool = pool(workers);
+            for i in 0..rounds(3, 1) {
+                thread::sleep(UNTIL_ASLEEP);
+                assert_eq!(pool.install(|| i), i);
+            }
+        }
+    });
+}
+
+#[test]
+fn joins_and_scopes_inside_use_the_pool() {
+    patiently("joins and scopes inside an install", || {
+        let pool = pool(2);
+        let is_inside = || assert!(pool.current_thread_index().is_some());
+        pool.install(|| {
+            join(is_inside, is_inside);
+            scope(|scope| scope.spawn(|_| is_inside()));
+        });
+    });
+}
+
+#[test]
+fn many_threads_install_at_once() {
+    patiently("installs from many threads", || {
+        let pool = pool(2);
+        let installs = rounds(500, 3);
+        thread::scope(|threads| {
+            for caller in 0..4 {
+                let pool = &pool;
+                threads.spawn(move || {
+                    for i in 0..installs {
+                        assert_eq!(pool.install(|| (caller, i)), (caller, i));
+                    }
+                });
+            }
+        });
+    });
+}

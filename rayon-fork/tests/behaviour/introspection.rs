@@ -1,0 +1,129 @@
+//! What a thread may ask about itself and its pool.
+
+use std::sync::Barrier;
+use std::thread;
+
+use rayon_core::{
+    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
+    spawn, spawn_broadcast, yield_local,
+};
+
+use crate::common::{Occupation, patiently, pool};
+
+#[test]
+fn a_thread_that_is_no_worker_has_no_index_and_no_pending_tasks() {
+    patiently("questions outside", || {
+        assert_eq!(current_thread_index(), None);
+        assert_eq!(current_thread_has_pending_tasks(), None);
+        let pool = pool(2);
+        assert_eq!(pool.current_thread_index(), None);
+        assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    });
+}
+
+#[test]
+fn indices_are_distinct_in_a_pool_and_repeat_across_pools() {
+    patiently("indices of two pools", || {
+        for _ in 0..2 {
+            assert_eq!(pool(3).broadcast(|_| current_thread_index()), [Some(0), Some(1), Some(2)]);
+        }
+    });
+}
+
+#[test]
+fn an_index_belongs_to_one_thread_for_its_life() {
+    patiently("threads behind indices", || {
+        let pool = pool(3);
+        let threads = || pool.broadcast(|_| thread::current().id());
+        let before = threads();
+        pool.install(|| rayon_core::join(|| (), || ()));
+        assert_eq!(before, threads());
+    });
+}
+
+#[test]
+fn the_methods_answer_on_workers_of_that_pool_only() {
+    patiently("questions of another pool's worker", || {
+        let (pool, other) = (pool(1), pool(1));
+        let ask = || (pool.current_thread_index(), pool.current_thread_has_pending_tasks());
+        assert_eq!(pool.install(ask), (Some(0), Some(false)));
+        assert_eq!(other.install(ask), (None, None));
+        assert_eq!(pool.install(|| other.install(ask)), (None, None));
+    });
+}
+
+#[test]
+fn jobs_on_the_own_deque_are_pending_tasks() {
+    patiently("questions about spawned jobs", || {
+        let pool = pool(1);
+        pool.install(|| {
+            assert_eq!(current_thread_has_pending_tasks(), Some(false));
+            spawn(|| ());
+            assert_eq!(current_thread_has_pending_tasks(), Some(true));
+            assert_eq!(pool.current_thread_has_pending_tasks(), Some(true));
+            yield_local();
+            assert_eq!(current_thread_has_pending_tasks(), Some(false));
+        });
+    });
+}
+
+#[test]
+fn shares_and_injected_jobs_are_no_pending_tasks() {
+    patiently("questions about other jobs", || {
+        let pool = pool(1);
+        pool.install(|| {
+            spawn_broadcast(|_| ());
+            thread::scope(|threads| {
+                threads.spawn(|| pool.spawn(|| ()));
+            });
+            assert_eq!(current_thread_has_pending_tasks(), Some(false));
+        });
+    });
+}
+
+#[test]
+fn a_stolen_job_is_no_pending_task() {
+    patiently("a question after a theft", || {
+        let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
+        pool(2).broadcast(|context| {
+            if context.index() == 0 {
+                spawn(|| ());
+                pushed.wait();
+                stolen.wait();
+                assert_eq!(current_thread_has_pending_tasks(), Some(false));
+            } else {
+                pushed.wait();
+                rayon_core::yield_now();
+                stolen.wait();
+            }
+        });
+    });
+}
+
+#[test]
+fn the_number_of_threads_is_that_of_the_current_pool() {
+    patiently("sizes of pools", || {
+        let (pool, other) = (pool(3), pool(2));
+        assert_eq!(pool.current_num_threads(), 3);
+        assert_eq!(pool.install(current_num_threads), 3);
+        assert_eq!(pool.install(|| other.install(current_num_threads)), 2);
+        assert_eq!(pool.install(|| other.current_num_threads()), 2);
+        assert!(current_num_threads() >= 1, "the global pool has at least one worker");
+    });
+}
+
+#[test]
+fn the_largest_number_of_threads_depends_on_the_pointer_width_alone() {
+    let expected = if cfg!(target_pointer_width = "64") { 65_535 } else { 255 };
+    assert_eq!(max_num_threads(), expected);
+}
+
+#[test]
+fn a_busy_pool_answers_at_once() {
+    patiently("questions to a busy pool", || {
+        let pool = pool(1);
+        let _busy = Occupation::of(&pool);
+        assert_eq!(pool.current_num_threads(), 1);
+        assert_eq!(pool.current_thread_index(), None);
+    });
+}

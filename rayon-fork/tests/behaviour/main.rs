@@ -1,0 +1,28 @@
+//! What programs can observe of this crate, by subject, in one process.
+//!
+//! Facts about the global pool's start, the environment and aborts need processes of their own: see
+//! `tests/process`. Miri needs `-Zmiri-ignore-leaks`, since nobody ever ends the global pool.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod broadcast;
+mod broadcast_detached;
+mod deprecated;
+mod handlers;
+mod install;
+mod introspection;
+mod join;
+mod migrated;
+mod order;
+mod order_mixed;
+mod pool;
+mod pool_threads;
+mod scope;
+mod scope_broadcast;
+mod scope_in_place;
+mod scope_panics;
+mod spawn;
+mod termination;
+mod use_current_thread;
+mod yields;

@@ -1,0 +1,150 @@
+//! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from threads that
+//! are no workers go to the global pool: their rows are in `tests/process/global.rs`.
+
+use std::sync::Barrier;
+
+use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now};
+
+use crate::common::{Log, panic_text, patiently, pool};
+
+/// What both halves are told when the first half does `during` before it returns.
+fn migrations(
+    pool: &ThreadPool,
+    during: impl Fn() + Sync,
+    second: impl Fn() + Sync,
+) -> (bool, bool) {
+    pool.install(|| {
+        join_context(
+            |context| {
+                during();
+                context.migrated()
+            },
+            |context| {
+                second();
+                context.migrated()
+            },
+        )
+    })
+}
+
+#[test]
+fn neither_half_migrated_if_the_join_took_the_second_back() {
+    patiently("a join in a pool of one", || {
+        assert_eq!(migrations(&pool(1), || (), || ()), (false, false));
+    });
+}
+
+#[test]
+fn a_stolen_second_half_migrated() {
+    patiently("a join whose halves meet at a barrier", || {
+        let meeting = Barrier::new(2);
+        let meet = || drop(meeting.wait());
+        assert_eq!(migrations(&pool(2), meet, meet), (false, true));
+    });
+}
+
+#[test]
+fn a_second_half_that_yield_local_ran_on_the_same_thread_migrated() {
+    patiently("a join whose first half yields", || {
+        let yields = || assert_eq!(yield_local(), Some(Yield::Executed));
+        assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
+    });
+}
+
+#[test]
+fn a_second_half_that_yield_now_ran_on_the_same_thread_migrated() {
+    patiently("a join whose first half yields", || {
+        let yields = || assert_eq!(yield_now(), Some(Yield::Executed));
+        assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
+    });
+}
+
+#[test]
+fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrated() {
+    patiently("a join whose first half waits for a scope job above the second half", || {
+        let pool = pool(1);
+        // The job comes from outside, so the waiting worker finds the second half first.
+        let waits = || {
+            scope(|scope| {
+                std::thread::scope(|threads| {
+                    threads.spawn(|| scope.spawn(|_| ()));
+                });
+            });
+        };
+        assert_eq!(migrations(&pool, waits, || ()), (false, true));
+    });
+}
+
+#[test]
+fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_another_pool_migrated() {
+    patiently(
+        "a join whose first half installs into another pool until the second has run",
+        || {
+            let (pool, other) = (pool(1), pool(1));
+            let second_ran = crate::common::Tally::new();
+            let waits = || other.install(|| second_ran.wait_for(1));
+            assert_eq!(migrations(&pool, waits, || second_ran.add_one()), (false, true));
+        },
+    );
+}
+
+#[test]
+fn a_second_half_that_ran_on_the_same_thread_after_a_panic_of_the_first_migrated() {
+    patiently("a join whose first half panics in a pool of one", || {
+        let log = Log::new();
+        panic_text(|| {
+            pool(1).install(|| {
+                join_context(
+                    |context| {
+                        log.add(("first", context.migrated()));
+                        panic!("first");
+                    },
+                    |context| log.add(("second", context.migrated())),
+                )
+            })
+        });
+        assert_eq!(log.take(), [("first", false), ("second", true)]);
+    });
+}
+
+#[test]
+fn a_nested_join_in_a_migrated_half_counts_from_there() {
+    patiently("a join in a stolen half", || {
+        let meeting = Barrier::new(2);
+        let pool = pool(2);
+        let (_, inner) = pool.install(|| {
+            join_context(
+                |_| {
+                    meeting.wait();
+                    // Nobody steals while this half keeps its thread busy.
+                    meeting.wait();
+                },
+                |_| {
+                    meeting.wait();
+                    let inner = join_context(|a| a.migrated(), |b| b.migrated());
+                    meeting.wait();
+                    inner
+                },
+            )
+        });
+        assert_eq!(inner, (false, false));
+    });
+}
+
+#[test]
+fn an_install_from_another_pool_is_no_migration() {
+    patiently("a join inside an install from another pool", || {
+        let (pool, other) = (pool(1), pool(1));
+        let halves = other.install(|| migrations(&pool, || (), || ()));
+        assert_eq!(halves, (false, false));
+    });
+}
+
+#[test]
+fn a_theft_after_an_install_from_another_pool_is_a_migration() {
+    patiently("a join at a barrier inside an install from another pool", || {
+        let (pool, other, meeting) = (pool(2), pool(1), Barrier::new(2));
+        let meet = || drop(meeting.wait());
+        assert_eq!(other.install(|| migrations(&pool, meet, meet)), (false, true));
+    });
+}

@@ -1,0 +1,224 @@
+//! Building pools: options, errors, and what is left when a build fails.
+
+use std::error::Error;
+use std::io;
+use std::thread;
+
+use rayon_core::{ThreadPoolBuildError, ThreadPoolBuilder};
+
+use crate::common::{Log, Tally, panic_text, patiently, pool};
+
+#[test]
+fn an_explicit_number_of_threads_is_honoured() {
+    patiently("pools of many sizes", || {
+        for workers in [1, 2, 3, 8, 22] {
+            assert_eq!(pool(workers).current_num_threads(), workers);
+            assert_eq!(pool(workers).broadcast(|_| ()).len(), workers);
+        }
+    });
+}
+
+#[test]
+fn a_default_pool_builds_and_works() {
+    patiently("a default pool", || {
+        let pool = ThreadPoolBuilder::new().build().unwrap();
+        assert!(pool.current_num_threads() >= 1);
+        assert_eq!(pool.install(|| 22), 22);
+        assert!(ThreadPoolBuilder::default().build().is_ok());
+    });
+}
+
+#[test]
+fn workers_have_the_names_of_the_name_closure() {
+    patiently("named workers", || {
+        let mut calls = 0;
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .thread_name(move |index| {
+                assert_eq!(index, calls, "called once per worker, in order");
+                calls += 1;
+                format!("worker {index}")
+            })
+            .build()
+            .unwrap();
+        let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
+        assert!(names.into_iter().flatten().eq(["worker 0", "worker 1", "worker 2"]));
+    });
+}
+
+#[test]
+fn workers_have_no_name_unless_one_was_asked_for() {
+    patiently("unnamed workers", || {
+        assert_eq!(pool(1).install(|| thread::current().name().map(str::to_owned)), None);
+    });
+}
+
+#[test]
+fn a_panic_of_the_name_closure_comes_out_and_started_workers_end() {
+    patiently("a name closure that panics", || {
+        let (starts, exits) = (Tally::new(), Tally::new());
+        let (on_start, on_exit) = (starts.clone(), exits.clone());
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(10)
+            .start_handler(move |_| on_start.add_one())
+            .exit_handler(move |_| on_exit.add_one())
+            .thread_name(|index| {
+                assert!(index < 5, "no name for {index}");
+                String::new()
+            });
+        assert_eq!(panic_text(|| builder.build()), "no name for 5");
+        exits.wait_for(5);
+        assert_eq!((starts.get(), exits.get()), (5, 5));
+    });
+}
+
+#[test]
+fn an_absurd_stack_size_is_an_error_and_started_workers_end() {
+    // Miri has no stacks of its own to run out of.
+    if cfg!(miri) {
+        return;
+    }
+    patiently("a build with an absurd stack size", || {
+        let (starts, exits) = (Tally::new(), Tally::new());
+        let (on_start, on_exit) = (starts.clone(), exits.clone());
+        let outcome = ThreadPoolBuilder::new()
+            .num_threads(4)
+            .stack_size(usize::MAX / 2)
+            .start_handler(move |_| on_start.add_one())
+            .exit_handler(move |_| on_exit.add_one())
+            .build();
+        let error = outcome.unwrap_err();
+        assert!(error.source().is_some_and(|source| source.is::<io::Error>()), "{error:?}");
+        exits.wait_for(starts.get());
+        assert!(exits.get() <= 1, "no more than the first thread could start");
+    });
+}
+
+#[test]
+fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {
+    patiently("a spawn handler that fails", || {
+        let exits = Tally::new();
+        let on_exit = exits.clone();
+        let log = Log::new();
+        let outcome = ThreadPoolBuilder::new()
+            .num_threads(5)
+            .exit_handler(move |_| on_exit.add_one())
+            .spawn_handler(|thread| {
+                log.add(thread.index());
+                if thread.index() == 3 {
+                    return Err(io::Error::other("no fourth thread"));
+                }
+                thread::spawn(|| thread.run());
+                Ok(())
+            })
+            .build();
+        let error = outcome.unwrap_err();
+        assert_eq!(error.to_string(), "no fourth thread");
+        let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(source.map(ToString::to_string).as_deref(), Some("no fourth thread"));
+        assert_eq!(log.take(), [0, 1, 2, 3]);
+        exits.wait_for(3);
+    });
+}
+
+#[test]
+fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
+    patiently("a spawn handler that panics", || {
+        let exits = Tally::new();
+        let on_exit = exits.clone();
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(5)
+            .exit_handler(move |_| on_exit.add_one())
+            .spawn_handler(|thread| {
+                assert!(thread.index() < 2, "no third thread");
+                thread::spawn(|| thread.run());
+                Ok(())
+            });
+        assert_eq!(panic_text(|| builder.build()), "no third thread");
+        exits.wait_for(2);
+    });
+}
+
+#[test]
+fn a_build_error_can_cross_threads_and_be_boxed() {
+    fn is_portable<T: Error + Send + Sync + 'static>(error: T) -> Box<dyn Error + Send + Sync> {
+        error.into()
+    }
+    patiently("a failed build", || {
+        let outcome = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .spawn_handler(|_| Err(io::Error::other("never")))
+            .build();
+        assert!(is_portable(outcome.unwrap_err()).is::<ThreadPoolBuildError>());
+    });
+}
+
+#[test]
+fn build_does_not_wait_for_the_threads_to_run() {
+    patiently("a build whose threads start late", || {
+        let start = Tally::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .spawn_handler(|thread| {
+                let may_start = start.clone();
+                thread::spawn(move || {
+                    may_start.wait_for(1);
+                    thread.run();
+                });
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        assert_eq!(pool.current_num_threads(), 2);
+        start.add_one();
+        assert_eq!(pool.install(|| 22), 22);
+    });
+}
+
+#[test]
+fn a_pool_shows_its_size_and_a_builder_its_options() {
+    patiently("debug output", || {
+        let text = format!("{:?}", pool(3));
+        assert!(text.contains("ThreadPool") && text.contains('3'), "{text}");
+        let builder = ThreadPoolBuilder::new().num_threads(21).stack_size(4321);
+        let text = format!("{builder:?}");
+        for part in [
+            "ThreadPoolBuilder",
+            "num_threads: 21",
+            "stack_size: Some(4321)",
+            "start_handler: None",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in {text}");
+        }
+        let with_closures =
+            ThreadPoolBuilder::new().start_handler(drop).thread_name(|i| i.to_string());
+        let text = format!("{with_closures:?}");
+        for part in ["start_handler: Some(", "thread_name: Some(", "exit_handler: None"] {
+            assert!(text.contains(part), "{part:?} is not in {text}");
+        }
+    });
+}
+
+#[test]
+fn more_threads_than_there_may_be_are_silently_fewer() {
+    // Each worker that might be has its queues made, which takes Miri hours.
+    if cfg!(miri) {
+        return;
+    }
+    patiently("a build of far too many threads", || {
+        let mut kept = Vec::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(usize::MAX)
+            .spawn_handler(|thread| {
+                // Never run, so that the test needs no thread at all.
+                kept.push(thread);
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        let most = rayon_core::max_num_threads();
+        assert_eq!(pool.current_num_threads(), most);
+        drop(pool);
+        assert_eq!(kept.len(), most);
+    });
+}

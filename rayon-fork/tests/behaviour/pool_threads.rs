@@ -1,0 +1,183 @@
+//! Threads that the program makes itself for a pool: spawn handlers and scoped pools.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rayon_core::{ThreadPoolBuilder, current_thread_index};
+
+use crate::common::{Count, Log, Tally, panic_text, patiently, pool};
+
+thread_local!(static MARK: Cell<usize> = const { Cell::new(0) });
+
+#[test]
+fn a_spawn_handler_is_told_index_name_and_stack_size_in_order() {
+    patiently("a spawn handler", || {
+        let mut told = Vec::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .thread_name(|index| format!("worker {index}"))
+            .stack_size(1 << 20)
+            .spawn_handler(|thread| {
+                told.push((thread.index(), thread.name().map(str::to_owned), thread.stack_size()));
+                thread::spawn(|| thread.run());
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+        drop(pool);
+        let expected = [0, 1].map(|i| (i, Some(format!("worker {i}")), Some(1 << 20)));
+        assert_eq!(told, expected);
+    });
+}
+
+#[test]
+fn a_thread_builder_without_options_has_none_and_shows_itself() {
+    patiently("a spawn handler", || {
+        let seen = Log::new();
+        let _pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .spawn_handler(|thread| {
+                seen.add((thread.name().is_none(), thread.stack_size(), format!("{thread:?}")));
+                thread::spawn(|| thread.run());
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        let (is_unnamed, stack_size, text) = seen.take().remove(0);
+        assert_eq!((is_unnamed, stack_size), (true, None));
+        assert!(text.contains("ThreadBuilder"), "{text}");
+    });
+}
+
+#[test]
+fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
+    patiently("one thread for two pools", || {
+        thread::scope(|threads| {
+            let (hand_over, to_run) = std::sync::mpsc::channel::<rayon_core::ThreadBuilder>();
+            let served = threads.spawn(move || {
+                let mut indices = Vec::new();
+                for thread in to_run {
+                    indices.push(current_thread_index());
+                    thread.run();
+                    indices.push(current_thread_index());
+                }
+                (indices, thread::current().id())
+            });
+            let mut ran_on = Vec::new();
+            for _ in 0..2 {
+                let hand_over = hand_over.clone();
+                let builder = ThreadPoolBuilder::new().num_threads(1);
+                let give = move |thread| {
+                    hand_over.send(thread).map_err(|_| std::io::ErrorKind::Other.into())
+                };
+                let pool = builder.spawn_handler(give).build().unwrap();
+                ran_on.push(pool.install(|| thread::current().id()));
+            }
+            drop(hand_over);
+            let (indices, id) = served.join().unwrap();
+            assert_eq!(indices, [None; 4]);
+            assert_eq!(ran_on, [id, id]);
+        });
+    });
+}
+
+#[test]
+fn ordinary_pools_do_not_see_thread_locals_of_the_builder() {
+    patiently("a thread-local in a pool", || {
+        MARK.set(22);
+        assert_eq!(pool(2).broadcast(|_| MARK.get()), [0, 0]);
+    });
+}
+
+#[test]
+fn a_spawn_handler_may_prepare_scoped_threads_for_the_pool() {
+    patiently("a pool on scoped threads", || {
+        let mark = AtomicUsize::new(22);
+        thread::scope(|threads| {
+            let pool = ThreadPoolBuilder::new()
+                .num_threads(2)
+                .spawn_handler(|thread| {
+                    let mark = mark.load(Ordering::Relaxed);
+                    thread::Builder::new().spawn_scoped(threads, move || {
+                        MARK.set(mark);
+                        thread.run();
+                    })?;
+                    Ok(())
+                })
+                .build()
+                .unwrap();
+            mark.store(23, Ordering::Relaxed);
+            assert_eq!(pool.broadcast(|_| MARK.get()), [22, 22]);
+        });
+    });
+}
+
+#[test]
+fn a_scoped_pool_runs_its_wrapper_on_each_thread_and_returns_the_result() {
+    patiently("a scoped pool", || {
+        let mark = 22;
+        let marks = ThreadPoolBuilder::new().num_threads(3).build_scoped(
+            |thread| {
+                MARK.set(mark + thread.index());
+                thread.run();
+            },
+            |pool| pool.broadcast(|_| MARK.get()),
+        );
+        assert_eq!(marks.unwrap(), [22, 23, 24]);
+        assert_eq!(MARK.get(), 0);
+    });
+}
+
+#[test]
+fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
+    patiently("a scoped pool with names", || {
+        let here = thread::current().id();
+        let builder = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "scoped".to_owned());
+        let outcome = builder.build_scoped(rayon_core::ThreadBuilder::run, |pool| {
+            (thread::current().id(), pool.install(|| thread::current().name().map(str::to_owned)))
+        });
+        assert_eq!(outcome.unwrap(), (here, Some("scoped".to_owned())));
+    });
+}
+
+#[test]
+fn a_scoped_pool_has_ended_when_it_returns() {
+    patiently("a scoped pool's end", || {
+        let ended = Count::new();
+        let ran = Tally::new();
+        let count = ran.clone();
+        let outcome = ThreadPoolBuilder::new().num_threads(3).build_scoped(
+            |thread| {
+                thread.run();
+                ended.add(1);
+            },
+            |pool| {
+                pool.spawn(move || {
+                    thread::sleep(std::time::Duration::from_millis(10));
+                    count.add_one();
+                });
+            },
+        );
+        outcome.unwrap();
+        assert_eq!((ran.get(), ended.get()), (1, 3));
+    });
+}
+
+#[test]
+fn a_panic_in_a_scoped_pool_comes_out_after_its_end() {
+    patiently("a scoped pool that panics", || {
+        let ended = Count::new();
+        let text = panic_text(|| {
+            ThreadPoolBuilder::new().num_threads(3).build_scoped(
+                |thread| {
+                    thread.run();
+                    ended.add(1);
+                },
+                |_| panic!("with pool"),
+            )
+        });
+        assert_eq!((text.as_str(), ended.get()), ("with pool", 3));
+    });
+}

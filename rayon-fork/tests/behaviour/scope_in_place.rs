@@ -1,0 +1,149 @@
+//! `in_place_scope` and its FIFO form: the closure stays where it is, the jobs go to the pool.
+
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread;
+
+use rayon_core::{current_thread_index, in_place_scope, in_place_scope_fifo};
+
+use crate::common::{Count, Log, panic_text, patiently, pool};
+
+#[test]
+fn the_closure_stays_on_a_thread_that_is_no_worker() {
+    patiently("scopes in place", || {
+        let here = thread::current().id();
+        let pool = pool(1);
+        assert_eq!(in_place_scope(|_| thread::current().id()), here);
+        assert_eq!(in_place_scope_fifo(|_| thread::current().id()), here);
+        assert_eq!(pool.in_place_scope(|_| thread::current().id()), here);
+        assert_eq!(pool.in_place_scope_fifo(|_| thread::current().id()), here);
+    });
+}
+
+#[test]
+fn the_closure_and_its_result_need_not_be_send() {
+    patiently("scopes in place over an `Rc`", || {
+        let shared = Rc::new(5);
+        assert_eq!(*in_place_scope(|_| Rc::clone(&shared)), 5);
+        assert_eq!(*in_place_scope_fifo(|_| Rc::clone(&shared)), 5);
+        let pool = pool(1);
+        assert_eq!(*pool.in_place_scope(|_| Rc::clone(&shared)), 5);
+        assert_eq!(*pool.in_place_scope_fifo(|_| Rc::clone(&shared)), 5);
+    });
+}
+
+#[test]
+fn jobs_of_the_free_functions_run_in_the_global_pool_if_the_caller_is_no_worker() {
+    patiently("jobs of scopes in place", || {
+        let is_worker = |_: &_| assert!(current_thread_index().is_some());
+        in_place_scope(|scope| scope.spawn(is_worker));
+        in_place_scope_fifo(|scope| {
+            scope.spawn_fifo(|_| assert!(current_thread_index().is_some()))
+        });
+    });
+}
+
+#[test]
+fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
+    patiently("jobs of scopes in place on a worker", || {
+        let pool = pool(1);
+        let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
+        pool.install(|| {
+            in_place_scope(|scope| scope.spawn(|_| is_inside()));
+            in_place_scope_fifo(|scope| scope.spawn_fifo(|_| is_inside()));
+        });
+    });
+}
+
+#[test]
+fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
+    patiently("jobs of a pool's scopes in place", || {
+        let (pool, other) = (pool(1), pool(1));
+        let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
+        let both = || {
+            pool.in_place_scope(|scope| scope.spawn(|_| is_inside()));
+            pool.in_place_scope_fifo(|scope| scope.spawn_fifo(|_| is_inside()));
+        };
+        both();
+        pool.install(both);
+        other.install(both);
+    });
+}
+
+#[test]
+fn the_closure_may_block_on_a_job_of_the_only_worker() {
+    patiently("a scope in place that blocks on its own job", || {
+        let pool = pool(1);
+        let (sender, receiver) = mpsc::channel();
+        pool.in_place_scope(|scope| {
+            scope.spawn(move |_| sender.send(22).unwrap());
+            assert_eq!(receiver.recv(), Ok(22));
+        });
+        let (sender, receiver) = mpsc::channel();
+        pool.in_place_scope_fifo(|scope| {
+            scope.spawn_fifo(move |_| sender.send(23).unwrap());
+            assert_eq!(receiver.recv(), Ok(23));
+        });
+    });
+}
+
+#[test]
+fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
+    patiently("a scope in place whose job needs the waiting worker", || {
+        let (pool, other) = (pool(1), pool(1));
+        let log = Log::new();
+        other.install(|| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    // Only the worker that waits for this very job can run the closure.
+                    other.install(|| log.add("inside"));
+                    log.add("job");
+                });
+            });
+            log.add("after");
+        });
+        assert_eq!(log.take(), ["inside", "job", "after"]);
+    });
+}
+
+#[test]
+fn all_jobs_have_ended_when_it_returns() {
+    patiently("a scope in place of many jobs", || {
+        let count = Count::new();
+        let sum = in_place_scope(|scope| {
+            for i in 0..10 {
+                let count = &count;
+                scope.spawn(move |_| count.add(i));
+            }
+            "value"
+        });
+        assert_eq!((sum, count.get()), ("value", 45));
+    });
+}
+
+#[test]
+fn a_panic_of_the_closure_waits_for_the_jobs() {
+    patiently("a scope in place whose closure panics", || {
+        let pool = pool(1);
+        let count = Count::new();
+        let text = panic_text(|| {
+            pool.in_place_scope(|scope| {
+                for _ in 0..10 {
+                    scope.spawn(|_| count.add(1));
+                }
+                panic!("closure");
+            })
+        });
+        assert_eq!((text.as_str(), count.get()), ("closure", 10));
+    });
+}
+
+#[test]
+fn a_panic_of_a_job_comes_out_on_the_calling_thread() {
+    patiently("a scope in place whose job panics", || {
+        let text = panic_text(|| in_place_scope(|scope| scope.spawn(|_| panic!("job"))));
+        assert_eq!(text, "job");
+        let text = panic_text(|| in_place_scope_fifo(|scope| scope.spawn_fifo(|_| panic!("fifo"))));
+        assert_eq!(text, "fifo");
+    });
+}

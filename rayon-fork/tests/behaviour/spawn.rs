@@ -1,0 +1,150 @@
+//! `spawn` and `spawn_fifo`: detached jobs, and where their panics go.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::mpsc;
+
+use rayon_core::{ThreadPoolBuilder, current_thread_index, spawn, spawn_fifo};
+
+use crate::common::{Log, Tally, patiently, payload_text, pool, rounds};
+
+#[test]
+fn a_job_from_outside_runs_in_the_global_pool() {
+    patiently("jobs from outside", || {
+        let (sender, indices) = mpsc::channel();
+        let again = sender.clone();
+        spawn(move || sender.send(current_thread_index()).unwrap());
+        spawn_fifo(move || again.send(current_thread_index()).unwrap());
+        assert!(indices.iter().take(2).all(|index| index.is_some()));
+    });
+}
+
+#[test]
+fn a_job_from_a_worker_runs_in_its_pool() {
+    patiently("jobs from a worker", || {
+        let pool =
+            ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "mine".into()).build().unwrap();
+        let (sender, names) = mpsc::channel();
+        pool.install(|| {
+            let again = sender.clone();
+            let name = || std::thread::current().name().map(str::to_owned);
+            spawn(move || sender.send(name()).unwrap());
+            spawn_fifo(move || again.send(name()).unwrap());
+        });
+        assert!(names.iter().take(2).all(|name| name.as_deref() == Some("mine")));
+    });
+}
+
+#[test]
+fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
+    patiently("jobs for a pool", || {
+        let pool =
+            ThreadPoolBuilder::new().num_threads(2).thread_name(|_| "mine".into()).build().unwrap();
+        let (sender, names) = mpsc::channel();
+        let spawn_both = || {
+            let (first, second) = (sender.clone(), sender.clone());
+            let name = || std::thread::current().name().map(str::to_owned);
+            pool.spawn(move || first.send(name()).unwrap());
+            pool.spawn_fifo(move || second.send(name()).unwrap());
+        };
+        spawn_both();
+        pool.install(spawn_both);
+        crate::common::pool(1).install(spawn_both);
+        assert!(names.iter().take(6).all(|name| name.as_deref() == Some("mine")));
+    });
+}
+
+#[test]
+fn spawn_returns_before_the_job_has_run() {
+    patiently("a spawn whose job waits for its return", || {
+        let pool = pool(1);
+        let (release, is_released) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
+        pool.spawn(move || sender.send(is_released.recv().unwrap()).unwrap());
+        release.send("released").unwrap();
+        assert_eq!(receiver.recv(), Ok("released"));
+    });
+}
+
+#[test]
+fn a_panic_goes_to_the_panic_handler_with_its_payload() {
+    patiently("panics of spawned jobs", || {
+        let (sender, payloads) = mpsc::channel();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .panic_handler(move |payload| sender.send(payload_text(&*payload)).unwrap())
+            .build()
+            .unwrap();
+        pool.spawn(|| panic!("spawn"));
+        assert_eq!(payloads.recv().unwrap(), "spawn");
+        pool.spawn_fifo(|| panic!("spawn_fifo"));
+        assert_eq!(payloads.recv().unwrap(), "spawn_fifo");
+        pool.install(|| spawn(|| panic!("from a worker")));
+        assert_eq!(payloads.recv().unwrap(), "from a worker");
+        // The workers carry on.
+        assert_eq!(pool.install(|| 22), 22);
+    });
+}
+
+#[test]
+fn jobs_of_jobs_have_the_same_panic_handler() {
+    patiently("a panic of a job of a job", || {
+        let (sender, payloads) = mpsc::channel();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .panic_handler(move |payload| sender.send(payload_text(&*payload)).unwrap())
+            .build()
+            .unwrap();
+        pool.spawn(|| spawn(|| spawn_fifo(|| panic!("deep"))));
+        assert_eq!(payloads.recv().unwrap(), "deep");
+    });
+}
+
+#[test]
+fn a_panic_in_install_does_not_reach_the_panic_handler() {
+    patiently("a panic somebody waits for", || {
+        let seen = Tally::new();
+        let count = seen.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .panic_handler(move |_| count.add_one())
+            .build()
+            .unwrap();
+        let outcome =
+            std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("awaited"))));
+        assert!(outcome.is_err());
+        pool.install(|| ());
+        assert_eq!(seen.get(), 0);
+    });
+}
+
+#[test]
+fn every_job_runs_exactly_once() {
+    patiently("many spawned jobs", || {
+        let pool = pool(3);
+        let log = Log::new();
+        let done = Tally::new();
+        let jobs = rounds(3000, 30);
+        for i in 0..jobs {
+            let (log, done) = (log.clone(), done.clone());
+            let job = move || {
+                log.add(i);
+                done.add_one();
+            };
+            if i % 2 == 0 { pool.spawn(job) } else { pool.spawn_fifo(job) }
+        }
+        done.wait_for(jobs);
+        let mut ran = log.take();
+        ran.sort_unstable();
+        assert!(ran.into_iter().eq(0..jobs));
+    });
+}
+
+#[test]
+fn a_job_may_borrow_nothing_but_owns_what_it_moves() {
+    patiently("a job that owns a vector", || {
+        let (sender, receiver) = mpsc::channel();
+        let numbers = vec![1, 2, 3];
+        spawn(move || sender.send(numbers.into_iter().sum::<i32>()).unwrap());
+        assert_eq!(receiver.recv(), Ok(6));
+    });
+}

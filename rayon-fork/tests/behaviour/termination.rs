@@ -1,0 +1,195 @@
+//! How a pool ends: after its handle is gone and its jobs have run, and not later.
+
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast, spawn_fifo};
+
+use crate::common::{Tally, UNTIL_ASLEEP, patiently, rounds};
+
+/// A pool that counts its workers' exits.
+fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
+    let exits = Tally::new();
+    let count = exits.clone();
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    (builder.exit_handler(move |_| count.add_one()).build().unwrap(), exits)
+}
+
+#[test]
+fn all_workers_end_after_a_drop_right_after_the_build() {
+    patiently("pools dropped at once", || {
+        for _ in 0..rounds(50, 2) {
+            let (pool, exits) = pool_and_exits(3);
+            drop(pool);
+            exits.wait_for(3);
+        }
+    });
+}
+
+#[test]
+fn all_workers_end_after_heavy_joins() {
+    fn work(depth: usize) {
+        if depth > 0 {
+            join(|| work(depth - 1), || work(depth - 1));
+        }
+    }
+    patiently("a pool dropped after joins", || {
+        let (pool, exits) = pool_and_exits(22);
+        pool.install(|| work(rounds(10, 3)));
+        drop(pool);
+        exits.wait_for(22);
+    });
+}
+
+#[test]
+fn all_workers_end_also_if_they_were_asleep() {
+    patiently("a pool dropped asleep", || {
+        let (pool, exits) = pool_and_exits(22);
+        thread::sleep(2 * UNTIL_ASLEEP);
+        drop(pool);
+        exits.wait_for(22);
+    });
+}
+
+#[test]
+fn drop_does_not_wait_for_running_or_queued_jobs() {
+    patiently("a drop beside a blocked job", || {
+        let (pool, exits) = pool_and_exits(1);
+        let (release, is_released) = mpsc::channel::<()>();
+        let ran = Tally::new();
+        let (first, second) = (ran.clone(), ran.clone());
+        pool.spawn(move || {
+            is_released.recv().unwrap();
+            first.add_one();
+        });
+        pool.spawn(move || second.add_one());
+        drop(pool);
+        assert_eq!((ran.get(), exits.get()), (0, 0));
+        release.send(()).unwrap();
+        exits.wait_for(1);
+        assert_eq!(ran.get(), 2);
+    });
+}
+
+#[test]
+fn a_job_that_was_blocked_during_the_drop_may_spawn_another() {
+    patiently("a job that spawns after the drop", || {
+        let spawns: [fn(Box<dyn FnOnce() + Send>); 2] = [spawn, spawn_fifo];
+        for spawn_one in spawns {
+            let (pool, exits) = pool_and_exits(2);
+            let (release, is_released) = mpsc::channel::<()>();
+            let (sender, receiver) = mpsc::channel();
+            pool.spawn(move || {
+                is_released.recv().unwrap();
+                spawn_one(Box::new(move || sender.send("ran").unwrap()));
+            });
+            drop(pool);
+            release.send(()).unwrap();
+            assert_eq!(receiver.recv(), Ok("ran"));
+            exits.wait_for(2);
+        }
+    });
+}
+
+#[test]
+fn the_pool_lives_as_long_as_jobs_spawn_jobs() {
+    fn chain(links: usize, ran: Tally) {
+        ran.add_one();
+        if links > 1 {
+            spawn(move || chain(links - 1, ran));
+        }
+    }
+    patiently("a chain of jobs in a dropped pool", || {
+        let links = rounds(2000, 10);
+        for workers in 1..=3 {
+            let (pool, exits) = pool_and_exits(workers);
+            let ran = Tally::new();
+            let count = ran.clone();
+            pool.spawn(move || chain(links, count));
+            drop(pool);
+            exits.wait_for(workers);
+            assert_eq!(ran.get(), links, "{workers} workers");
+        }
+    });
+}
+
+#[test]
+fn the_pool_lives_as_long_as_shares_broadcast() {
+    patiently("broadcasts by the shares of a dropped pool", || {
+        let (pool, exits) = pool_and_exits(3);
+        let ran = Tally::new();
+        let count = ran.clone();
+        pool.spawn_broadcast(move |_| {
+            let count = count.clone();
+            spawn_broadcast(move |_| count.add_one());
+        });
+        drop(pool);
+        exits.wait_for(3);
+        assert_eq!(ran.get(), 9);
+    });
+}
+
+#[test]
+fn a_worker_may_drop_the_handle_of_its_own_pool() {
+    patiently("a drop on the pool's own worker", || {
+        for workers in 1..=3 {
+            for _ in 0..rounds(20, 1) {
+                let (pool, exits) = pool_and_exits(workers);
+                let pool = Arc::new(pool);
+                let meeting = Arc::new(Barrier::new(2));
+                let (handle, at_meeting) = (Arc::clone(&pool), Arc::clone(&meeting));
+                pool.spawn(move || {
+                    at_meeting.wait();
+                    drop(handle);
+                    // Still a worker, of a pool that lives until this job has ended.
+                    assert_eq!(join(|| 1, || 2), (1, 2));
+                });
+                drop(pool);
+                // From here the job has the only handle.
+                meeting.wait();
+                exits.wait_for(workers);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_worker_of_another_pool_may_drop_the_handle() {
+    patiently("a drop on another pool's worker", || {
+        let (pool, exits) = pool_and_exits(2);
+        let (other, other_exits) = pool_and_exits(1);
+        other.install(move || drop(pool));
+        exits.wait_for(2);
+        assert_eq!(other_exits.get(), 0);
+    });
+}
+
+#[test]
+fn a_pool_that_is_never_dropped_does_not_end() {
+    patiently("a pool that stays", || {
+        let (pool, exits) = pool_and_exits(2);
+        for _ in 0..3 {
+            pool.install(|| spawn(|| ()));
+            pool.spawn_broadcast(|_| ());
+        }
+        pool.broadcast(|_| ());
+        thread::sleep(Duration::from_millis(5));
+        assert_eq!(exits.get(), 0);
+    });
+}
+
+#[test]
+fn what_jobs_own_is_dropped_before_the_workers_exit() {
+    patiently("a job that owns a sender", || {
+        let (pool, exits) = pool_and_exits(1);
+        let (sender, receiver) = mpsc::channel::<()>();
+        let again = sender.clone();
+        pool.spawn(move || drop(sender));
+        pool.spawn_broadcast(move |_| again.send(()).unwrap());
+        drop(pool);
+        exits.wait_for(1);
+        assert_eq!(receiver.try_iter().count(), 1);
+        assert_eq!(receiver.recv().ok(), None, "a job kept its sender alive");
+    });
+}

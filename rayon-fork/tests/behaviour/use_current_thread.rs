@@ -1,0 +1,254 @@
+//! `use_current_thread`: the caller becomes worker 0 for good, so every test takes a thread of its own.
+
+use std::thread;
+
+use rayon_core::{
+    ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn,
+    yield_now,
+};
+
+use crate::common::{Count, Log, Tally, patiently};
+
+/// Runs `body` on a new thread and hands its panic on.
+fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
+    patiently(what, || {
+        thread::scope(|threads| {
+            if let Err(payload) = threads.spawn(body).join() {
+                std::panic::resume_unwind(payload);
+            }
+        });
+    });
+}
+
+#[test]
+fn the_caller_is_worker_zero_at_once() {
+    on_new_thread("a build on this thread", || {
+        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+        assert_eq!((current_thread_index(), pool.current_thread_index()), (Some(0), Some(0)));
+        assert_eq!((current_num_threads(), pool.current_num_threads()), (2, 2));
+    });
+}
+
+#[test]
+fn one_thread_fewer_is_spawned_and_none_has_index_zero() {
+    on_new_thread("a build with a spawn handler", || {
+        let log = Log::new();
+        let _pool = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .use_current_thread()
+            .spawn_handler(|builder| {
+                log.add(builder.index());
+                thread::spawn(|| builder.run());
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        assert_eq!(log.take(), [1, 2]);
+    });
+}
+
+#[test]
+fn the_name_closure_is_asked_for_index_zero_too() {
+    on_new_thread("a build with names", || {
+        let log = Log::new();
+        let asked = log.clone();
+        let _pool = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .use_current_thread()
+            .thread_name(move |index| {
+                asked.add(index);
+                format!("worker {index}")
+            })
+            .build()
+            .unwrap();
+        assert_eq!(log.take(), [0, 1, 2]);
+        assert_ne!(thread::current().name(), Some("worker 0"));
+    });
+}
+
+#[test]
+fn a_second_build_on_the_same_thread_fails() {
+    on_new_thread("two builds on this thread", || {
+        let builder = || ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        let _pool = builder().build().unwrap();
+        let error = builder().build().unwrap_err();
+        assert_eq!(error.to_string(), "The current thread is already part of another thread pool.");
+        assert!(std::error::Error::source(&error).is_none());
+    });
+}
+
+#[test]
+fn a_build_on_a_worker_of_any_pool_fails() {
+    patiently("a build on a worker", || {
+        let pool = crate::common::pool(1);
+        let text = pool.install(|| {
+            let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+            builder.build().unwrap_err().to_string()
+        });
+        assert_eq!(text, "The current thread is already part of another thread pool.");
+        assert_eq!(pool.install(current_thread_index), Some(0));
+    });
+}
+
+#[test]
+fn a_failed_build_leaves_nothing_running() {
+    patiently("a failed build on a worker", || {
+        let (starts, exits) = (Tally::new(), Tally::new());
+        let (on_start, on_exit) = (starts.clone(), exits.clone());
+        let outcome = crate::common::pool(1).install(move || {
+            ThreadPoolBuilder::new()
+                .num_threads(3)
+                .use_current_thread()
+                .start_handler(move |_| on_start.add_one())
+                .exit_handler(move |_| on_exit.add_one())
+                .build()
+        });
+        assert!(outcome.is_err());
+        thread::sleep(std::time::Duration::from_millis(20));
+        exits.wait_for(starts.get());
+        assert_eq!(exits.get(), starts.get());
+    });
+}
+
+#[test]
+fn other_workers_run_jobs_while_the_caller_blocks() {
+    on_new_thread("a block on a spawned job", || {
+        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+        let ran = Tally::new();
+        let log = Log::new();
+        let (count, index) = (ran.clone(), log.clone());
+        pool.spawn(move || {
+            index.add(current_thread_index());
+            count.add_one();
+        });
+        ran.wait_for(1);
+        assert_eq!(log.take(), [Some(1)]);
+    });
+}
+
+#[test]
+fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
+    on_new_thread("a pool of this thread alone", || {
+        let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let ran = Tally::new();
+        let put = || {
+            let count = ran.clone();
+            spawn(move || count.add_one());
+        };
+        put();
+        thread::sleep(std::time::Duration::from_millis(5));
+        assert_eq!(ran.get(), 0, "nothing runs in the background");
+        assert_eq!((yield_now(), ran.get()), (Some(Yield::Executed), 1));
+        put();
+        join(|| put(), || ());
+        assert_eq!(ran.get(), 2, "what lay above the second half has run, what lay below has not");
+        pool.broadcast(|_| ());
+        assert_eq!(ran.get(), 3, "a broadcast runs behind the jobs of the own deque");
+    });
+}
+
+#[test]
+fn joins_scopes_and_broadcasts_work_on_it() {
+    on_new_thread("everything on a pool of this thread", || {
+        for workers in 1..=2 {
+            on_new_thread("everything on a pool of this thread", move || {
+                let pool = ThreadPoolBuilder::new()
+                    .num_threads(workers)
+                    .use_current_thread()
+                    .build()
+                    .unwrap();
+                let count = Count::new();
+                let add = || count.add(1);
+                join(add, add);
+                scope(|scope| (0..10).for_each(|_| scope.spawn(|_| add())));
+                pool.broadcast(|_| add());
+                assert_eq!(pool.install(|| thread::current().id()), thread::current().id());
+                assert_eq!(count.get(), 12 + workers);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_scope_sleeps_until_another_workers_job_has_ended() {
+    on_new_thread("a wait of worker zero", || {
+        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+        let count = Count::new();
+        pool.scope(|scope| {
+            scope.spawn_broadcast(|_, context| {
+                if context.index() == 1 {
+                    thread::sleep(crate::common::UNTIL_ASLEEP);
+                }
+                count.add(1);
+            });
+        });
+        assert_eq!(count.get(), 2);
+    });
+}
+
+#[test]
+fn other_threads_install_while_it_waits() {
+    on_new_thread("an install from outside into this thread", || {
+        let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let here = thread::current().id();
+        thread::scope(|threads| {
+            let done = Tally::new();
+            let (pool, has_done) = (&pool, done.clone());
+            let other = threads.spawn(move || {
+                let ran_on = pool.install(|| thread::current().id());
+                has_done.add_one();
+                ran_on
+            });
+            while done.get() == 0 {
+                yield_now();
+            }
+            assert_eq!(other.join().unwrap(), here);
+        });
+    });
+}
+
+#[test]
+fn handlers_run_for_the_other_workers_only() {
+    on_new_thread("handlers beside this thread", || {
+        let (starts, exits, log) = (Tally::new(), Tally::new(), Log::new());
+        let (on_start, on_exit) = (starts.clone(), exits.clone());
+        let (start_log, exit_log) = (log.clone(), log.clone());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(3)
+            .use_current_thread()
+            .start_handler(move |index| {
+                start_log.add(("start", index));
+                on_start.add_one();
+            })
+            .exit_handler(move |index| {
+                exit_log.add(("exit", index));
+                on_exit.add_one();
+            })
+            .build()
+            .unwrap();
+        starts.wait_for(2);
+        drop(pool);
+        exits.wait_for(2);
+        let mut calls = log.take();
+        calls.sort_unstable();
+        assert_eq!(calls, [("exit", 1), ("exit", 2), ("start", 1), ("start", 2)]);
+    });
+}
+
+#[test]
+fn the_index_stays_after_the_pool_has_ended() {
+    on_new_thread("a drop on this thread", || {
+        let exits = Tally::new();
+        let on_exit = exits.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .exit_handler(move |_| on_exit.add_one())
+            .build()
+            .unwrap();
+        drop(pool);
+        exits.wait_for(1);
+        assert_eq!(current_thread_index(), Some(0));
+        assert_eq!(join(|| 1, || 2), (1, 2));
+    });
+}

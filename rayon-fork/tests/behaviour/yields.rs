@@ -1,0 +1,167 @@
+//! `yield_now` and `yield_local`.
+
+use std::sync::Barrier;
+use std::thread;
+
+use rayon_core::{Yield, spawn, spawn_broadcast, yield_local, yield_now};
+
+use crate::common::{Log, Tally, patiently, pool};
+
+#[test]
+fn a_thread_that_is_no_worker_has_nothing_to_yield() {
+    patiently("yields outside", || {
+        assert_eq!(yield_now(), None);
+        assert_eq!(yield_local(), None);
+        let pool = pool(1);
+        assert_eq!(pool.yield_now(), None);
+        assert_eq!(pool.yield_local(), None);
+    });
+}
+
+#[test]
+fn the_methods_are_for_workers_of_that_pool_only() {
+    patiently("yields of another pool's worker", || {
+        let (pool, other) = (pool(1), pool(1));
+        assert_eq!(
+            pool.install(|| (pool.yield_now(), pool.yield_local())),
+            (Some(Yield::Idle), Some(Yield::Idle))
+        );
+        assert_eq!(other.install(|| (pool.yield_now(), pool.yield_local())), (None, None));
+    });
+}
+
+#[test]
+fn a_worker_without_jobs_is_idle() {
+    patiently("yields of an idle worker", || {
+        let yields = pool(1).install(|| (yield_now(), yield_local()));
+        assert_eq!(yields, (Some(Yield::Idle), Some(Yield::Idle)));
+    });
+}
+
+#[test]
+fn a_yield_runs_one_job_of_the_own_deque() {
+    patiently("yields to spawned jobs", || {
+        let pool = pool(1);
+        let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
+        for yields in yields {
+            pool.install(|| {
+                let ran = Tally::new();
+                for _ in 0..2 {
+                    let ran = ran.clone();
+                    spawn(move || ran.add_one());
+                }
+                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 1));
+                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 2));
+                assert_eq!(yields(), Some(Yield::Idle));
+            });
+        }
+    });
+}
+
+#[test]
+fn a_yield_runs_a_share_of_a_broadcast() {
+    patiently("yields to a broadcast", || {
+        let pool = pool(1);
+        let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
+        for yields in yields {
+            pool.install(|| {
+                let ran = Tally::new();
+                let count = ran.clone();
+                spawn_broadcast(move |_| count.add_one());
+                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 1));
+            });
+        }
+    });
+}
+
+#[test]
+fn only_yield_now_runs_an_injected_job() {
+    patiently("yields to an injected job", || {
+        let pool = pool(1);
+        pool.install(|| {
+            let ran = Tally::new();
+            let count = ran.clone();
+            thread::scope(|threads| {
+                threads.spawn(|| pool.spawn(move || count.add_one()));
+            });
+            assert_eq!((yield_local(), ran.get()), (Some(Yield::Idle), 0));
+            assert_eq!((yield_now(), ran.get()), (Some(Yield::Executed), 1));
+        });
+    });
+}
+
+#[test]
+fn only_yield_now_runs_a_job_of_another_worker() {
+    patiently("yields to another worker's job", || {
+        let pool = pool(2);
+        let ran = Tally::new();
+        let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
+        pool.broadcast(|context| {
+            if context.index() == 0 {
+                let count = ran.clone();
+                spawn(move || count.add_one());
+                pushed.wait();
+            } else {
+                pushed.wait();
+                assert_eq!((yield_local(), ran.get()), (Some(Yield::Idle), 0));
+                assert_eq!((yield_now(), ran.get()), (Some(Yield::Executed), 1));
+            }
+            stolen.wait();
+        });
+    });
+}
+
+#[test]
+fn a_yield_prefers_own_jobs_then_shares_then_injected_jobs() {
+    patiently("yields to three kinds of jobs", || {
+        let pool = pool(1);
+        let log = Log::new();
+        pool.install(|| {
+            let add = |text| {
+                let log = log.clone();
+                move || log.add(text)
+            };
+            let (injected, share) = (add("injected"), add("share"));
+            thread::scope(|threads| {
+                threads.spawn(|| pool.spawn(injected));
+            });
+            spawn_broadcast(move |_| share());
+            spawn(add("own"));
+            while yield_now() == Some(Yield::Executed) {}
+        });
+        assert_eq!(log.take(), ["own", "share", "injected"]);
+    });
+}
+
+#[test]
+fn the_job_of_a_yield_may_yield_itself() {
+    patiently("a yield in a yield", || {
+        let log = Log::new();
+        pool(1).install(|| {
+            let (first, second) = (log.clone(), log.clone());
+            spawn(move || first.add("inner"));
+            spawn(move || {
+                second.add("outer begins");
+                assert_eq!(yield_local(), Some(Yield::Executed));
+                second.add("outer ends");
+            });
+            assert_eq!(yield_now(), Some(Yield::Executed));
+            assert_eq!(yield_now(), Some(Yield::Idle));
+        });
+        assert_eq!(log.take(), ["outer begins", "inner", "outer ends"]);
+    });
+}
+
+#[test]
+fn a_worker_that_spins_on_a_flag_lets_jobs_run_by_yielding() {
+    patiently("a spin with yields", || {
+        pool(1).install(|| {
+            let flag = Tally::new();
+            let set = flag.clone();
+            spawn(move || set.add_one());
+            while flag.get() == 0 {
+                yield_now();
+            }
+        });
+    });
+}

@@ -1,0 +1,185 @@
+//! What the test binaries share: a watchdog, pools, and a way to wait for other threads.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::any::Any;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+/// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and
+/// because a variant with an events counter may notice an internal job late (it promises to run it,
+/// not to wake somebody for it).
+pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
+
+/// Long enough for idle workers to fall asleep, in practice.
+pub(crate) const UNTIL_ASLEEP: Duration = Duration::from_millis(30);
+
+/// A loop count that shrinks under Miri, which is thousands of times slower.
+pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
+    if cfg!(miri) { under_miri } else { natively }
+}
+
+/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends with a
+/// message that says what hung: a hung thread cannot be ended otherwise.
+pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
+    within_or(limit, what, String::new, body)
+}
+
+/// As [`within`]; the message goes on with what `state` says at the time.
+pub(crate) fn within_or<R>(
+    limit: Duration,
+    what: &str,
+    state: impl Fn() -> String + Send,
+    body: impl FnOnce() -> R,
+) -> R {
+    let (_done, is_done) = mpsc::channel::<()>();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                let seconds = limit.as_secs();
+                let text = format!("\nhung: `{what}` has not ended for {seconds} s. {}\n", state());
+                // Not `eprintln!`, whose text the test harness would keep for the end that never comes.
+                let _ = std::io::stderr().write_all(text.as_bytes());
+                std::process::abort();
+            }
+        });
+        // Dropped when `body` returns or panics, which ends the watchdog.
+        let _done = _done;
+        body()
+    })
+}
+
+/// [`within`] the usual time.
+pub(crate) fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
+    within(PATIENCE, what, body)
+}
+
+/// A pool of `workers` workers.
+pub(crate) fn pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(workers).build().unwrap()
+}
+
+/// The text that `body` panicked with.
+pub(crate) fn panic_text<R>(body: impl FnOnce() -> R) -> String {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(_) => panic!("no panic came out"),
+        Err(payload) => payload_text(&*payload),
+    }
+}
+
+/// The text in a panic payload.
+pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).expect("a payload of text")
+}
+
+/// A number that threads change and wait for without spinning.
+#[derive(Clone, Default)]
+pub(crate) struct Tally(Arc<(Mutex<usize>, Condvar)>);
+
+impl Tally {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more.
+    pub(crate) fn add_one(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.1.notify_all();
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Blocks until there are at least `count`.
+    pub(crate) fn wait_for(&self, count: usize) {
+        let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(
+            self.0.1.wait_while(guard, |now| *now < count).unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+}
+
+/// A sum that threads add to; read after they were waited for.
+#[derive(Debug)]
+pub(crate) struct Count(AtomicUsize);
+
+impl Count {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    pub(crate) fn add(&self, more: usize) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The sum, which begins at zero again.
+    pub(crate) fn take(&self) -> usize {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+/// Adds one when it is dropped.
+pub(crate) struct AddsWhenDropped<'c>(pub(crate) &'c Count);
+
+impl Drop for AddsWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.add(1);
+    }
+}
+
+/// A list that threads append to.
+#[derive(Debug)]
+pub(crate) struct Log<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Clone for Log<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Log<T> {
+    pub(crate) fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    pub(crate) fn add(&self, entry: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    }
+
+    /// The entries so far, which leave the log.
+    pub(crate) fn take(&self) -> Vec<T> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Keeps the only worker of a one-worker pool busy until dropped, so that jobs pile up behind it.
+pub(crate) struct Occupation {
+    _release: mpsc::Sender<()>,
+}
+
+impl Occupation {
+    pub(crate) fn of(pool: &ThreadPool) -> Self {
+        assert_eq!(pool.current_num_threads(), 1);
+        let (release, is_released) = mpsc::channel::<()>();
+        let (report_busy, is_busy) = mpsc::channel();
+        pool.spawn(move || {
+            report_busy.send(()).unwrap();
+            // Ends with an error when the sender is dropped.
+            let _ = is_released.recv();
+        });
+        is_busy.recv().unwrap();
+        Self { _release: release }
+    }
+}
