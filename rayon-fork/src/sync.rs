@@ -88,13 +88,40 @@ pub(crate) mod modelled {
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(fork_loom)]
 pub(crate) mod modelled {
-    pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
 
     unpoisoned_locks!(loom::sync, loom::sync::MutexGuard);
 
+    loom::lazy_static! {
+        static ref FENCES: AtomicUsize = AtomicUsize::new(0);
+    }
+    std::thread_local! {
+        static ARE_FENCES_EVENTS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+
+    /// Begins one execution, before it spawns threads: shall fences be events whose order is explored?
+    ///
+    /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures that need another
+    /// thread in between. As an event, each fence touches one common word, relaxed; that finds those, but leaves so
+    /// many more schedules that others get out of reach. So models are run both ways.
+    pub(crate) fn begin_execution(are_fences_events: bool) {
+        // All threads of a model take turns on one thread of the system.
+        ARE_FENCES_EVENTS.set(are_fences_events);
+        // The first touch creates the word. Done by another thread, it would order that thread before all others.
+        fence(Ordering::SeqCst);
+    }
+
+    /// A fence, and an event of its own if the model wants that.
+    pub(crate) fn fence(ordering: Ordering) {
+        if ARE_FENCES_EVENTS.get() {
+            FENCES.fetch_add(1, Ordering::Relaxed);
+        }
+        loom::sync::atomic::fence(ordering);
+    }
+
     /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does model this fence.
     pub(crate) fn fence_for_loom() {
-        // ORDERING: SeqCst fence, as strong as the accesses around it are on a real machine, and no stronger.
+        // ORDERING: SeqCst fence, between two accesses of which the first is a locked one on a real machine.
         fence(Ordering::SeqCst);
     }
 

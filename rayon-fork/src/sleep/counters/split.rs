@@ -89,6 +89,7 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
     #[inline(never)]
     fn count_announcement(&self) {
         self.count_event_if(|events| !is_odd(events));
+        fence_for_loom();
     }
 
     #[cold]
@@ -172,7 +173,6 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
             if !is_odd(self.events.load(Ordering::SeqCst)) {
                 self.count_announcement();
             }
-            fence_for_loom();
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
         if sleeping == 0 { 0 } else { self.announce_to_sleepers(sleeping, queue_was_empty) }

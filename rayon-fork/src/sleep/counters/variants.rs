@@ -76,3 +76,22 @@ impl<P: Padding, E: Events, W: WakeRule> Counts for Split<P, E, W> {
         self.events.load(Ordering::Relaxed)
     }
 }
+
+/// Calls `$callback!` with `name: type;` for every variant that differs in more than padding.
+#[cfg(fork_loom)]
+macro_rules! for_every_protocol {
+    ($callback:ident) => {
+        $callback! {
+            packed: Packed<Inline, Jec, IdleFirst>;
+            packed_sleepers_only: Packed<Inline, Jec, SleepersOnly>;
+            packed_no_jec: Packed<Inline, NoJec, IdleFirst>;
+            packed_no_jec_sleepers_only: Packed<Inline, NoJec, SleepersOnly>;
+            split: Split<Inline, Jec, IdleFirst>;
+            split_sleepers_only: Split<Inline, Jec, SleepersOnly>;
+            split_no_jec: Split<Inline, NoJec, IdleFirst>;
+            split_no_jec_sleepers_only: Split<Inline, NoJec, SleepersOnly>;
+        }
+    };
+}
+#[cfg(fork_loom)]
+pub(crate) use for_every_protocol;

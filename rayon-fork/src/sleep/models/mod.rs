@@ -1,1 +1,107 @@
-//! Loom models of the protocol.
+//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the counters, in all schedules
+//! and with all stale values that the memory model allows, within a bound on preemptions.
+//!
+//! | file           | holds                                                                                |
+//! |----------------|--------------------------------------------------------------------------------------|
+//! | `queues.rs`    | deque and injector with the orderings of crossbeam's, which loom cannot see into      |
+//! | `pool.rs`      | workers that search, run and wait as the real ones do                                 |
+//! | `scenarios.rs` | what happens in a model, and what must be true at its end                             |
+//! | `twins.rs`     | the same code with one mistake planted                                                |
+//! | `verdicts.rs`  | which scenario each variant must pass, and in which each twin must be caught          |
+//!
+//! How to run them, and what they found, is in the README, section 10. Padding is not modelled: it is placement, and loom has none.
+
+mod pool;
+mod queues;
+mod scenarios;
+mod twins;
+mod verdicts;
+
+use crate::sync::modelled::begin_execution;
+use loom::model::Builder;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Tells a child process that it is to run the model that its parent expects to fail.
+const CHILD: &str = "FORK_LOOM_CHILD";
+/// Asks for the larger preemption bounds.
+const DEEP: &str = "FORK_LOOM_DEEP";
+
+/// How far a scenario is explored: the most times that a thread which could run on is made to wait.
+///
+/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep within it.
+#[derive(Clone, Copy)]
+struct Bounds {
+    fast: Option<usize>,
+    deep: Option<usize>,
+}
+
+impl Bounds {
+    fn chosen(self) -> Option<usize> {
+        if std::env::var_os(DEEP).is_some() { self.deep } else { self.fast }
+    }
+}
+
+/// Two threads: few enough for every schedule.
+const PAIR: Bounds = Bounds { fast: None, deep: None };
+/// Three threads. The smaller bound is the least that finds every planted mistake, the larger one a guess at what can be
+/// waited for.
+const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
+
+/// One row of the README's table of verdicts.
+fn report(scenario: &str, subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
+    let bound = bounds.chosen().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
+    println!("| {scenario} | {subject} | {bound} | {executions} | {verdict} |");
+}
+
+/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once with fences as events
+/// of their own (see [`begin_execution`]). Returns the number of executions.
+///
+/// # Panics
+///
+/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the process.
+fn explore(bounds: Bounds, scenario: fn()) -> usize {
+    let executions = Arc::new(AtomicUsize::new(0));
+    for are_fences_events in [false, true] {
+        let mut builder = Builder::new();
+        builder.preemption_bound = bounds.chosen();
+        builder.max_branches = 10_000;
+        let executions = Arc::clone(&executions);
+        builder.check(move || {
+            executions.fetch_add(1, Ordering::Relaxed);
+            begin_execution(are_fences_events);
+            scenario();
+        });
+    }
+    executions.load(Ordering::Relaxed)
+}
+
+/// The scenario must hold in every execution.
+fn must_hold(scenario: &str, subject: &str, bounds: Bounds, play: fn()) {
+    let executions = explore(bounds, play);
+    assert!(executions > 2, "a model with one execution has modelled nothing");
+    report(scenario, subject, bounds, executions, "holds");
+}
+
+/// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
+///
+/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its process with it.
+fn must_fail(mistake: &str, subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
+    if std::env::var_os(CHILD).is_some() {
+        let executions = explore(bounds, play);
+        println!("nothing found in {executions} executions");
+        return;
+    }
+    let this_test = std::thread::current().name().expect("tests run in named threads").to_owned();
+    let child = Command::new(std::env::current_exe().expect("a running program has a path"))
+        .args([&this_test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1")
+        .output()
+        .expect("a test binary can run itself");
+    let output =
+        format!("{}{}", String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    assert!(!child.status.success(), "{subject}: the planted mistake was not found\n{output}");
+    assert!(output.contains(symptom), "{subject}: failed, but not by `{symptom}`\n{output}");
+    report(mistake, subject, bounds, 1, "caught");
+}

@@ -1,0 +1,216 @@
+//! Workers that search, run and wait as the real ones do, around the real [`Sleep`].
+
+use super::queues::{Deque, Injector};
+use crate::core_latch::CoreLatch;
+use crate::sleep::counters::variants::Counts;
+use crate::sleep::parking::ParkingSlot;
+use crate::sleep::{Queues, Sleep};
+use crate::sync::modelled::{Condvar, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a job does. The last job of a model to end also ends every worker.
+#[derive(Clone, Copy)]
+pub(super) enum Job {
+    /// Nothing else.
+    Tick,
+    /// Blocks its worker, in code of the user, until the gate opens.
+    AwaitGate,
+    /// Opens the gate.
+    OpenGate,
+}
+
+/// What is in a model.
+pub(super) struct Setup {
+    /// Workers that sleep and wake.
+    pub(super) workers: usize,
+    /// Jobs that the last worker, who never searches, will push: its thread is in code of the user.
+    pub(super) pushed: Vec<Job>,
+    /// Jobs that will be injected.
+    pub(super) injected: Vec<Job>,
+    /// How many of `injected` wait from the start.
+    pub(super) waiting: usize,
+    /// Shares of a broadcast for worker 0.
+    pub(super) shares: Vec<Job>,
+    /// Whether a job was announced, so that the events counter is odd, before the model begins.
+    pub(super) starts_with_news: bool,
+    /// Mistake: sleepers do not look at deques.
+    pub(super) is_blind_to_deques: bool,
+    /// Mistake: sleepers do not look at the injector.
+    pub(super) is_blind_to_injector: bool,
+}
+
+impl Setup {
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            pushed: Vec::new(),
+            injected: Vec::new(),
+            waiting: 0,
+            shares: Vec::new(),
+            starts_with_news: false,
+            is_blind_to_deques: false,
+            is_blind_to_injector: false,
+        }
+    }
+}
+
+/// A pool of which one worker may be busy with code of the user.
+pub(super) struct Pool<C, S> {
+    pub(super) sleep: Sleep<C, S>,
+    latches: Vec<CoreLatch>,
+    deque: Deque<Job>,
+    injector: Injector<Job>,
+    shares: Deque<Job>,
+    gate: (Mutex<bool>, Condvar),
+    is_blind_to_deques: bool,
+    is_blind_to_injector: bool,
+    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules. Loom runs one
+    /// thread at a time, so the count is exact.
+    jobs: usize,
+    ended: AtomicUsize,
+}
+
+impl<C: Counts, S: ParkingSlot> Pool<C, S> {
+    pub(super) fn new(setup: Setup) -> Self {
+        let sleep = Sleep::with_workers(setup.workers + usize::from(!setup.pushed.is_empty()));
+        if setup.starts_with_news {
+            sleep.job_pushed(true);
+        }
+        let jobs = setup.pushed.len() + setup.injected.len() + setup.shares.len();
+        Self {
+            sleep,
+            jobs,
+            ended: AtomicUsize::new(0),
+            latches: (0..setup.workers).map(|_| CoreLatch::new()).collect(),
+            deque: Deque::new(setup.pushed),
+            injector: Injector::new(setup.injected, setup.waiting),
+            shares: Deque::new(setup.shares),
+            gate: (Mutex::new(false), Condvar::new()),
+            is_blind_to_deques: setup.is_blind_to_deques,
+            is_blind_to_injector: setup.is_blind_to_injector,
+        }
+    }
+
+    /// The worker that never searches pushes its next job.
+    pub(super) fn push(&self) {
+        let queue_was_empty = self.deque.is_empty();
+        self.deque.push();
+        self.sleep.job_pushed(queue_was_empty);
+    }
+
+    /// A thread from outside injects the next job.
+    pub(super) fn inject(&self) {
+        let queue_was_empty = self.injector.is_empty();
+        self.injector.push();
+        self.sleep.job_injected(queue_was_empty);
+    }
+
+    /// A broadcast: a share for worker 0, which is then woken whatever it does.
+    pub(super) fn broadcast(&self) {
+        self.shares.push();
+        self.sleep.wake_worker(0);
+    }
+
+    /// Sets the latch on which `worker` waits.
+    pub(super) fn set_latch(&self, worker: usize) {
+        // SAFETY: the latches live as long as the pool.
+        if unsafe { CoreLatch::set(&raw const self.latches[worker]) } {
+            self.sleep.wake_worker(worker);
+        }
+    }
+
+    /// Blocks without any help from the pool until the gate opens, as user code may.
+    pub(super) fn await_gate(&self) {
+        let mut is_open = self.gate.0.lock();
+        while !*is_open {
+            is_open = self.gate.1.wait(is_open);
+        }
+    }
+
+    fn open_gate(&self) {
+        *self.gate.0.lock() = true;
+        self.gate.1.notify_all();
+    }
+
+    fn run(&self, job: Job) {
+        match job {
+            Job::Tick => {}
+            Job::AwaitGate => self.await_gate(),
+            Job::OpenGate => self.open_gate(),
+        }
+        let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
+        assert!(ended <= self.jobs, "a job was run twice");
+        if ended == self.jobs {
+            for worker in 0..self.latches.len() {
+                self.set_latch(worker);
+            }
+        }
+    }
+
+    /// What worker `worker` does until its latch is set.
+    pub(super) fn work(&self, worker: usize) {
+        let latch = &self.latches[worker];
+        let queues = View { pool: self, worker };
+        while !latch.probe() {
+            let mut idle = self.sleep.begin_search(worker);
+            let mut found = None;
+            while found.is_none() && !latch.probe() {
+                found = queues.find_work();
+                if found.is_none() {
+                    self.sleep.found_nothing(&mut idle, latch, &queues);
+                }
+            }
+            self.sleep.end_search(idle);
+            if let Some(job) = found {
+                self.run(job);
+            }
+        }
+    }
+
+    /// When all threads have ended: every job was run once, and nobody is counted as anything but active.
+    pub(super) fn assert_at_rest(&self) {
+        assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
+        assert_eq!(self.sleep.counters.sleeping(), 0, "workers counted as asleep");
+        assert_eq!(self.sleep.counters.inactive(), 0, "workers counted as inactive");
+        for worker in 0..self.latches.len() {
+            assert!(!self.sleep.wake_worker(worker), "worker {worker} left its slot asleep");
+        }
+    }
+}
+
+/// The queues as one worker sees them.
+struct View<'a, C, S> {
+    pool: &'a Pool<C, S>,
+    worker: usize,
+}
+
+impl<C, S> View<'_, C, S> {
+    /// In the order of the real search: own shares, others' deques, the injector.
+    fn find_work(&self) -> Option<Job> {
+        let mut found = None;
+        if self.worker == 0 && !self.pool.shares.is_unused() {
+            found = self.pool.shares.steal();
+        }
+        if found.is_none() && !self.pool.deque.is_unused() {
+            found = self.pool.deque.steal();
+        }
+        if found.is_none() && !self.pool.injector.is_unused() {
+            found = self.pool.injector.steal();
+        }
+        found
+    }
+}
+
+impl<C, S> Queues for View<'_, C, S> {
+    fn has_broadcasts(&self) -> bool {
+        self.worker == 0 && !self.pool.shares.is_unused() && !self.pool.shares.looks_empty()
+    }
+
+    fn has_injected(&self) -> bool {
+        !self.pool.is_blind_to_injector && !self.pool.injector.is_unused() && !self.pool.injector.is_empty()
+    }
+
+    fn has_stealable(&self) -> bool {
+        !self.pool.is_blind_to_deques && !self.pool.deque.is_unused() && !self.pool.deque.looks_empty()
+    }
+}

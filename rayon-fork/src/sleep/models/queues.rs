@@ -1,0 +1,116 @@
+//! A deque and an injector that loom can see into, with the orderings that crossbeam-deque 0.8 has.
+//!
+//! What a job is and when it is freed is not modelled, so slots need no storage: the jobs are known beforehand, and
+//! pushing the n-th means making it visible. The owner's pop is left out; no scenario has an owner that comes back, as
+//! that would rescue a lost job.
+
+use crate::sync::modelled::{AtomicUsize, Ordering, fence};
+
+/// Jobs of one worker, the oldest stolen first.
+pub(super) struct Deque<J> {
+    front: AtomicUsize,
+    back: AtomicUsize,
+    jobs: Vec<J>,
+}
+
+impl<J: Copy> Deque<J> {
+    /// Empty; `jobs` will be pushed in this order.
+    pub(super) fn new(jobs: Vec<J>) -> Self {
+        Self { front: AtomicUsize::new(0), back: AtomicUsize::new(0), jobs }
+    }
+
+    /// Whether no job ever comes here, so that searching it would be a waste of states.
+    pub(super) fn is_unused(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Asked by the owner.
+    pub(super) fn is_empty(&self) -> bool {
+        let back = self.back.load(Ordering::Relaxed);
+        // ORDERING: SeqCst, as crossbeam-deque does.
+        self.front.load(Ordering::SeqCst) >= back
+    }
+
+    /// Pushes the next job.
+    pub(super) fn push(&self) {
+        let back = self.back.load(Ordering::Relaxed);
+        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does: nothing orders the store before
+        // what the owner reads next, which is what the models are about.
+        let _front = self.front.load(Ordering::Acquire);
+        fence(Ordering::Release);
+        self.back.store(back + 1, Ordering::Relaxed);
+    }
+
+    /// Asked by others.
+    pub(super) fn looks_empty(&self) -> bool {
+        // ORDERING: Acquire, SeqCst fence, Acquire, as crossbeam-deque does.
+        let front = self.front.load(Ordering::Acquire);
+        fence(Ordering::SeqCst);
+        self.back.load(Ordering::Acquire) <= front
+    }
+
+    /// Takes the oldest job.
+    pub(super) fn steal(&self) -> Option<J> {
+        loop {
+            // ORDERING: as crossbeam-deque does; the fence stands for pinning the epoch.
+            let front = self.front.load(Ordering::Acquire);
+            fence(Ordering::SeqCst);
+            if self.back.load(Ordering::Acquire) <= front {
+                return None;
+            }
+            let taken = self.front.compare_exchange(front, front + 1, Ordering::SeqCst, Ordering::Relaxed);
+            if taken.is_ok() {
+                return Some(self.jobs[front]);
+            }
+        }
+    }
+}
+
+/// Jobs from outside, in the order in which they came.
+pub(super) struct Injector<J> {
+    head: AtomicUsize,
+    tail: AtomicUsize,
+    jobs: Vec<J>,
+}
+
+impl<J: Copy> Injector<J> {
+    /// Holds the first `waiting` of `jobs`; the others will be injected in this order.
+    pub(super) fn new(jobs: Vec<J>, waiting: usize) -> Self {
+        Self { head: AtomicUsize::new(0), tail: AtomicUsize::new(waiting), jobs }
+    }
+
+    /// Whether no job ever comes here.
+    pub(super) fn is_unused(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Whether no job waits.
+    pub(super) fn is_empty(&self) -> bool {
+        // ORDERING: SeqCst, as crossbeam-deque does.
+        self.head.load(Ordering::SeqCst) >= self.tail.load(Ordering::SeqCst)
+    }
+
+    /// Injects the next job. For one thread at a time.
+    pub(super) fn push(&self) {
+        let tail = self.tail.load(Ordering::Acquire);
+        // ORDERING: SeqCst, as crossbeam-deque does.
+        let pushed = self.tail.compare_exchange(tail, tail + 1, Ordering::SeqCst, Ordering::Acquire);
+        assert!(pushed.is_ok(), "one thread at a time");
+    }
+
+    /// Takes the job that came first.
+    pub(super) fn steal(&self) -> Option<J> {
+        loop {
+            // ORDERING: as crossbeam-deque does.
+            let head = self.head.load(Ordering::Acquire);
+            fence(Ordering::SeqCst);
+            if self.tail.load(Ordering::Relaxed) <= head {
+                return None;
+            }
+            let taken = self.head.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Acquire);
+            if taken.is_ok() {
+                return Some(self.jobs[head]);
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every thread blocked.
+
+use super::pool::{Job, Pool, Setup};
+use crate::sleep::counters::variants::Counts;
+use crate::sleep::parking::ParkingSlot;
+use loom::thread;
+use std::sync::Arc;
+
+/// Workers 0.. search or sleep in threads of their own while `meanwhile` happens here; then every job must have run.
+fn play<C: Counts, S: ParkingSlot + 'static>(setup: Setup, meanwhile: impl FnOnce(&Arc<Pool<C, S>>)) {
+    let workers = setup.workers;
+    let pool = Arc::new(Pool::<C, S>::new(setup));
+    let threads: Vec<_> = (0..workers)
+        .map(|worker| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || pool.work(worker))
+        })
+        .collect();
+    meanwhile(&pool);
+    for thread in threads {
+        thread.join().expect("a failed thread has failed the model");
+    }
+    pool.assert_at_rest();
+}
+
+/// A job is injected while the only worker falls asleep.
+pub(super) fn inject<C: Counts, S: ParkingSlot + 'static>() {
+    play::<C, S>(Setup { injected: vec![Job::Tick], ..Setup::new(1) }, |pool| pool.inject());
+}
+
+/// The same, when a job was announced since anyone last became sleepy.
+pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup { injected: vec![Job::Tick], starts_with_news: true, ..Setup::new(1) };
+    play::<C, S>(setup, |pool| pool.inject());
+}
+
+/// The same, by sleepers that do not look at the injector.
+pub(super) fn inject_unseen<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup { injected: vec![Job::Tick], is_blind_to_injector: true, ..Setup::new(1) };
+    play::<C, S>(setup, |pool| pool.inject());
+}
+
+fn push_setup() -> Setup {
+    Setup { pushed: vec![Job::OpenGate], ..Setup::new(1) }
+}
+
+fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
+    play::<C, S>(setup, |pool| {
+        pool.push();
+        pool.await_gate();
+    });
+}
+
+/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls asleep.
+pub(super) fn push<C: Counts, S: ParkingSlot + 'static>() {
+    push_and_wait::<C, S>(push_setup());
+}
+
+/// The same, when a job was announced since anyone last became sleepy.
+pub(super) fn push_after_news<C: Counts, S: ParkingSlot + 'static>() {
+    push_and_wait::<C, S>(Setup { starts_with_news: true, ..push_setup() });
+}
+
+/// The same, by sleepers that do not look at deques.
+pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
+    push_and_wait::<C, S>(Setup { is_blind_to_deques: true, ..push_setup() });
+}
+
+/// Two workers search or sleep. One finds a job that waits for another, which is injected meanwhile: whoever stops
+/// searching must not leave the second job to a sleeper that nobody calls.
+pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
+    play::<C, S>(setup, |pool| pool.inject());
+}
+
+/// The same with the second job pushed by a busy worker.
+pub(super) fn push_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup {
+        injected: vec![Job::AwaitGate],
+        waiting: 1,
+        pushed: vec![Job::OpenGate],
+        ..Setup::new(2)
+    };
+    play::<C, S>(setup, |pool| {
+        pool.push();
+        pool.await_gate();
+    });
+}
+
+/// A worker's latch is set while it falls asleep.
+pub(super) fn set_latch<C: Counts, S: ParkingSlot + 'static>() {
+    play::<C, S>(Setup::new(1), |pool| pool.set_latch(0));
+}
+
+/// A broadcast reaches a worker that falls asleep.
+pub(super) fn broadcast<C: Counts, S: ParkingSlot + 'static>() {
+    play::<C, S>(Setup { shares: vec![Job::Tick], ..Setup::new(1) }, |pool| pool.broadcast());
+}
+
+/// One job is pushed and one injected, by two threads, for one worker.
+pub(super) fn two_publishers<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup { pushed: vec![Job::Tick], injected: vec![Job::Tick], ..Setup::new(1) };
+    play::<C, S>(setup, |pool| {
+        let outsider = thread::spawn({
+            let pool = Arc::clone(pool);
+            move || pool.inject()
+        });
+        pool.push();
+        outsider.join().expect("a failed thread has failed the model");
+    });
+}
+
+/// One injected job for two workers; then both are ended.
+pub(super) fn one_job_for_two<C: Counts, S: ParkingSlot + 'static>() {
+    play::<C, S>(Setup { injected: vec![Job::Tick], ..Setup::new(2) }, |pool| pool.inject());
+}
+
+/// A busy worker pushes two jobs and waits for the second, for which the first waits too.
+pub(super) fn push_two_dependent_jobs<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], ..Setup::new(2) };
+    play::<C, S>(setup, |pool| {
+        pool.push();
+        pool.push();
+        pool.await_gate();
+    });
+}
+
+/// A pool ends while its two workers fall asleep.
+pub(super) fn terminate<C: Counts, S: ParkingSlot + 'static>() {
+    play::<C, S>(Setup::new(2), |pool| {
+        pool.set_latch(0);
+        pool.set_latch(1);
+    });
+}

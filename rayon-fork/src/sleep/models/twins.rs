@@ -1,0 +1,238 @@
+//! The code under test with one mistake planted, and the one addition, a fence, that closes the known hole.
+//!
+//! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that nothing in the code that
+//! ships knows of them.
+
+use crate::sleep::counters::axes::{Events, Padding, WakeRule};
+use crate::sleep::counters::variants::Counts;
+use crate::sleep::counters::{SleepCounters, SleepyTicket, Split};
+use crate::sleep::parking::{ParkingSlot, Slot};
+use crate::sync::modelled::{Ordering, fence, fence_for_loom};
+use std::marker::PhantomData;
+
+/// What a twin does otherwise than the counters `C`. By default nothing.
+pub(super) trait Change<C: Counts>: Send + Sync + 'static {
+    const FENCES_EVERY_PUSH: bool = C::FENCES_EVERY_PUSH;
+
+    fn end_search(real: &C, worker: usize) -> usize {
+        real.end_search(worker)
+    }
+
+    fn try_begin_sleep(real: &C, worker: usize, ticket: SleepyTicket) -> bool {
+        real.try_begin_sleep(worker, ticket)
+    }
+
+    fn announce_job(real: &C, queue_was_empty: bool) -> usize {
+        real.announce_job(queue_was_empty)
+    }
+}
+
+/// The counters `C` with a change.
+pub(super) struct With<T, C>(C, PhantomData<T>);
+
+impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
+    const NAME: &'static str = C::NAME;
+    const SCANS_BEFORE_SLEEP: bool = C::SCANS_BEFORE_SLEEP;
+    const FENCES_EVERY_PUSH: bool = T::FENCES_EVERY_PUSH;
+
+    fn new(workers: usize) -> Self {
+        Self(C::new(workers), PhantomData)
+    }
+
+    fn begin_search(&self, worker: usize) {
+        self.0.begin_search(worker);
+    }
+
+    fn end_search(&self, worker: usize) -> usize {
+        T::end_search(&self.0, worker)
+    }
+
+    fn become_sleepy(&self, worker: usize) -> SleepyTicket {
+        self.0.become_sleepy(worker)
+    }
+
+    fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
+        T::try_begin_sleep(&self.0, worker, ticket)
+    }
+
+    fn end_sleep(&self, worker: usize) {
+        self.0.end_sleep(worker);
+    }
+
+    fn announce_job(&self, queue_was_empty: bool) -> usize {
+        T::announce_job(&self.0, queue_was_empty)
+    }
+}
+
+impl<T: Change<C>, C: Counts> Counts for With<T, C> {
+    const LEAVES_JOBS_TO_SEARCHERS: bool = C::LEAVES_JOBS_TO_SEARCHERS;
+    const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
+
+    fn sleeping(&self) -> usize {
+        self.0.sleeping()
+    }
+
+    fn inactive(&self) -> usize {
+        self.0.inactive()
+    }
+
+    fn events(&self) -> usize {
+        self.0.events()
+    }
+}
+
+/// Not a mistake: every push fences, also where a counter of events makes do without.
+pub(super) enum PushFence {}
+
+impl<C: Counts> Change<C> for PushFence {
+    const FENCES_EVERY_PUSH: bool = true;
+}
+
+/// No push fences.
+pub(super) enum NoPushFence {}
+
+impl<C: Counts> Change<C> for NoPushFence {
+    const FENCES_EVERY_PUSH: bool = false;
+}
+
+/// Only a push on an empty deque fences.
+pub(super) enum FenceWhenEmpty {}
+
+impl<C: Counts> Change<C> for FenceWhenEmpty {
+    const FENCES_EVERY_PUSH: bool = false;
+
+    fn announce_job(real: &C, queue_was_empty: bool) -> usize {
+        if queue_was_empty {
+            // ORDERING: SeqCst fence, where `Sleep::job_pushed` has it, but not always.
+            fence(Ordering::SeqCst);
+        }
+        real.announce_job(queue_was_empty)
+    }
+}
+
+/// Whoever stops searching wakes nobody.
+pub(super) enum NoChain {}
+
+impl<C: Counts> Change<C> for NoChain {
+    fn end_search(real: &C, worker: usize) -> usize {
+        real.end_search(worker);
+        0
+    }
+}
+
+/// Whoever stops searching looks for sleepers first, and then says that it stopped.
+pub(super) enum LooksBeforeLeaving {}
+
+impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeLeaving {
+    fn end_search(real: &Split<P, E, W>, _worker: usize) -> usize {
+        // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
+        let sleeping = real.sleeping.load(Ordering::SeqCst);
+        fence_for_loom();
+        real.inactive.fetch_sub(1, Ordering::SeqCst);
+        sleeping.min(2)
+    }
+}
+
+/// A sleeper looks for news first, and then registers.
+pub(super) enum LooksBeforeRegistering {}
+
+impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeRegistering {
+    fn try_begin_sleep(real: &Split<P, E, W>, _worker: usize, ticket: SleepyTicket) -> bool {
+        // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
+        let has_news = real.events.load(Ordering::SeqCst) != ticket.0;
+        if !has_news {
+            fence_for_loom();
+            real.sleeping.fetch_add(1, Ordering::SeqCst);
+        }
+        !has_news
+    }
+}
+
+/// Hands every call of a slot on to the real one in field 0, except those written out in the braces.
+macro_rules! slot_twin {
+    ($(#[$doc:meta])* $name:ident, $($changed:item)*) => {
+        $(#[$doc])*
+        pub(super) struct $name(Slot);
+
+        impl Handover for $name {
+            fn real(&self) -> &Slot {
+                &self.0
+            }
+            $($changed)*
+        }
+
+        impl ParkingSlot for $name {
+            fn new() -> Self {
+                Self(Slot::new())
+            }
+
+            fn park_if(&self, commit: impl FnOnce() -> bool) {
+                self.0.park_if(commit);
+            }
+
+            fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool {
+                self.arm(commit)
+            }
+
+            fn park_unless_claimed(&self) {
+                self.park();
+            }
+
+            fn disarm(&self, unregister: impl FnOnce()) {
+                self.0.disarm(unregister);
+            }
+
+            fn wake(&self, unregister: impl FnOnce()) -> bool {
+                self.rouse(unregister)
+            }
+        }
+    };
+}
+
+/// The steps of a slot that twins get wrong; right by default.
+trait Handover {
+    fn real(&self) -> &Slot;
+
+    fn arm(&self, commit: impl FnOnce() -> bool) -> bool {
+        self.real().try_arm(commit)
+    }
+
+    fn park(&self) {
+        self.real().park_unless_claimed();
+    }
+
+    fn rouse(&self, unregister: impl FnOnce()) -> bool {
+        self.real().wake(unregister)
+    }
+}
+
+slot_twin! {
+    /// Blocks even if a waker claimed the worker while it scanned.
+    BlocksThoughClaimed,
+    fn park(&self) {
+        self.0.block(self.0.state.lock());
+    }
+}
+
+slot_twin! {
+    /// Says "armed" only after the critical section in which the latch said "sleeping".
+    ArmsTooLate,
+    fn arm(&self, commit: impl FnOnce() -> bool) -> bool {
+        let state = self.0.state.lock();
+        let is_committed = commit();
+        drop(state);
+        is_committed && self.0.try_arm(|| true)
+    }
+}
+
+slot_twin! {
+    /// The waker lets the sleeper go before it stops counting it.
+    UnregistersTooLate,
+    fn rouse(&self, unregister: impl FnOnce()) -> bool {
+        let is_woken = self.0.wake(|| ());
+        if is_woken {
+            unregister();
+        }
+        is_woken
+    }
+}
