@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_up
 import pytest
+
+import made_up
 
 
 @pytest.fixture(scope="session")

@@ -52,9 +52,7 @@ class Truth:
     """
 
     branches: list[str] = field(default_factory=lambda: list(STUDY_BRANCHES))
-    workloads: dict[str, float] = field(
-        default_factory=lambda: {"quicksort": 0.2, "tsp": 0.05, "packets": 0.1}
-    )
+    workloads: dict[str, float] = field(default_factory=lambda: {"quicksort": 0.2, "tsp": 0.05, "packets": 0.1})
     threads: list[int] = field(default_factory=lambda: [1, 2, 4, 8])
     cpus: int = 4
     trials: int = 5
@@ -145,9 +143,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
         if program == "sequential":
             contestants = [baseline]
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
-            true_ns = (
-                truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
-            )
+            true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)
             log_ns = np.log(true_ns) + shared + drift + rng.normal(0, truth.trial_noise)
             times = np.exp(log_ns + rng.normal(0, truth.iteration_noise, truth.iterations))

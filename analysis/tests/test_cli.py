@@ -11,18 +11,14 @@ import pytest
 from sweep_analysis.__main__ import main
 
 
-def test_speedup_prints_csv_of_the_default_definition(
-    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_speedup_prints_csv_of_the_default_definition(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["speedup", str(ordinary_sweep)]) == 0
     frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(frame["definition"]) == {"sequential"}
     assert frame.height == 3 * 4 * 11
 
 
-def test_compare_prints_verdicts_as_markdown(
-    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_prints_verdicts_as_markdown(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(ordinary_sweep), "--level", "workload", "--format", "md"]) == 0
     lines = capsys.readouterr().out.splitlines()
     faster = [line for line in lines if line.endswith("| faster |")]
@@ -61,9 +57,7 @@ def test_bad_input_ends_with_code_2_and_one_line(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "report").exists()
 
 
-def test_a_definition_without_reference_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_definition_without_reference_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "speedup-master-2-threads.csv").write_text("name,time_ns\nTSP,100\n")
     assert main(["speedup", str(tmp_path), "--layout", "study"]) == 2
     assert "no speed-up against the sequential program" in capsys.readouterr().err
@@ -75,13 +69,9 @@ def test_the_study_layout_gets_a_report(tmp_path: Path, capsys: pytest.CaptureFi
     for branch, factor in (("sequential", 80), ("master", 50), ("split-counters", 45)):
         for threads in (1, 2):
             rows = [f"TSP,{factor + run}" for run in range(5)]
-            (folder / f"speedup-{branch}-{threads}-threads.csv").write_text(
-                "\n".join(["name,time", *rows]) + "\n"
-            )
+            (folder / f"speedup-{branch}-{threads}-threads.csv").write_text("\n".join(["name,time", *rows]) + "\n")
     output = tmp_path / "report"
-    assert (
-        main(["report", str(folder), "--layout", "study", "--time-unit", "ms", "--output", str(output)]) == 0
-    )
+    assert main(["report", str(folder), "--layout", "study", "--time-unit", "ms", "--output", str(output)]) == 0
     captured = capsys.readouterr()
     assert captured.out == f"{output / 'index.html'}\n"
     assert "branches ran one after another" in captured.err

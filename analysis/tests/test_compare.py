@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_up
 import numpy as np
 import polars as pl
 import pytest
 
+import made_up
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare, holm
 from sweep_analysis.load import read_sweep
 from sweep_analysis.speedup import trial_times
@@ -156,9 +156,7 @@ def test_a_missing_trial_costs_one_pair(tmp_path: Path) -> None:
             "crash" if (branch, threads, replicate) == ("packed", 4, 2) else None
         ),
     )
-    cells = compared(tmp_path / "sweep", truth).filter(
-        pl.col("level") == "cell", pl.col("branch") == "packed"
-    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell", pl.col("branch") == "packed")
     assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
 
 

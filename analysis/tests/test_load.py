@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import made_up
 import polars as pl
 import pytest
 
+import made_up
 from sweep_analysis.errors import InputError
 from sweep_analysis.load import read_sweep
 from sweep_analysis.schema import ITERATIONS, TRIALS

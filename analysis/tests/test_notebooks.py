@@ -20,16 +20,11 @@ def texts(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_notebook_runs_and_its_committed_outputs_are_of_the_newest_sweep(
-    file: Path, ordinary_sweep: Path
-) -> None:
+def test_notebook_runs_and_its_committed_outputs_are_of_the_newest_sweep(file: Path, ordinary_sweep: Path) -> None:
     committed = newest_sweep()
     ran = execute(file, committed or ordinary_sweep)
     pictures = [
-        output
-        for cell in ran.cells
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
+        output for cell in ran.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
     ]
     assert pictures, "a notebook without pictures"
     if committed is None:

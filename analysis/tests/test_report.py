@@ -6,30 +6,34 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
-import made_up
 import polars as pl
 import pytest
 
+import made_up
 from sweep_analysis.findings import analyse, cautions, headline, verdict_sentences
 from sweep_analysis.load import read_sweep
 from sweep_analysis.palette import DARK, LIGHT, styles
 from sweep_analysis.report import render_page, write_report
 
-SMALL = {"workloads": {"tsp": 0.1}, "threads": [1, 2]}
+
+def small(**truth: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
+    """One workload at one and two threads; master and packed unless told otherwise."""
+    return made_up.Truth(**({"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]} | truth))
 
 
 def page_of(folder: Path, truth: made_up.Truth) -> str:
     return html.unescape(render_page(analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth)))))
 
 
-def test_the_folder_holds_figures_tables_and_the_page(tmp_path: Path, ordinary_sweep: Path) -> None:
-    page = write_report(read_sweep(ordinary_sweep), tmp_path / "report")
-    files = {
-        str(file.relative_to(tmp_path / "report"))
-        for file in (tmp_path / "report").rglob("*")
-        if file.is_file()
-    }
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory, ordinary_sweep: Path) -> Path:
+    return write_report(read_sweep(ordinary_sweep), tmp_path_factory.mktemp("report") / "made").parent
+
+
+def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
+    files = {str(file.relative_to(report)) for file in report.rglob("*") if file.is_file()}
     figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "ratio", "intervals"]
     names = ["trials", "speedups", "comparisons", "failures"]
     assert files == {
@@ -37,17 +41,19 @@ def test_the_folder_holds_figures_tables_and_the_page(tmp_path: Path, ordinary_s
         *(f"figures/{name}.{suffix}" for name in figures for suffix in ("png", "svg")),
         *(f"tables/{name}.{suffix}" for name in names for suffix in ("csv", "parquet", "md")),
     }
-    assert (tmp_path / "report/figures/ratio.png").read_bytes().startswith(b"\x89PNG")
-    parquet = pl.read_parquet(tmp_path / "report/tables/speedups.parquet")
-    assert parquet.height == pl.read_csv(tmp_path / "report/tables/speedups.csv").height > 0
-    text = page.read_text()
-    # no address that a browser would load: only data in the page itself
+    assert (report / "figures/ratio.png").read_bytes().startswith(b"\x89PNG")
+    parquet = pl.read_parquet(report / "tables/speedups.parquet")
+    assert parquet.height == pl.read_csv(report / "tables/speedups.csv").height > 0
+
+
+def test_the_page_loads_nothing(report: Path) -> None:
+    text = (report / "index.html").read_text()
     assert re.findall(r'(?:src|srcset|href)="(?!data:)[^"]*"', text) == []
     assert "http" not in re.sub(r'"data:[^"]*"', "", text)
 
 
-def test_the_page_says_what_differs(ordinary_sweep: Path) -> None:
-    page = html.unescape(render_page(analyse(read_sweep(ordinary_sweep))))
+def test_the_page_says_what_differs(report: Path) -> None:
+    page = html.unescape((report / "index.html").read_text())
     assert re.search(r"tsp · small: faster than master: split-counters-cache-padded −(9|10)\.", page)
     assert "quicksort · small: 9 branches not distinguishable." in page
     assert "4 usable CPUs, virtual machine" in page
@@ -61,23 +67,15 @@ def test_the_same_trials_give_the_same_page(ordinary_sweep: Path) -> None:
 
 def test_branch_names_cannot_break_the_page(tmp_path: Path) -> None:
     page = render_page(
-        analyse(
-            read_sweep(
-                made_up.write_sweep(
-                    tmp_path / "sweep", made_up.Truth(branches=["master", "<b>odd</b>"], **SMALL)
-                )  # type: ignore[arg-type]
-            )
-        )
+        analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", small(branches=["master", "<b>odd</b>"]))))
     )
     assert "<b>odd</b>" not in page
     assert "&lt;b&gt;odd&lt;/b&gt;" in page
 
 
 def test_failed_trials_are_counted_and_listed(tmp_path: Path) -> None:
-    truth = made_up.Truth(
-        branches=["master", "packed"],
+    truth = small(
         fails=lambda branch, _, threads, __: "wrong-answer" if (branch, threads) == ("packed", 2) else None,
-        **SMALL,  # type: ignore[arg-type]
     )
     page = page_of(tmp_path, truth)
     assert "5 of 35 trials failed (packed 5)" in page
@@ -85,7 +83,7 @@ def test_failed_trials_are_counted_and_listed(tmp_path: Path) -> None:
 
 
 def test_a_sweep_of_failures_alone_still_has_a_page(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master", "packed"], sequential=False, fails=lambda *_: "crash", **SMALL)  # type: ignore[arg-type]
+    truth = small(sequential=False, fails=lambda *_: "crash")
     folder = made_up.write_sweep(tmp_path / "sweep", truth)
     page = html.unescape(write_report(read_sweep(folder), tmp_path / "report").read_text())
     assert "there is no speed-up to draw" in page
@@ -94,7 +92,7 @@ def test_a_sweep_of_failures_alone_still_has_a_page(tmp_path: Path) -> None:
 
 
 def test_one_branch_alone_is_shown_without_comparison(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master"], twin=False, **SMALL)  # type: ignore[arg-type]
+    truth = small(branches=["master"], twin=False)
     page = page_of(tmp_path, truth)
     assert "Nothing can be said about the branches" in page
     assert "<h2>Speed-up</h2>" in page
@@ -102,11 +100,9 @@ def test_one_branch_alone_is_shown_without_comparison(tmp_path: Path) -> None:
 
 
 def test_a_missing_baseline_is_said(tmp_path: Path) -> None:
-    truth = made_up.Truth(
-        branches=["master", "packed"],
+    truth = small(
         sequential=False,
         fails=lambda branch, *_: "build-failed" if branch.startswith("master") else None,
-        **SMALL,  # type: ignore[arg-type]
     )
     page = page_of(tmp_path, truth)
     assert "The baseline master has no good trial, so nothing is compared." in page
@@ -114,19 +110,17 @@ def test_a_missing_baseline_is_said(tmp_path: Path) -> None:
 
 
 def test_a_missing_twin_is_said(tmp_path: Path) -> None:
-    page = page_of(tmp_path, made_up.Truth(branches=["master", "packed"], twin=False, **SMALL))  # type: ignore[arg-type]
+    page = page_of(tmp_path, small(twin=False))
     assert "no A/A twin" in page
 
 
 def test_too_few_trials_are_said(tmp_path: Path) -> None:
-    page = page_of(tmp_path, made_up.Truth(branches=["master", "packed"], trials=3, **SMALL))  # type: ignore[arg-type]
+    page = page_of(tmp_path, small(trials=3))
     assert "at most 3 trials, so the interval of one cell covers the truth with at most 75 %" in page
 
 
 def test_cautions_follow_the_host(tmp_path: Path) -> None:
-    folder = made_up.write_sweep(
-        tmp_path / "sweep", made_up.Truth(branches=["master", "packed"], cpus=64, **SMALL)
-    )  # type: ignore[arg-type]
+    folder = made_up.write_sweep(tmp_path / "sweep", small(cpus=64))
     lines = (folder / "trials.jsonl").read_text().splitlines()
     steady = [json.dumps(json.loads(line) | {"freq_state": "fixed-verified"}) for line in lines]
     (folder / "trials.jsonl").write_text("\n".join(steady) + "\n")
@@ -137,7 +131,7 @@ def test_cautions_follow_the_host(tmp_path: Path) -> None:
 
 
 def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master", "packed"], trial_noise=0.05, **SMALL)  # type: ignore[arg-type]
+    truth = small(trial_noise=0.05)
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     assert headline(analysis).endswith("no branch can be told from master.")
     assert verdict_sentences(analysis) == ["tsp · small: 1 branch not distinguishable."]

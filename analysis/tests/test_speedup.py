@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_up
 import numpy as np
 import polars as pl
 import pytest
 
+import made_up
 from sweep_analysis.bootstrap import percentile_interval, resampled_medians
 from sweep_analysis.load import read_sweep
 from sweep_analysis.speedup import speedups, trial_times
@@ -50,9 +50,7 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> N
         branches=PAIR, workloads={"tsp": 0.2}, threads=[1, 4], trial_noise=0, iteration_noise=0, block_noise=0
     )
     row = analysed(tmp_path, truth).row(
-        by_predicate=(pl.col("definition") == "own")
-        & (pl.col("threads") == 4)
-        & (pl.col("branch") == "packed"),
+        by_predicate=(pl.col("definition") == "own") & (pl.col("threads") == 4) & (pl.col("branch") == "packed"),
         named=True,
     )
     assert row["karp_flatt"] == pytest.approx(0.2, rel=1e-5)
@@ -74,25 +72,18 @@ def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -
         (made_up.Truth(branches=PAIR, threads=[2, 4], sequential=False), set()),
     ],
 )
-def test_a_definition_without_reference_has_no_rows(
-    tmp_path: Path, truth: made_up.Truth, present: set[str]
-) -> None:
+def test_a_definition_without_reference_has_no_rows(tmp_path: Path, truth: made_up.Truth, present: set[str]) -> None:
     assert set(analysed(tmp_path, truth)["definition"]) == present
 
 
 def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: Path) -> None:
-    truth = made_up.Truth(
-        branches=PAIR, workloads={"tsp": 0.1}, threads=[1], trial_noise=0, iteration_noise=0
-    )
+    truth = made_up.Truth(branches=PAIR, workloads={"tsp": 0.1}, threads=[1], trial_noise=0, iteration_noise=0)
     folder = made_up.write_sweep(tmp_path / "sweep", truth)
     sweep = read_sweep(folder)
     slow = pl.col("iteration") == 0
     slow_trial = pl.col("trial").str.ends_with("-3")
     disturbed = sweep.iterations.with_columns(
-        pl.when(slow | slow_trial)
-        .then(pl.col("elapsed_ns") * 9)
-        .otherwise(pl.col("elapsed_ns"))
-        .alias("elapsed_ns")
+        pl.when(slow | slow_trial).then(pl.col("elapsed_ns") * 9).otherwise(pl.col("elapsed_ns")).alias("elapsed_ns")
     )
     times = trial_times(type(sweep)(**(vars(sweep) | {"iterations": disturbed}))).collect()
     untouched = trial_times(sweep).collect()
@@ -135,9 +126,7 @@ def test_speed_up_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path,
     )
     frame = analysed(tmp_path, truth)
     true = truth.speedup("master", "w0", 2)
-    covered = (
-        frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high"))).to_series().mean()
-    )
+    covered = frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high"))).to_series().mean()
     assert isinstance(covered, float)
     assert 0.93 <= covered <= 0.99
 

@@ -19,9 +19,7 @@ def folder(tmp_path: Path) -> Path:
     dated.mkdir()
 
     def write(branch: str, threads: int, milliseconds: float) -> None:
-        runs = [
-            f"{name},{milliseconds * factor}" for name in ("QuickSort", "TSP") for factor in (0.99, 1.0, 1.02)
-        ]
+        runs = [f"{name},{milliseconds * factor}" for name in ("QuickSort", "TSP") for factor in (0.99, 1.0, 1.02)]
         lines = ["name,time_ms", *runs]
         (dated / f"speedup-{branch}-{threads}-threads.csv").write_text("\n".join(lines) + "\n")
 

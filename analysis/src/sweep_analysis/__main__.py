@@ -52,14 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
-    report.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed"
-    )
+    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
 
     speedup = _command(commands, "speedup", "print speed-ups with intervals", _speedup)
-    speedup.add_argument(
-        "--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s"
-    )
+    speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
     speedup.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     compare = _command(commands, "compare", "print every branch's verdict against the baseline", _compare)
@@ -70,9 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     export = _command(commands, "export", "write the tables alone", _export)
-    export.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed"
-    )
+    export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
@@ -83,9 +77,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction, name: str, text: str, run: object
-) -> argparse.ArgumentParser:  # type: ignore[type-arg]
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: object
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text)
     command.add_argument("sweep", type=Path, help="folder of the sweep")
     command.add_argument(
         "--layout",
@@ -93,9 +87,7 @@ def _command(
         default="sweep",
         help="`study`: files named speedup-<branch>-<threads>-threads.csv (default: %(default)s)",
     )
-    command.add_argument(
-        "--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout"
-    )
+    command.add_argument("--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout")
     command.set_defaults(run=run)
     return command
 

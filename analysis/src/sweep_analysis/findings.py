@@ -69,9 +69,7 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
 def headline(analysis: Analysis) -> str:
     """One sentence on all workloads together: which branches differ from the baseline, or that none does."""
     baseline = analysis.sweep.baseline
-    rows = analysis.comparisons.filter(
-        (pl.col("level") == "overall") & (pl.col("branch") != analysis.sweep.twin)
-    )
+    rows = analysis.comparisons.filter((pl.col("level") == "overall") & (pl.col("branch") != analysis.sweep.twin))
     if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
         return "Nothing can be said about the branches: see what cannot be concluded."
     claims = [
@@ -202,7 +200,9 @@ def _largest(values: pl.Series) -> float:
 
 
 def _changes(rows: pl.DataFrame) -> str:
+    """Each branch with its change of time and the interval, the fastest first."""
+    names = ("branch", "time_ratio", "ratio_low", "ratio_high")
     return ", ".join(
-        f"{row['branch']} {percent(row['time_ratio'])} time ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
-        for row in rows.sort("time_ratio").rows(named=True)
+        f"{branch} {percent(ratio)} time ({percent(low)} to {percent(high)})"
+        for branch, ratio, low, high in rows.sort("time_ratio").select(names).rows()
     )

@@ -62,9 +62,7 @@ def read_sweep(folder: Path) -> Sweep:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
     """
     if not folder.is_dir():
-        raise InputError(
-            folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`"
-        )
+        raise InputError(folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`")
     manifest = _read_object(folder / "manifest.json")
     host = _read_object(folder / "host.json")
     records, notes = read_records(folder / "trials.jsonl")
@@ -91,11 +89,7 @@ def read_records(file: Path) -> tuple[list[Trial], list[str]]:
             "it was written; it is set aside. `cargo runner sweep --resume` runs that trial again."
         )
     decoder = msgspec.json.Decoder(Trial)
-    records = [
-        _decode(decoder, line, f"{file}:{number}")
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+    records = [_decode(decoder, line, f"{file}:{number}") for number, line in enumerate(lines, start=1) if line.strip()]
     if not records:
         raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
     repeated = [trial for trial, count in Counter(record.trial for record in records).items() if count > 1]
@@ -129,9 +123,7 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
     try:
         version = msgspec.json.decode(line, type=_Version).schema
     except msgspec.DecodeError as error:
-        raise InputError(
-            where, f"not a record: {error}", "restore the file as the runner wrote it"
-        ) from error
+        raise InputError(where, f"not a record: {error}", "restore the file as the runner wrote it") from error
     if version != SCHEMA:
         raise InputError(
             where,
@@ -141,9 +133,7 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
     try:
         record = decoder.decode(line)
     except msgspec.ValidationError as error:
-        raise InputError(
-            where, f"not a trial record: {error}", "see results/README.md for the format"
-        ) from error
+        raise InputError(where, f"not a trial record: {error}", "see results/README.md for the format") from error
     _check(record, where)
     return record
 
@@ -151,19 +141,13 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
 def _check(record: Trial, where: str) -> None:
     """Refuse values that have the right type and no meaning."""
     if record.outcome not in OUTCOMES:
-        raise InputError(
-            where, f"field `outcome` is `{record.outcome}`", f"known outcomes: {', '.join(OUTCOMES)}"
-        )
+        raise InputError(where, f"field `outcome` is `{record.outcome}`", f"known outcomes: {', '.join(OUTCOMES)}")
     if record.program not in (PARALLEL, SEQUENTIAL):
-        raise InputError(
-            where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}"
-        )
+        raise InputError(where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}")
     if record.threads < 1:
         raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
     if record.outcome == "ok" and not record.iterations:
-        raise InputError(
-            where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md"
-        )
+        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
     for index, iteration in enumerate(record.iterations):
         for name in ("elapsed_ns", "work_units"):
             value = getattr(iteration, name)
@@ -194,9 +178,7 @@ def _read_object(file: Path) -> dict[str, Any]:
     try:
         return msgspec.json.decode(_read_bytes(file), type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise InputError(
-            file, f"not a JSON object: {error}", "restore the file as the runner wrote it"
-        ) from error
+        raise InputError(file, f"not a JSON object: {error}", "restore the file as the runner wrote it") from error
 
 
 def _branches(manifest: dict[str, Any], records: list[Trial]) -> tuple[list[str], str | None]:

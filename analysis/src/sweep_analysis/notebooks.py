@@ -37,9 +37,7 @@ def chosen_sweep() -> Sweep:
     named = os.environ.get(SWEEP_VARIABLE)
     folder = Path(named) if named else newest_sweep()
     if folder is None:
-        raise InputError(
-            SWEEPS, "no sweep there", f"run one, or name a folder in the variable {SWEEP_VARIABLE}"
-        )
+        raise InputError(SWEEPS, "no sweep there", f"run one, or name a folder in the variable {SWEEP_VARIABLE}")
     return read_sweep(folder)
 
 

@@ -53,12 +53,12 @@ def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.C
         speedup_panel(part, definition, look, legend=True).properties(title=str(part["panel"][0]))
         for part in frame.partition_by("panel", maintain_order=True)
     ]
-    return finished(
+    figure: alt.ConcatChart = (
         alt.concat(*panels, columns=min(PANELS_A_ROW, len(panels)), spacing=24)
         .resolve_scale(y="independent", x="independent")
-        .resolve_legend(color="shared", strokeDash="shared"),
-        look.theme,
+        .resolve_legend(color="shared", strokeDash="shared")
     )
+    return finished(figure, look.theme)
 
 
 def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
@@ -89,9 +89,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     )
     x = alt.X(
         "threads:Q",
-        scale=alt.Scale(
-            type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False
-        ),
+        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
         axis=alt.Axis(values=_ticks(threads), format="d", title="threads of the pool"),
     )
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
@@ -107,10 +105,8 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
         .encode(x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour)
     )
     lines = [
-        base.transform_filter(
-            alt.FieldOneOfPredicate("branch", [name for name in names if looks[name] is style])
-        )
-        .mark_line(strokeWidth=4 if style.emphasised else 1.7, point=alt.OverlayMarkDef(size=16, filled=True))
+        base.transform_filter(alt.FieldOneOfPredicate("branch", group))
+        .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=16, filled=True))
         .encode(
             x=x,
             y=alt.Y("speedup:Q", scale=y_scale, title=title),
@@ -119,10 +115,14 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
             order="threads:Q",
             tooltip=["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
         )
-        for style in sorted(looks.values(), key=lambda style: not style.emphasised)
+        for width, group in (
+            (4.0, [name for name in names if looks[name].emphasised]),  # below the others, so wider
+            (1.7, [name for name in names if not looks[name].emphasised]),
+        )
     ]
     layers = [*_beyond_cpus(threads, look), *_ideal(threads, top, look, y_scale), bands, *lines]
-    return alt.layer(*layers).properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+    panel = alt.LayerChart(layer=layers)
+    return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
 def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = True) -> alt.FacetChart:
@@ -206,9 +206,7 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
         pl.when(pl.col("verdict").is_in([FASTER, SLOWER])).then(pl.col("time_ratio") - 1).alias("claimed"),
     )
     encode = {
-        "x": alt.X(
-            "threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, ticks=False, domain=False)
-        ),
+        "x": alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
         "y": alt.Y(
             "branch:N",
             sort=[*order, *twins],
@@ -223,9 +221,7 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     )
     tip = ["branch", "threads", "label", "verdict", "pairs", alt.Tooltip("band:Q", format=".3f")]
     base = alt.Chart(shown)
-    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(
-        **encode, tooltip=tip
-    )
+    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(**encode, tooltip=tip)
     coloured = (
         base.transform_filter("isValid(datum.claimed)")
         .mark_rect(stroke=theme.paper, strokeWidth=2)
@@ -238,10 +234,9 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     layered = alt.layer(
         grey, coloured, strong.encode(**encode, text="label"), weak.encode(**encode, text="label")
     ).properties(width=alt.Step(CELL_STEP[0]), height=alt.Step(CELL_STEP[1]))
-    sides = alt.Column(
-        "side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic")
-    )
-    return layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
+    sides = alt.Column("side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic"))
+    faceted: alt.FacetChart = layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
+    return faceted
 
 
 def _ticks(threads: list[int]) -> list[int]:
@@ -269,9 +264,7 @@ def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
 def _ideal(threads: list[int], top: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
     """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
     most = min(threads[-1], look.cpus or threads[-1])
-    points = sorted(
-        {float(count) for count in [*threads, most, top * 1.06] if threads[0] <= count <= threads[-1]}
-    )
+    points = sorted({float(count) for count in [*threads, most, top * 1.06] if threads[0] <= count <= threads[-1]})
     line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
     line = line.filter(pl.col("ideal") <= top * 1.06)
     mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)

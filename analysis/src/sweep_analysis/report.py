@@ -13,6 +13,7 @@ from typing import Any
 import altair as alt
 import jinja2
 import polars as pl
+import vl_convert
 
 from sweep_analysis import plots, tables
 from sweep_analysis.findings import Analysis, analyse, cautions, headline, noise_sentences, verdict_sentences
@@ -72,8 +73,9 @@ def write_figures(analysis: Analysis, folder: Path) -> None:
         figures["intervals"] = plots.interval_figure(analysis.comparisons, look)
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
-        figure.save(str(folder / f"{name}.png"), scale_factor=SCALE)
-        figure.save(str(folder / f"{name}.svg"))
+        svg = _svg(figure)
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=SCALE))
 
 
 def look_of(analysis: Analysis, theme: Theme) -> plots.Look:
@@ -124,9 +126,7 @@ def render_page(analysis: Analysis) -> str:
             for name, text in DEFINITIONS.items()
             if name in analysis.speedups["definition"]
         },
-        failures=analysis.failures.select(
-            "branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"
-        ),
+        failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
         text=tables.text,
     )
 
@@ -140,7 +140,7 @@ def facts(analysis: Analysis) -> dict[str, str]:
     cpu = host.get("cpu", {}).get("model_name") or "unknown CPU"
     states = sorted(set(sweep.trials.select("freq_state").collect()["freq_state"]))
     commit = str(sweep.manifest.get("checkout", {}).get("commit", ""))[:12]
-    found = {
+    return {
         "Host": f"{cpu}, {count(analysis.cpus, 'usable CPU') if analysis.cpus else 'CPUs unknown'}"
         + (", virtual machine" if host.get("cpu", {}).get("is_virtual") else ""),
         "Kernel": str(host.get("kernel", {}).get("osrelease") or "unknown"),
@@ -152,7 +152,6 @@ def facts(analysis: Analysis) -> dict[str, str]:
         "Recorded": str(sweep.manifest.get("created_at", "unknown")),
         "Commit": commit or "unknown",
     }
-    return found
 
 
 def hypotheses(sweep: Sweep) -> dict[str, str]:
@@ -185,6 +184,10 @@ def _draw_intervals(part: pl.DataFrame, _: Analysis, look: plots.Look) -> alt.Fa
 
 def _address(chart: alt.TopLevelMixin) -> str:
     """An SVG as a `data:` address: inside an image, so that identifiers of different charts cannot clash."""
+    return "data:image/svg+xml;base64," + base64.b64encode(_svg(chart).encode()).decode()
+
+
+def _svg(chart: alt.TopLevelMixin) -> str:
     buffer = io.StringIO()
     chart.save(buffer, format="svg")
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue().encode()).decode()
+    return buffer.getvalue()

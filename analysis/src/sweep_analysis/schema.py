@@ -139,58 +139,74 @@ CELL_SET = ["program", *PANEL, "threads"]
 CELL = [*CELL_SET, "branch"]
 """A cell in this package's terms."""
 
+
+def _same(names: list[str]) -> dict[str, pl.DataType]:
+    """The columns of `TRIALS` with these names, in this order."""
+    return {name: TRIALS[name] for name in names}
+
+
 TIMES = pl.Schema(
-    {
-        **{name: TRIALS[name] for name in CELL},
-        "block": pl.Int64,
-        "position": pl.Int64,
-        "oversubscribed": pl.Boolean,
-        "freq_state": pl.String,
-        "work_unit": pl.String,
-        "iterations": pl.UInt32,
-        "elapsed_ns": pl.Float64,  # median over the trial's iterations
-        "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
-        "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
-    }
+    _same(CELL)
+    | pl.Schema(
+        {
+            "block": pl.Int64,
+            "position": pl.Int64,
+            "oversubscribed": pl.Boolean,
+            "freq_state": pl.String,
+            "work_unit": pl.String,
+            "iterations": pl.UInt32,
+            "elapsed_ns": pl.Float64,  # median over the trial's iterations
+            "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
+            "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
+        }
+    )
 )
 """One row per good trial: see `speedup.trial_times`."""
 
 SPEEDUPS = pl.Schema(
-    {
-        **{name: TRIALS[name] for name in [*PANEL, "threads", "branch"]},
-        "oversubscribed": pl.Boolean,
-        "definition": pl.String,  # `own`, `baseline` or `sequential`
-        "trials": pl.Int64,
-        "reference_trials": pl.Int64,
-        "elapsed_ms": pl.Float64,  # median over trials
-        "ns_per_unit": pl.Float64,  # median over trials
-        "speedup": pl.Float64,  # reference's time per unit over this cell's
-        "speedup_low": pl.Float64,  # 95 % interval
-        "speedup_high": pl.Float64,
-        "efficiency": pl.Float64,  # speed-up over threads
-        "karp_flatt": pl.Float64,  # experimentally determined serial fraction; null at one thread
-    }
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "definition": pl.String,  # `own`, `baseline` or `sequential`
+            "trials": pl.Int64,
+            "reference_trials": pl.Int64,
+            "elapsed_ms": pl.Float64,  # median over trials
+            "ns_per_unit": pl.Float64,  # median over trials
+            "speedup": pl.Float64,  # reference's time per unit over this cell's
+            "speedup_low": pl.Float64,  # 95 % interval
+            "speedup_high": pl.Float64,
+            "efficiency": pl.Float64,  # speed-up over threads
+            "karp_flatt": pl.Float64,  # experimentally determined serial fraction; null at one thread
+        }
+    )
 )
 """One row per cell of the pool's program and definition of speed-up: see `speedup.speedups`."""
 
 COMPARISONS = pl.Schema(
-    {
-        "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
-        **{name: TRIALS[name] for name in [*PANEL, "threads", "branch"]},
-        "oversubscribed": pl.Boolean,
-        "cells": pl.Int64,  # cells that the row pools
-        "pairs": pl.Int64,  # blocks in which both branch and baseline have a good trial
-        "time_ratio": pl.Float64,  # branch's time per unit over the baseline's; below 1 is faster
-        "ratio_low": pl.Float64,  # 95 % interval
-        "ratio_high": pl.Float64,
-        "cpu_ratio": pl.Float64,  # the same for CPU time per unit, without interval
-        "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
-        "detectable": pl.Float64,  # smallest ratio above 1 found with probability 0.8 at this noise, uncorrected
-        "p_t": pl.Float64,  # paired t-test on log-ratios
-        "p_rank": pl.Float64,  # Wilcoxon's signed-rank test on the same pairs
-        "p_bh": pl.Float64,  # `p_t`, Benjamini-Hochberg over all rows of the level
-        "p_holm": pl.Float64,  # `p_t`, Holm over all rows of the level
-        "verdict": pl.String,  # see `compare.VERDICTS`
-    }
+    pl.Schema(
+        {
+            "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
+        }
+    )
+    | _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "cells": pl.Int64,  # cells that the row pools
+            "pairs": pl.Int64,  # blocks in which both branch and baseline have a good trial
+            "time_ratio": pl.Float64,  # branch's time per unit over the baseline's; below 1 is faster
+            "ratio_low": pl.Float64,  # 95 % interval
+            "ratio_high": pl.Float64,
+            "cpu_ratio": pl.Float64,  # the same for CPU time per unit, without interval
+            "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
+            "detectable": pl.Float64,  # smallest ratio above 1 found with probability 0.8 at this noise, uncorrected
+            "p_t": pl.Float64,  # paired t-test on log-ratios
+            "p_rank": pl.Float64,  # Wilcoxon's signed-rank test on the same pairs
+            "p_bh": pl.Float64,  # `p_t`, Benjamini-Hochberg over all rows of the level
+            "p_holm": pl.Float64,  # `p_t`, Holm over all rows of the level
+            "verdict": pl.String,  # see `compare.VERDICTS`
+        }
+    )
 )
 """One row per branch and cell, workload or sweep: see `compare.compare`."""

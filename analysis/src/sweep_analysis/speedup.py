@@ -109,9 +109,7 @@ def _sequential_reference(cell_set: CellSet, candidates: list[tuple[CellSet, Flo
     """
     exact = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in PANEL)]
     loose = [name for name in PANEL if name != "parameters"]
-    same_input = [
-        cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in loose)
-    ]
+    same_input = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in loose)]
     found = exact or (same_input if len(same_input) == 1 else [])
     return (found[0][0].times[0], found[0][1][0]) if found else None
 

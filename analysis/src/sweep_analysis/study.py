@@ -45,27 +45,24 @@ def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
     """
     files = sorted(folder.glob("*.csv"))
     if not files:
-        raise InputError(
-            folder, "no file `speedup-<branch>-<threads>-threads.csv`", "give the dated folder itself"
-        )
+        raise InputError(folder, "no file `speedup-<branch>-<threads>-threads.csv`", "give the dated folder itself")
     trials: list[dict[str, Any]] = []
     iterations: list[dict[str, Any]] = []
     for file in files:
         found = FILE_NAME.fullmatch(file.name)
         if found is None:
-            raise InputError(
-                file, "the name is not `speedup-<branch>-<threads>-threads.csv`", "rename or remove it"
-            )
+            raise InputError(file, "the name is not `speedup-<branch>-<threads>-threads.csv`", "rename or remove it")
         for row in _read_rows(file, time_unit).rows(named=True):
             trial, iteration = _trial(row, found["branch"], int(found["threads"]))
             trials.append(trial)
             iterations.append(iteration)
     branches = list(dict.fromkeys(trial["branch"] for trial in trials))
     baseline = BASELINE if BASELINE in branches else None
-    notes = [
+    order = (
         "These are files of the study's layout: branches ran one after another, so what changed on the host between "
         "them counts as a difference between branches."
-    ]
+    )
+    notes = [order]
     if baseline is None:
         notes.append(f"There is no branch {BASELINE}, so nothing is compared.")
     _as_baselines(trials, baseline)
@@ -98,16 +95,10 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
             f"`name` is {frame['name'][bad[0]]!r} and `{column}` is {frame[column][bad[0]]!r}",
             "every row needs a name and a positive time",
         )
-    program = (
-        frame["program"]
-        if "program" in frame.columns
-        else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
-    )
+    program = frame["program"] if "program" in frame.columns else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
     unknown = set(program) - {PARALLEL, SEQUENTIAL}
     if unknown:
-        raise InputError(
-            file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`"
-        )
+        raise InputError(file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`")
     rows = pl.DataFrame(
         {"name": frame["name"], "program": program, "elapsed_ns": (elapsed * factor).round().cast(pl.Int64)}
     )
@@ -127,9 +118,7 @@ def _time_column(file: Path, frame: pl.DataFrame, time_unit: str | None) -> tupl
     if present[0] != "time":
         return present[0], known[present[0]]
     if time_unit is None:
-        raise InputError(
-            file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}"
-        )
+        raise InputError(file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}")
     return "time", TIME_UNITS[time_unit]
 
 

@@ -49,7 +49,11 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
 
     In: rows with `panel`.
     """
-    ratio = lambda name, alias: pl.col(name).map_elements(percent, return_dtype=pl.String).alias(alias)  # noqa: E731
+
+    def ratio(column: str, name: str) -> pl.Expr:
+        return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+
+    band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     return comparisons.select(
         pl.col("panel").alias("workload"),
         "branch",
@@ -57,9 +61,7 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
         ratio("time_ratio", "time"),
         ratio("ratio_low", "from"),
         ratio("ratio_high", "to"),
-        pl.concat_str(pl.lit("±"), ((pl.col("band") - 1) * 100).round(1).cast(pl.String), pl.lit(" %")).alias(
-            "A/A band"
-        ),
+        pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
         ratio("cpu_ratio", "CPU time"),
         "pairs",
         pl.col("p_bh").round(4).alias("p (corrected)"),
