@@ -6,7 +6,7 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Log, Tally, patiently, payload_text};
+use crate::common::{Log, Tally, meet, patiently, payload_text};
 
 #[test]
 fn the_start_handler_runs_once_on_every_worker_with_its_index() {
@@ -152,7 +152,7 @@ fn the_panic_handler_may_run_on_two_workers_at_once() {
         let in_handler = Arc::clone(&meeting);
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
-            .panic_handler(move |_| drop(in_handler.wait()))
+            .panic_handler(move |_| meet(&in_handler))
             .build()
             .unwrap();
         pool.spawn_broadcast(|_| panic!("share"));

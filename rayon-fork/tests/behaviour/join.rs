@@ -146,7 +146,7 @@ fn a_panic_of_the_first_half_waits_for_a_stolen_second_half() {
             )
         });
         assert_eq!(text, "first");
-        assert!(has_ended.get(), "the second half borrows from a frame that is gone");
+        assert!(has_ended.into_inner(), "the second half borrows from a frame that is gone");
     });
 }
 

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 
 use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now};
 
-use crate::common::{Log, panic_text, patiently, pool};
+use crate::common::{Log, meet, panic_text, patiently, pool};
 
 /// What both halves are told when the first half does `during` before it returns.
 fn migrations(
@@ -38,7 +38,7 @@ fn neither_half_migrated_if_the_join_took_the_second_back() {
 fn a_stolen_second_half_migrated() {
     patiently("a join whose halves meet at a barrier", || {
         let meeting = Barrier::new(2);
-        let meet = || drop(meeting.wait());
+        let meet = || meet(&meeting);
         assert_eq!(migrations(&pool(2), meet, meet), (false, true));
     });
 }
@@ -112,7 +112,7 @@ fn a_nested_join_in_a_migrated_half_counts_from_there() {
     patiently("a join in a stolen half", || {
         let meeting = Barrier::new(2);
         let pool = pool(2);
-        let (_, inner) = pool.install(|| {
+        let ((), inner) = pool.install(|| {
             join_context(
                 |_| {
                     meeting.wait();
@@ -144,7 +144,7 @@ fn an_install_from_another_pool_is_no_migration() {
 fn a_theft_after_an_install_from_another_pool_is_a_migration() {
     patiently("a join at a barrier inside an install from another pool", || {
         let (pool, other, meeting) = (pool(2), pool(1), Barrier::new(2));
-        let meet = || drop(meeting.wait());
+        let meet = || meet(&meeting);
         assert_eq!(other.install(|| migrations(&pool, meet, meet)), (false, true));
     });
 }

@@ -217,7 +217,7 @@ fn nested_scopes_of_both_kinds_run_groups_in_the_outer_order_and_jobs_in_the_inn
                 for g in 0..JOBS {
                     outer.spawn(move |_| {
                         scope_fifo(|s| {
-                            (0..JOBS).for_each(|i| s.spawn_fifo(move |_| log.add(10 * g + i)))
+                            (0..JOBS).for_each(|i| s.spawn_fifo(move |_| log.add(10 * g + i)));
                         });
                     });
                 }

@@ -88,7 +88,7 @@ fn an_absurd_stack_size_is_an_error_and_started_workers_end() {
             .exit_handler(move |_| on_exit.add_one())
             .build();
         let error = outcome.unwrap_err();
-        assert!(error.source().is_some_and(|source| source.is::<io::Error>()), "{error:?}");
+        assert!(error.source().is_some_and(<dyn Error>::is::<io::Error>), "{error:?}");
         exits.wait_for(starts.get());
         assert!(exits.get() <= 1, "no more than the first thread could start");
     });

@@ -96,7 +96,9 @@ fn jobs_update_what_they_borrow_mutably() {
         let Node { value, children } = node;
         scope.spawn(move |scope| {
             *value *= 2;
-            children.iter_mut().for_each(|child| double(child, scope));
+            for child in children {
+                double(child, scope);
+            }
         });
     }
     fn sum(node: &Node) -> usize {

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 
 use rayon_core::{current_thread_index, scope, scope_fifo};
 
-use crate::common::{Count, panic_text, patiently, pool};
+use crate::common::{Count, meet, panic_text, patiently, pool};
 
 #[test]
 fn a_broadcast_runs_once_on_every_worker_before_the_scope_returns() {
@@ -68,11 +68,11 @@ fn all_shares_run_at_once_beside_a_closure_in_place() {
         let pool = pool(3);
         let meeting = Barrier::new(4);
         pool.in_place_scope(|scope| {
-            scope.spawn_broadcast(|_, _| drop(meeting.wait()));
+            scope.spawn_broadcast(|_, _| meet(&meeting));
             meeting.wait();
         });
         pool.in_place_scope_fifo(|scope| {
-            scope.spawn_broadcast(|_, _| drop(meeting.wait()));
+            scope.spawn_broadcast(|_, _| meet(&meeting));
             meeting.wait();
         });
     });

@@ -38,7 +38,7 @@ fn jobs_of_the_free_functions_run_in_the_global_pool_if_the_caller_is_no_worker(
         let is_worker = |_: &_| assert!(current_thread_index().is_some());
         in_place_scope(|scope| scope.spawn(is_worker));
         in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(|_| assert!(current_thread_index().is_some()))
+            scope.spawn_fifo(|_| assert!(current_thread_index().is_some()));
         });
     });
 }

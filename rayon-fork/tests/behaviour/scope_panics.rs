@@ -26,7 +26,7 @@ fn a_panic_of_a_job_of_a_job_comes_out() {
     patiently("a scope whose nested job panics", || {
         let text = panic_text(|| {
             scope(|scope| {
-                scope.spawn(|scope| scope.spawn(|scope| scope.spawn(|_| panic!("deep"))))
+                scope.spawn(|scope| scope.spawn(|scope| scope.spawn(|_| panic!("deep"))));
             });
         });
         assert_eq!(text, "deep");
@@ -99,7 +99,7 @@ fn a_nested_scope_runs_its_jobs_although_its_closure_panics() {
                     scope(|inner| {
                         inner.spawn(|_| count.add(1));
                         panic!("inner");
-                    })
+                    });
                 });
             });
         });
@@ -170,7 +170,7 @@ fn payloads_that_do_not_come_out_are_dropped() {
         let outcome = std::panic::catch_unwind(|| {
             pool(2).scope(|scope| {
                 (0..5).for_each(|_| {
-                    scope.spawn(|_| std::panic::panic_any(AddsWhenDropped(&DROPPED)))
+                    scope.spawn(|_| std::panic::panic_any(AddsWhenDropped(&DROPPED)));
                 });
             });
         });

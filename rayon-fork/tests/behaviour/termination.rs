@@ -8,6 +8,8 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast, sp
 
 use crate::common::{Tally, UNTIL_ASLEEP, patiently, rounds};
 
+type Job = Box<dyn FnOnce() + Send>;
+
 /// A pool that counts its workers' exits.
 fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
     let exits = Tally::new();
@@ -75,7 +77,7 @@ fn drop_does_not_wait_for_running_or_queued_jobs() {
 #[test]
 fn a_job_that_was_blocked_during_the_drop_may_spawn_another() {
     patiently("a job that spawns after the drop", || {
-        let spawns: [fn(Box<dyn FnOnce() + Send>); 2] = [spawn, spawn_fifo];
+        let spawns: [fn(Job); 2] = [spawn, spawn_fifo];
         for spawn_one in spawns {
             let (pool, exits) = pool_and_exits(2);
             let (release, is_released) = mpsc::channel::<()>();

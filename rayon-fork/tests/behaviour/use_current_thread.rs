@@ -140,7 +140,7 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
         assert_eq!(ran.get(), 0, "nothing runs in the background");
         assert_eq!((yield_now(), ran.get()), (Some(Yield::Executed), 1));
         put();
-        join(|| put(), || ());
+        join(put, || ());
         assert_eq!(ran.get(), 2, "what lay above the second half has run, what lay below has not");
         pool.broadcast(|_| ());
         assert_eq!(ran.get(), 3, "a broadcast runs behind the jobs of the own deque");

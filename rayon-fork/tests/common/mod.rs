@@ -6,7 +6,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) fn within_or<R>(
     state: impl Fn() -> String + Send,
     body: impl FnOnce() -> R,
 ) -> R {
-    let (_done, is_done) = mpsc::channel::<()>();
+    let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|threads| {
         threads.spawn(move || {
             if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
@@ -49,8 +49,8 @@ pub(crate) fn within_or<R>(
                 std::process::abort();
             }
         });
-        // Dropped when `body` returns or panics, which ends the watchdog.
-        let _done = _done;
+        // The watchdog ends when this is dropped: when `body` returns or panics.
+        let _ends_watchdog = done;
         body()
     })
 }
@@ -77,6 +77,11 @@ pub(crate) fn panic_text<R>(body: impl FnOnce() -> R) -> String {
 pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| payload.downcast_ref::<String>().cloned()).expect("a payload of text")
+}
+
+/// Waits for the others at `barrier`; who came last does not matter.
+pub(crate) fn meet(barrier: &Barrier) {
+    barrier.wait();
 }
 
 /// A number that threads change and wait for without spinning.

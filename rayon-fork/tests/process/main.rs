@@ -1,0 +1,15 @@
+//! What programs can observe of this crate once in the life of a process: how the global pool comes to be,
+//! what the environment says, and how the process dies. Each case is a child process.
+#![cfg(not(miri))] // Miri starts no processes.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[path = "../common/child.rs"]
+mod child;
+
+mod abort;
+mod environment;
+mod global_build;
+mod global_start;
+mod migrated_from_outside;
