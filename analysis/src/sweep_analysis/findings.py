@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
+from sweep_analysis.drift import drift
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
@@ -20,6 +21,8 @@ STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""
 ROBUST_TRIALS = 6
 """Fewest trials at which the range of a sample covers its median with at least 95 % (1 - 2**(1 - trials))."""
+DRIFT_ALPHA = 0.01
+"""A trend over the sweep is reported below this p-value."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,8 @@ def noise_sentences(analysis: Analysis) -> list[str]:
             sentences.append(f"{part['panel'][0]}: the noise is unknown.")
             continue
         sentences.append(
-            f"{part['panel'][0]}: equal builds differ by up to {(_largest(bands) - 1) * 100:.1f} % in one cell; "
-            f"at its typical noise a cell shows differences from about {(others - 1) * 100:.1f} % on."
+            f"{part['panel'][0]}: one build against itself differs by up to {(_largest(bands) - 1) * 100:.1f} % at one "
+            f"thread count; a true difference there must be about {(others - 1) * 100:.1f} % to be found."
         )
     return sentences
 
@@ -163,6 +166,13 @@ def _host_cautions(analysis: Analysis) -> list[str]:
         found.append(
             f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
             f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
+        )
+    trend = drift(analysis.times.lazy())
+    if trend is not None and trend.p_value < DRIFT_ALPHA:
+        word = "rose" if trend.ratio > 1 else "fell"
+        found.append(
+            f"Times {word} by {abs(trend.ratio - 1) * 100:.0f} % from the first block to the last. Branches are "
+            "compared within blocks and hardly suffer; speed-ups compare blocks and do."
         )
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
         found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
