@@ -55,20 +55,24 @@ pub(crate) struct IdlePeriod {
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// So many rounds found nothing.
-    Searching { rounds: u32 },
+    /// So many more rounds may find nothing before the worker becomes sleepy.
+    Searching { rounds_left: u32 },
     /// Sleeps next, unless told.
     Sleepy(SleepyTicket),
 }
 
+impl Phase {
+    const AWAKE: Self = Self::Searching { rounds_left: ROUNDS_UNTIL_SLEEPY };
+}
+
 impl IdlePeriod {
     fn restart(&mut self) {
-        self.phase = Phase::Searching { rounds: 0 };
+        self.phase = Phase::AWAKE;
     }
 
     /// One more announcement and one more search, instead of all rounds again: there was news, but no job in sight.
     fn stay_sleepy(&mut self) {
-        self.phase = Phase::Searching { rounds: ROUNDS_UNTIL_SLEEPY };
+        self.phase = Phase::Searching { rounds_left: 0 };
     }
 }
 
@@ -106,7 +110,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(crate) fn begin_search(&self, worker: usize) -> IdlePeriod {
         self.counters.begin_search(worker);
-        IdlePeriod { worker, phase: Phase::Searching { rounds: 0 } }
+        IdlePeriod { worker, phase: Phase::AWAKE }
     }
 
     /// The worker found work, or what it waited for has happened. Up to two sleepers come to search in its stead:
@@ -134,8 +138,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues: &impl Queues,
     ) {
         match idle.phase {
-            Phase::Searching { rounds } if rounds < ROUNDS_UNTIL_SLEEPY => {
-                idle.phase = Phase::Searching { rounds: rounds + 1 };
+            Phase::Searching { rounds_left } if rounds_left > 0 => {
+                idle.phase = Phase::Searching { rounds_left: rounds_left - 1 };
                 yield_now();
             }
             Phase::Searching { .. } => {

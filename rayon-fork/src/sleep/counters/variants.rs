@@ -7,6 +7,7 @@ use super::split::Split;
 use crate::sync::modelled::Ordering;
 
 /// Calls `$callback!` with `name: type = "name";` for every variant.
+#[cfg(not(fork_loom))]
 macro_rules! for_every_variant {
     ($callback:ident) => {
         $callback! {
@@ -29,6 +30,7 @@ macro_rules! for_every_variant {
         }
     };
 }
+#[cfg(not(fork_loom))]
 pub(crate) use for_every_variant;
 
 /// The counts themselves. The pool has no use for them; it asks for decisions.

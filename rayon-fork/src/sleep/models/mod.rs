@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Tells a child process that it is to run the model that its parent expects to fail.
 const CHILD: &str = "FORK_LOOM_CHILD";
+/// Begins the line in which a child says how many executions it needed.
+const FAILED_IN: &str = "failed in execution";
 /// Asks for the larger preemption bounds.
 const DEEP: &str = "FORK_LOOM_DEEP";
 
@@ -43,16 +45,22 @@ impl Bounds {
     }
 }
 
-/// Two threads: few enough for every schedule.
-const PAIR: Bounds = Bounds { fast: None, deep: None };
-/// Three threads. The smaller bound is the least that finds every planted mistake, the larger one a guess at what can be
-/// waited for.
+/// Two threads: few enough for every schedule, if one can wait for it.
+const PAIR: Bounds = Bounds { fast: Some(3), deep: None };
+/// Three threads. The larger bound is what can be waited for.
 const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 
-/// One row of the README's table of verdicts.
-fn report(scenario: &str, subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
+/// Prints one row for the README's table of verdicts: the running test, what it modelled, and how far.
+fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
+    let test = this_test();
+    let claim = test.rsplit("verdicts::").next().unwrap_or(&test);
     let bound = bounds.chosen().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
-    println!("| {scenario} | {subject} | {bound} | {executions} | {verdict} |");
+    // The test harness leaves its own line open.
+    println!("\n| {claim} | {subject} | {bound} | {executions} | {verdict} |");
+}
+
+fn this_test() -> String {
+    std::thread::current().name().expect("tests run in threads that bear their names").to_owned()
 }
 
 /// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once with fences as events
@@ -63,6 +71,14 @@ fn report(scenario: &str, subject: &str, bounds: Bounds, executions: usize, verd
 /// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the process.
 fn explore(bounds: Bounds, scenario: fn()) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
+    if std::env::var_os(CHILD).is_some() {
+        let executions = Arc::clone(&executions);
+        let default_hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            eprintln!("\n{FAILED_IN} {}", executions.load(Ordering::Relaxed));
+            default_hook(panic);
+        }));
+    }
     for are_fences_events in [false, true] {
         let mut builder = Builder::new();
         builder.preemption_bound = bounds.chosen();
@@ -78,30 +94,35 @@ fn explore(bounds: Bounds, scenario: fn()) -> usize {
 }
 
 /// The scenario must hold in every execution.
-fn must_hold(scenario: &str, subject: &str, bounds: Bounds, play: fn()) {
+fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
     let executions = explore(bounds, play);
     assert!(executions > 2, "a model with one execution has modelled nothing");
-    report(scenario, subject, bounds, executions, "holds");
+    report(subject, bounds, executions, "holds");
 }
 
 /// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
 ///
 /// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its process with it.
-fn must_fail(mistake: &str, subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
+fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
     if std::env::var_os(CHILD).is_some() {
         let executions = explore(bounds, play);
         println!("nothing found in {executions} executions");
         return;
     }
-    let this_test = std::thread::current().name().expect("tests run in named threads").to_owned();
     let child = Command::new(std::env::current_exe().expect("a running program has a path"))
-        .args([&this_test, "--exact", "--nocapture", "--test-threads=1"])
+        .args([this_test().as_str(), "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, "1")
+        .env("RUST_BACKTRACE", "0")
         .output()
         .expect("a test binary can run itself");
-    let output =
-        format!("{}{}", String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    let output = format!(
+        "{}{}",
+        String::from_utf8_lossy(&child.stdout),
+        String::from_utf8_lossy(&child.stderr)
+    );
     assert!(!child.status.success(), "{subject}: the planted mistake was not found\n{output}");
     assert!(output.contains(symptom), "{subject}: failed, but not by `{symptom}`\n{output}");
-    report(mistake, subject, bounds, 1, "caught");
+    let executions =
+        output.lines().find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
+    report(subject, bounds, executions.expect("a failing child says when"), "caught");
 }

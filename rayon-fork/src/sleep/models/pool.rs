@@ -207,10 +207,14 @@ impl<C, S> Queues for View<'_, C, S> {
     }
 
     fn has_injected(&self) -> bool {
-        !self.pool.is_blind_to_injector && !self.pool.injector.is_unused() && !self.pool.injector.is_empty()
+        !self.pool.is_blind_to_injector
+            && !self.pool.injector.is_unused()
+            && !self.pool.injector.is_empty()
     }
 
     fn has_stealable(&self) -> bool {
-        !self.pool.is_blind_to_deques && !self.pool.deque.is_unused() && !self.pool.deque.looks_empty()
+        !self.pool.is_blind_to_deques
+            && !self.pool.deque.is_unused()
+            && !self.pool.deque.looks_empty()
     }
 }

@@ -7,7 +7,10 @@ use loom::thread;
 use std::sync::Arc;
 
 /// Workers 0.. search or sleep in threads of their own while `meanwhile` happens here; then every job must have run.
-fn play<C: Counts, S: ParkingSlot + 'static>(setup: Setup, meanwhile: impl FnOnce(&Arc<Pool<C, S>>)) {
+fn play<C: Counts, S: ParkingSlot + 'static>(
+    setup: Setup,
+    meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
+) {
     let workers = setup.workers;
     let pool = Arc::new(Pool::<C, S>::new(setup));
     let threads: Vec<_> = (0..workers)
@@ -69,7 +72,8 @@ pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
 /// Two workers search or sleep. One finds a job that waits for another, which is injected meanwhile: whoever stops
 /// searching must not leave the second job to a sleeper that nobody calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
+    let setup =
+        Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
     play::<C, S>(setup, |pool| pool.inject());
 }
 

@@ -16,9 +16,7 @@ macro_rules! holds {
     ($($name:ident: $bounds:ident, $($scenario:ident)::+, $counters:ty;)*) => {
         $(#[test]
         fn $name() {
-            must_hold(
-                stringify!($($scenario)::+), <$counters>::NAME, $bounds, $($scenario)::+::<$counters, Slot>,
-            );
+            must_hold(<$counters>::NAME, $bounds, $($scenario)::+::<$counters, Slot>);
         })*
     };
 }
@@ -28,9 +26,7 @@ macro_rules! is_caught {
     ($($name:ident: $bounds:ident, $symptom:expr, $($scenario:ident)::+, $counters:ty, $slot:ty;)*) => {
         $(#[test]
         fn $name() {
-            must_fail(
-                stringify!($name), <$counters>::NAME, $symptom, $bounds, $($scenario)::+::<$counters, $slot>,
-            );
+            must_fail(<$counters>::NAME, $symptom, $bounds, $($scenario)::+::<$counters, $slot>);
         })*
     };
 }
