@@ -102,21 +102,23 @@ impl<'a> Builder<'a> {
         self.check_folder(branch)?;
         let workspace = self.folder.join(&branch.name);
         self.recipe.write(branch, &workspace)?;
+        // What cargo resolves is checked before minutes go into compiling it.
+        let metadata = self.metadata(branch, &workspace)?;
+        let package = self.resolved(branch, &workspace, &metadata)?;
+        let features = features_on(branch, &metadata, &package)?;
         self.cargo(
             branch,
             &workspace,
-            &["build", "--release", "--quiet", "--target-dir"],
+            &["build", "--release", "--quiet", "--locked", "--target-dir"],
             &[self.shared_target().as_os_str()],
         )?;
-        let metadata = self.metadata(branch, &workspace)?;
-        let package = self.resolved(branch, &workspace, &metadata)?;
         let (binary, binary_sha256) = self.keep_copy(branch)?;
         let variant = who_are_you(branch, &binary)?;
         let lock = workspace.join("Cargo.lock");
         let receipt = Receipt {
             version: package.version.to_string(),
             origin: self.origin(&package),
-            features: features_on(branch, &metadata, &package)?,
+            features,
             commit: self.commit(branch, &package),
             variant,
             binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
@@ -189,7 +191,7 @@ impl<'a> Builder<'a> {
     }
 
     fn metadata(&self, branch: &Branch, workspace: &Path) -> Result<Metadata> {
-        let arguments = ["metadata", "--format-version=1", "--locked", "--filter-platform"];
+        let arguments = ["metadata", "--format-version=1", "--filter-platform"];
         let json = self.cargo(branch, workspace, &arguments, &[self.host_triple.as_ref()])?;
         serde_json::from_slice(&json).context("the output of `cargo metadata` cannot be understood")
     }

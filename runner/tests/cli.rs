@@ -1,0 +1,192 @@
+//! What a person reads when something is wrong, and the exit code that a script reads.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::str::contains;
+use tempfile::TempDir;
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
+    common::runner(folder.path()).args(arguments).assert()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A file of branches with `master` and one more row.
+fn config(folder: &TempDir, row: &str) -> String {
+    let path = folder.path().join("branches.toml");
+    let master = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
+    fs::write(&path, format!("{master}\n[[branch]]\n{row}\n")).unwrap();
+    path.display().to_string()
+}
+
+/// A crate called rayon-core that is none.
+fn made_up_rayon_core(folder: &TempDir, version: &str, source: &str) {
+    let krate = folder.path().join("rayon-core");
+    fs::create_dir_all(krate.join("src")).unwrap();
+    let manifest =
+        format!("[package]\nname = \"rayon-core\"\nversion = \"{version}\"\n[workspace]\n");
+    fs::write(krate.join("Cargo.toml"), manifest).unwrap();
+    fs::write(krate.join("src/lib.rs"), source).unwrap();
+}
+
+#[test]
+fn list_names_every_branch_and_workload() {
+    run(&folder(), &["list"])
+        .success()
+        .stdout(contains("master (baseline)"))
+        .stdout(contains("split-counters-no-jec-sleepers-only-cache-padded"))
+        .stdout(contains("quicksort"));
+}
+
+#[test]
+fn list_as_json_is_data() {
+    let output =
+        run(&folder(), &["list", "--format", "json"]).success().get_output().stdout.clone();
+    let all: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(all["branches"][0]["name"], "master");
+    assert!(all["workloads"].as_array().unwrap().len() >= 3);
+}
+
+#[test]
+fn plan_counts_cells_and_trials_and_runs_nothing() {
+    let arguments =
+        ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    run(&folder(), &[&arguments[..], &["--trials", "3"]].concat())
+        .success()
+        // 2 thread counts × (master, its twin, packed) + 1 sequential.
+        .stdout(contains("7 cells, 9 blocks, 21 trials"))
+        .stderr(contains("the baseline `master` is added"));
+}
+
+#[test]
+fn plan_prints_the_order_on_request() {
+    let arguments =
+        ["plan", "--branches", "master", "--workloads", "tsp", "--threads", "2", "--order"];
+    let output = run(&folder(), &arguments).success().get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    // A header, and 5 trials each of master, its twin and the sequential program.
+    assert_eq!(text.lines().count(), 1 + 15);
+    assert!(text.starts_with("block,position,replicate,"), "{text}");
+}
+
+#[test]
+fn a_misspelt_branch_is_bad_input_with_the_likely_name() {
+    run(&folder(), &["plan", "--branches", "pakced"])
+        .code(2)
+        .stderr(contains("error: no branch matches `pakced`"))
+        .stderr(contains("did you mean `packed`?"));
+}
+
+#[test]
+fn a_fault_in_branches_toml_is_bad_input_with_its_line() {
+    let folder = folder();
+    let config = config(&folder, "name = \"hot\"\nfork = [\"spilt\"]");
+    run(&folder, &["list", "--config", &config]).code(2).stderr(contains(
+        "error: branches.toml:8: branch `hot`: unknown feature `spilt`; known: cache-padded",
+    ));
+}
+
+#[test]
+fn a_missing_file_of_branches_is_bad_input() {
+    run(&folder(), &["list", "--config", "/nowhere/branches.toml"])
+        .code(2)
+        .stderr(contains("/nowhere/branches.toml: cannot be read"));
+}
+
+#[test]
+fn a_checkout_that_is_none_is_bad_input() {
+    let folder = folder();
+    let elsewhere = folder.path().display().to_string();
+    run(&folder, &["list", "--root", &elsewhere]).code(2).stderr(contains("no checkout at"));
+}
+
+#[test]
+fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
+    let wrong = [
+        (["--threads", "0"], "`0` is no thread count"),
+        (["--size", "huge"], "unknown size `huge`"),
+        (["--parameter", "color=red"], "no picked workload has `color`"),
+        (["--parameter", "elements=many"], "a whole number"),
+        (["--workloads", "quicksrt"], "did you mean `quicksort`?"),
+        (["--timeout", "-1"], "positive number of seconds"),
+        (["--trials", "0"], "0 is not in 1"),
+    ];
+    for (option, message) in wrong {
+        let option = format!("{}={}", option[0], option[1]);
+        run(&folder(), &["sweep", &option]).code(2).stderr(contains(message));
+    }
+}
+
+#[test]
+fn resume_takes_no_other_selection() {
+    run(&folder(), &["sweep", "--resume", "latest", "--trials", "3"]).code(2);
+}
+
+#[test]
+fn a_sweep_that_does_not_exist_is_bad_input() {
+    let folder = folder();
+    let sweeps = folder.path().display().to_string();
+    run(&folder, &["show", "nothing", "--output", &sweeps])
+        .code(2)
+        .stderr(contains("no sweep called `nothing`"));
+    run(&folder, &["show", "--output", &sweeps])
+        .code(2)
+        .stderr(contains("`cargo runner sweep` makes one"));
+}
+
+#[test]
+fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
+    if Path::new("/sys/devices/system/cpu/cpu0/cpufreq").exists() {
+        return; // the refusal on made-up hosts is tested beside the code
+    }
+    run(&folder(), &["plan", "--mode", "fixed"])
+        .code(4)
+        .stderr(contains("no frequency control"))
+        .stderr(contains("--allow-uncontrolled"));
+    run(&folder(), &["plan", "--mode", "fixed", "--allow-uncontrolled"]).success();
+}
+
+#[test]
+fn a_second_sweep_on_the_same_host_is_refused() {
+    let folder = folder();
+    let lock = fs::File::create(folder.path().join("work-stealing-sweep.lock")).unwrap();
+    lock.lock().unwrap();
+    run(&folder, &["sweep"]).code(4).stderr(contains("another sweep runs on this host"));
+}
+
+#[test]
+fn a_path_without_rayon_core_is_bad_input() {
+    let folder = folder();
+    let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
+    run(&folder, &["build", "--branches", "mine", "--config", &config])
+        .code(2)
+        .stderr(contains("path = \"nowhere\" holds no Cargo package"));
+}
+
+#[test]
+fn a_branch_that_does_not_compile_is_a_failed_build_with_the_compilers_words() {
+    let folder = folder();
+    made_up_rayon_core(&folder, "1.13.5", "compile_error!(\"half finished\");");
+    let config = config(&folder, "name = \"broken\"\npath = \"rayon-core\"");
+    run(&folder, &["build", "--branches", "broken", "--config", &config])
+        .code(3)
+        .stderr(contains("branch `broken`"))
+        .stderr(contains("half finished"));
+}
+
+#[test]
+fn a_patch_that_cargo_ignores_is_a_failed_build() {
+    let folder = folder();
+    made_up_rayon_core(&folder, "2.0.0", "");
+    let config = config(&folder, "name = \"ignored\"\npath = \"rayon-core\"");
+    run(&folder, &["build", "--branches", "ignored", "--config", &config])
+        .code(3)
+        .stderr(contains("branch `ignored` asks for rayon-core, but cargo linked rayon-core 1."))
+        .stderr(contains("a patch is ignored when"));
+}

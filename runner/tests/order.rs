@@ -1,0 +1,231 @@
+//! What runs when, seen by a fake in the place of the processes.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use runner::frequency::ControlFrequency;
+use runner::host::Host;
+use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
+use runner::record::{Ending, FreqState, Record};
+use runner::sweep::{self, Job, Surroundings, Tally, Watch};
+use runner::trial::{Ended, RunTrial, TrialFailure};
+use workloads::protocol::{Outcome, Program, Request, SCHEMA, Usage};
+
+fn asked() -> Asked {
+    Asked {
+        preset: "smoke".to_owned(),
+        branches: vec!["master".to_owned(), "packed".to_owned()],
+        baseline: "master".to_owned(),
+        twin: true,
+        workloads: vec![Load {
+            workload: "quicksort".to_owned(),
+            size: "tiny".to_owned(),
+            parameters: [("elements".to_owned(), "9".to_owned())].into(),
+            input: None,
+        }],
+        threads: vec![1, 4],
+        modes: vec![Mode::Dynamic],
+        trials: 2,
+        warmup_iterations: 1,
+        iterations: 3,
+        seed: 5,
+        timeout_s: 1.0,
+    }
+}
+
+fn plan_of(asked: &Asked) -> Plan {
+    let identities = asked.branches.iter().map(|name| (name.clone(), name.clone())).collect();
+    plan::order(asked, &identities)
+}
+
+/// Remembers what it was asked to run; fails or is interrupted at chosen calls.
+#[derive(Default)]
+struct Fake {
+    calls: Vec<(String, Request)>,
+    fails_at: Option<usize>,
+    interrupted_at: Option<usize>,
+}
+
+impl RunTrial for Fake {
+    fn run_trial(&mut self, branch: &str, request: &Request) -> Option<Ended> {
+        let call = self.calls.len();
+        if self.interrupted_at == Some(call) {
+            return None;
+        }
+        self.calls.push((branch.to_owned(), request.clone()));
+        let result = if self.fails_at == Some(call) {
+            let reason = "no answer".to_owned();
+            Err(TrialFailure { ending: Ending::Timeout, reason, stderr_tail: None })
+        } else {
+            Ok(Outcome {
+                schema: SCHEMA,
+                variant: "upstream".to_owned(),
+                parameters: BTreeMap::new(),
+                answer: "42".to_owned(),
+                work_unit: "elements".to_owned(),
+                warmup: Vec::new(),
+                iterations: Vec::new(),
+                usage: Usage::default(),
+                metrics: BTreeMap::new(),
+            })
+        };
+        Some(Ended { process: Duration::from_millis(3), result })
+    }
+}
+
+/// Remembers which modes were entered.
+#[derive(Default)]
+struct Modes(Vec<Mode>);
+
+impl ControlFrequency for Modes {
+    fn enter(&mut self, mode: Mode) -> anyhow::Result<FreqState> {
+        self.0.push(mode);
+        Ok(if mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic })
+    }
+
+    fn check(&mut self, _mode: Mode, state: FreqState) -> FreqState {
+        state
+    }
+}
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn begin(&mut self, _load: &Load, _trial: &Trial) {}
+    fn end(&mut self, _record: &Record) {}
+}
+
+fn run(
+    asked: &Asked,
+    plan: &Plan,
+    done: HashSet<String>,
+    fake: &mut Fake,
+) -> (Tally, Vec<Record>, Vec<Mode>) {
+    let inputs = asked.workloads.iter().map(|_| None).collect();
+    let job = Job { asked, plan, inputs, done, cpus: 2, settle: Duration::ZERO };
+    let mut records = Vec::new();
+    let mut modes = Modes::default();
+    let tally = sweep::run(
+        &job,
+        &mut Surroundings {
+            trials: fake,
+            frequency: &mut modes,
+            keep: &mut |record| {
+                records.push(record.clone());
+                Ok(())
+            },
+            watch: &mut Nobody,
+            is_interrupted: &|| false,
+            host: &Host::default(),
+        },
+    )
+    .unwrap();
+    (tally, records, modes.0)
+}
+
+#[test]
+fn every_planned_trial_runs_once_and_in_the_planned_order() {
+    let (asked, mut fake) = (asked(), Fake::default());
+    let plan = plan_of(&asked);
+    let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    let ran: Vec<&str> = records.iter().map(|record| record.trial.as_str()).collect();
+    let planned: Vec<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    assert_eq!(ran, planned);
+    assert_eq!((tally.trials, tally.failed, tally.is_interrupted), (planned.len(), 0, false));
+    assert_eq!(tally.in_trials, Duration::from_millis(3) * u32::try_from(planned.len()).unwrap());
+}
+
+#[test]
+fn the_twin_runs_the_binary_of_the_baseline() {
+    let (asked, mut fake) = (asked(), Fake::default());
+    let plan = plan_of(&asked);
+    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    assert!(records.iter().any(|record| record.branch == "master-again"));
+    for ((binary, _), record) in fake.calls.iter().zip(&records) {
+        let expected = if record.branch == "master-again" { "master" } else { &record.branch };
+        assert_eq!(binary, expected);
+    }
+}
+
+#[test]
+fn requests_say_what_the_record_says() {
+    let (asked, mut fake) = (asked(), Fake::default());
+    let plan = plan_of(&asked);
+    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    for ((_, request), record) in fake.calls.iter().zip(&records) {
+        assert_eq!((request.threads, request.program), (record.threads, record.program));
+        assert_eq!((request.warmup_iterations, request.iterations, request.seed), (1, 3, 5));
+        assert_eq!(request.parameters["elements"], "9");
+        assert_eq!(record.oversubscribed, record.threads > 2);
+        assert!(request.program == Program::Parallel || request.threads == 1);
+    }
+}
+
+#[test]
+fn a_failed_trial_is_recorded_and_the_sweep_goes_on() {
+    let (asked, mut fake) = (asked(), Fake { fails_at: Some(3), ..Fake::default() });
+    let plan = plan_of(&asked);
+    let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    assert_eq!((tally.trials, tally.failed), (plan.trials.len(), 1));
+    assert_eq!(
+        (records[3].outcome, records[3].reason.as_deref()),
+        (Ending::Timeout, Some("no answer"))
+    );
+    assert_eq!(records[4].outcome, Ending::Ok);
+}
+
+#[test]
+fn after_an_interrupt_the_rest_and_only_the_rest_runs() {
+    let asked = asked();
+    let plan = plan_of(&asked);
+    let mut first = Fake { interrupted_at: Some(5), ..Fake::default() };
+    let (tally, before, _) = run(&asked, &plan, HashSet::new(), &mut first);
+    assert!(tally.is_interrupted);
+    assert_eq!(before.len(), 5);
+    let done = before.iter().map(|record| record.trial.clone()).collect();
+    let (tally, after, _) = run(&asked, &plan, done, &mut Fake::default());
+    assert!(!tally.is_interrupted);
+    let all: Vec<&str> = before.iter().chain(&after).map(|record| record.trial.as_str()).collect();
+    let planned: Vec<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    assert_eq!(all, planned);
+}
+
+#[test]
+fn a_record_that_cannot_be_kept_stops_the_sweep() {
+    let (asked, mut fake) = (asked(), Fake::default());
+    let plan = plan_of(&asked);
+    let job = Job {
+        asked: &asked,
+        plan: &plan,
+        inputs: vec![None],
+        done: HashSet::new(),
+        cpus: 2,
+        settle: Duration::ZERO,
+    };
+    let result = sweep::run(
+        &job,
+        &mut Surroundings {
+            trials: &mut fake,
+            frequency: &mut Modes::default(),
+            keep: &mut |_| anyhow::bail!("disk full"),
+            watch: &mut Nobody,
+            is_interrupted: &|| false,
+            host: &Host::default(),
+        },
+    );
+    assert_eq!(result.unwrap_err().to_string(), "disk full");
+    assert_eq!(fake.calls.len(), 1);
+}
+
+#[test]
+fn modes_change_once_a_round_and_mark_their_trials() {
+    let asked = Asked { modes: vec![Mode::Dynamic, Mode::Fixed], ..asked() };
+    let plan = plan_of(&asked);
+    let (_, records, modes) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
+    assert!(modes.len() <= 2 * asked.trials as usize, "{modes:?}");
+    for record in records {
+        let expected =
+            if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
+        assert_eq!(record.freq_state, expected);
+    }
+}

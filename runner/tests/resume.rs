@@ -1,0 +1,142 @@
+//! Real binaries, end to end: swept, killed in the middle, and gone on with.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assert_cmd::assert::OutputAssertExt as _;
+use predicates::str::contains;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// 1 workload × (2 thread counts × (master, twin) + sequential) × 30 trials.
+const PLANNED: usize = 150;
+
+/// Starts a sweep of the baseline and its twin: one build, shared by all tests.
+fn start(folder: &TempDir) -> Child {
+    let sweeps = folder.path().join("sweeps");
+    common::runner(folder.path())
+        .args(["sweep", "--preset", "smoke", "--branches", "master", "--workloads", "quicksort"])
+        .args(["--trials", "30", "--output"])
+        .arg(sweeps)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The sweep's folder, once it has some trials.
+fn wait_for_trials(folder: &TempDir, child: &mut Child) -> PathBuf {
+    // A cold build of the baseline is part of this.
+    let deadline = Instant::now() + Duration::from_secs(600);
+    loop {
+        assert!(Instant::now() < deadline, "no trials");
+        if let Some(sweep) = sweep_in(folder)
+            && lines(&sweep).len() > 5
+        {
+            return sweep;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "the sweep ended early");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn sweep_in(folder: &TempDir) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder.path().join("sweeps")).ok()?;
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.into_iter().find(|path| path.extension().is_none() && path.join("manifest.json").exists())
+}
+
+fn lines(sweep: &Path) -> Vec<String> {
+    let text = fs::read_to_string(sweep.join("trials.jsonl")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn resume(folder: &TempDir) -> std::process::Command {
+    let mut command = common::runner(folder.path());
+    command.args(["sweep", "--resume", "latest", "--output"]).arg(folder.path().join("sweeps"));
+    command
+}
+
+/// Every record parses, and the trials are exactly as many as planned, none twice.
+fn assert_complete(sweep: &Path) {
+    let records: Vec<Value> =
+        lines(sweep).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(records.len(), PLANNED);
+    let identities: BTreeSet<&str> =
+        records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
+    assert_eq!(identities.len(), PLANNED);
+    assert!(records.iter().all(|record| record["outcome"] == "ok"));
+    assert!(records.iter().all(|record| record["variant"] == "upstream"));
+}
+
+#[test]
+fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = start(&folder);
+    let sweep = wait_for_trials(&folder, &mut child);
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    let before = lines(&sweep);
+    assert!(before.len() < PLANNED, "killed too late to prove anything");
+    // What a power cut may leave of a line.
+    let mut trials = OpenOptions::new().append(true).open(sweep.join("trials.jsonl")).unwrap();
+    trials.write_all(br#"{"schema":1,"trial":"half"#).unwrap();
+    resume(&folder)
+        .assert()
+        .success()
+        .stderr(contains("trials.torn-1"))
+        .stdout(contains("two runs of master differ"))
+        .stdout(contains("cargo runner report"));
+    assert_eq!(lines(&sweep)[..before.len()], before);
+    assert_complete(&sweep);
+    let torn = fs::read_to_string(sweep.join("trials.torn-1")).unwrap();
+    assert_eq!(torn, r#"{"schema":1,"trial":"half"#);
+    // Once more: nothing is missing, nothing runs.
+    resume(&folder).assert().success().stdout(contains("0 trials in"));
+    assert_complete(&sweep);
+}
+
+#[test]
+fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = start(&folder);
+    let sweep = wait_for_trials(&folder, &mut child);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child
+        .wait_with_output()
+        .unwrap()
+        .assert()
+        .code(130)
+        .stderr(contains("interrupted with"))
+        .stderr(contains("cargo runner sweep --resume"));
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!(manifest["sessions"][0]["end"], "interrupted");
+    assert_eq!(manifest["sessions"][0]["trials"], lines(&sweep).len());
+    resume(&folder).assert().success();
+    assert_complete(&sweep);
+}
+
+#[test]
+fn a_sweep_whose_branch_changed_is_not_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = start(&folder);
+    let sweep = wait_for_trials(&folder, &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let path = sweep.join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    let digest = manifest["branches"][0]["receipt"]["binary_sha256"].as_str().unwrap();
+    // As if the sweep had been begun with another binary.
+    fs::write(&path, text.replace(digest, &"0".repeat(64))).unwrap();
+    resume(&folder).assert().code(2).stderr(contains("branch `master` is another binary"));
+}
