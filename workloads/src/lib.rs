@@ -59,3 +59,52 @@ fn answer(result: &Result<Outcome, Failure>, output: &mut impl Write) -> io::Res
     output.flush()?;
     Ok(code)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(failure: Failure) -> (String, u8) {
+        let mut output = Vec::new();
+        let code = answer(&Err(failure), &mut output).unwrap();
+        (String::from_utf8(output).unwrap(), code)
+    }
+
+    #[test]
+    fn a_wrong_answer_is_one_line_and_exit_code_1() {
+        let (expected, actual) = ("55".to_owned(), "54\n".to_owned());
+        let (text, code) = answered(Failure::WrongAnswer { iteration: 3, expected, actual });
+        assert_eq!(code, 1);
+        assert_eq!(
+            text,
+            "{\"failure\":\"wrong-answer\",\"iteration\":3,\"expected\":\"55\",\"actual\":\"54\\n\"}\n"
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_and_exit_code_2() {
+        let (text, code) = answered(Failure::Refused { message: "no".to_owned() });
+        assert_eq!((text.as_str(), code), ("{\"failure\":\"refused\",\"message\":\"no\"}\n", 2));
+    }
+
+    #[test]
+    fn an_answer_that_nobody_takes_is_an_error() {
+        struct Closed;
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let refused = Err(Failure::Refused { message: "no".to_owned() });
+        assert!(answer(&refused, &mut Closed).is_err());
+    }
+
+    #[test]
+    fn a_request_longer_than_any_real_one_is_refused_instead_of_read() {
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        assert!(matches!(read_request(endless), Err(Failure::Refused { .. })));
+    }
+}

@@ -13,6 +13,9 @@ use crate::workload::{self, Instance, Mismatch, Refusal, Setup, Size, Workload};
 ///
 /// # Errors
 /// If the request asks for something that does not exist, or an answer is wrong.
+///
+/// # Panics
+/// If the workload does.
 pub fn run(variant: &str, request: &Request) -> Result<Outcome, Failure> {
     let workload = workload::find(&request.workload)?;
     run_workload(variant, workload, request)
@@ -22,6 +25,9 @@ pub fn run(variant: &str, request: &Request) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// As [`run`].
+///
+/// # Panics
+/// If the workload does.
 pub fn run_workload(
     variant: &str,
     workload: &dyn Workload,

@@ -43,6 +43,11 @@ impl Random {
         u64::try_from(product >> 64).expect("the upper half of a 128-bit product has 64 bits")
     }
 
+    /// An index into a slice of this length.
+    fn index_below(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).expect("below a slice's length")
+    }
+
     /// A number in (0, 1], so that its logarithm is finite.
     pub fn unit(&mut self) -> f64 {
         ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64
@@ -51,9 +56,7 @@ impl Random {
     /// Puts `items` into a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let bound = u64::try_from(last + 1).expect("a slice's length fits 64 bits");
-            let chosen = usize::try_from(self.below(bound)).expect("below a slice's length");
-            items.swap(last, chosen);
+            items.swap(last, self.index_below(last + 1));
         }
     }
 }

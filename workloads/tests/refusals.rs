@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use workloads::measure::run;
 use workloads::protocol::{Failure, Program, Request, SCHEMA};
@@ -74,7 +74,7 @@ fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
         );
     }
     let message = refusal(|request| {
-        request.workload = "packets".to_owned();
+        *request = Request { workload: "packets".to_owned(), ..good() };
         set(request, "strategy", "magic");
     });
     assert!(message.ends_with("expected one of pool, lock-free, awesome, serial"), "{message}");
@@ -100,12 +100,16 @@ fn an_input_file_for_a_workload_that_reads_none_is_refused() {
 }
 
 /// A request for `tsp` with this file.
+fn tsp(input: &Path) -> Request {
+    Request { workload: "tsp".to_owned(), input: Some(input.to_owned()), ..good() }
+}
+
+/// The refusal of a file with this text, and its name.
 fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
     let file = tempfile::Builder::new().suffix(".tsp").tempfile().unwrap();
     fs::write(file.path(), text).unwrap();
     let message = refusal(|request| {
-        request.workload = "tsp".to_owned();
-        request.input = Some(file.path().to_owned());
+        *request = tsp(file.path());
         for (name, value) in parameters {
             set(request, name, value);
         }
@@ -135,10 +139,7 @@ fn a_broken_instance_file_is_refused_with_file_and_line() {
 
 #[test]
 fn a_missing_instance_file_is_refused_with_its_name() {
-    let message = refusal(|request| {
-        request.workload = "tsp".to_owned();
-        request.input = Some(PathBuf::from("no/such/file.tsp"));
-    });
+    let message = refusal(|request| *request = tsp(Path::new("no/such/file.tsp")));
     assert!(message.starts_with("input no/such/file.tsp: "), "{message}");
     assert!(message.ends_with("expected a TSPLIB file"), "{message}");
 }
@@ -162,10 +163,7 @@ fn parameters_of_a_random_map_are_refused_beside_a_file() {
 fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), tsp_file(7)).unwrap();
-    let mut request = good();
-    request.workload = "tsp".to_owned();
-    request.input = Some(file.path().to_owned());
-    let outcome = run("test", &request).unwrap();
+    let outcome = run("test", &tsp(file.path())).unwrap();
     assert!(!outcome.parameters.contains_key("cities"));
     // Along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, each rounded.
     assert_eq!(outcome.answer, "a tour of length 96");

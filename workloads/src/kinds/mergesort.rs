@@ -39,9 +39,9 @@ static DESCRIPTION: Description = Description {
     ],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("elements", "4000"), ("cutoff", "50")] },
-        SizeOverrides { size: Size::Small, overrides: &[("elements", "300000")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("elements", "3000000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("elements", "30000000")] },
+        SizeOverrides { size: Size::Small, overrides: &[("elements", "500000")] },
+        SizeOverrides { size: Size::Medium, overrides: &[("elements", "5000000")] },
+        SizeOverrides { size: Size::Large, overrides: &[("elements", "50000000")] },
     ],
 };
 

@@ -100,13 +100,13 @@ static DESCRIPTION: Description = Description {
         },
         SizeOverrides {
             size: Size::Small,
-            overrides: &[("packets-per-source", "1500"), ("duration-ms", "25")],
+            overrides: &[("packets-per-source", "1800"), ("duration-ms", "25")],
         },
         SizeOverrides {
             size: Size::Medium,
-            overrides: &[("packets-per-source", "15000"), ("duration-ms", "250")],
+            overrides: &[("packets-per-source", "18000"), ("duration-ms", "250")],
         },
-        SizeOverrides { size: Size::Large, overrides: &[("packets-per-source", "150000")] },
+        SizeOverrides { size: Size::Large, overrides: &[("packets-per-source", "180000")] },
     ],
 };
 

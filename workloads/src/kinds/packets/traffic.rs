@@ -35,7 +35,7 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    !(sum as u16)
+    !u16::try_from(sum).expect("folded to 16 bits")
 }
 
 /// How the work of packets varies.
@@ -100,7 +100,7 @@ impl Traffic {
     /// The `number`th packet that a dispatcher meets who takes one from each source in turn.
     pub(super) fn in_turn(&self, number: u64) -> (usize, Packet) {
         let sources = self.sources() as u64;
-        let source = (number % sources) as usize;
+        let source = usize::try_from(number % sources).expect("below the number of sources");
         (source, self.packet(source, number / sources))
     }
 }

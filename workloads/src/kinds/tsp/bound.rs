@@ -19,7 +19,7 @@ const STEPS: u32 = 1_000;
 pub(super) struct Prices {
     count: usize,
     /// Row by row.
-    prices: Vec<i64>,
+    roads: Vec<i64>,
     /// What the penalties add to every round trip.
     surcharge: i64,
 }
@@ -37,10 +37,10 @@ impl Prices {
                 i64::try_from(cities.distance(from, to)).expect("coordinates are limited");
             distance * SCALE + penalties[from] + penalties[to]
         };
-        let prices = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+        let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
         Self {
             count,
-            prices: prices.map(|(from, to)| price(from, to)).collect(),
+            roads: pairs.map(|(from, to)| price(from, to)).collect(),
             surcharge: 2 * penalties.iter().sum::<i64>(),
         }
     }
@@ -118,12 +118,12 @@ impl Prices {
 
     /// The price of the road between two cities.
     pub(super) fn between(&self, from: usize, to: usize) -> i64 {
-        self.prices[from * self.count + to]
+        self.roads[from * self.count + to]
     }
 
     /// All prices of roads from `city`.
     pub(super) fn from(&self, city: usize) -> &[i64] {
-        &self.prices[city * self.count..][..self.count]
+        &self.roads[city * self.count..][..self.count]
     }
 
     /// What a round trip of this length costs.
@@ -162,7 +162,7 @@ mod tests {
     fn the_ascent_comes_close_to_the_optimum_and_never_above() {
         for map in 0..10 {
             let cities = Cities::random(12, map);
-            let optimum = shortest_length(&cities) as i64 * SCALE;
+            let optimum = i64::try_from(shortest_length(&cities)).unwrap() * SCALE;
             let plain = Prices::plain(&cities).one_tree(0).0;
             let ascended =
                 Prices::ascended(&cities, 0, shortest_length(&cities) * 11 / 10).one_tree(0).0;
