@@ -1,0 +1,416 @@
+//! Random and repeated work with idle gaps, so that workers fall asleep at every possible moment: nothing may
+//! be lost, nothing done twice, nothing hang.
+//!
+//! Short by default. `FORK_STRESS_SECONDS` sets the time of the random test, `FORK_STRESS_FACTOR` multiplies
+//! the rounds of the others, `FORK_STRESS_SEED` repeats the random choices (not the schedule) of a run.
+//!
+//! A variant with an events counter promises that a job on a busy worker's deque is run, not that a sleeper
+//! is woken for it. The tests whose two halves meet at a barrier therefore may hang in theory; in practice a
+//! hang there means a lost wake-up.
+
+mod common;
+
+use std::env;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder, join, scope, scope_fifo};
+
+use common::{Count, PATIENCE, Tally, meet, patiently, pool, rounds, within_or};
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable}: {text:?} is no whole number; give one")),
+    )
+}
+
+/// Rounds of a repeated test.
+fn repeated(natively: usize, under_miri: usize) -> usize {
+    let factor = number_from("FORK_STRESS_FACTOR").unwrap_or(1);
+    rounds(natively, under_miri) * usize::try_from(factor).unwrap()
+}
+
+/// Also printed, so that a failed test shows it.
+fn seed() -> u64 {
+    let seed = number_from("FORK_STRESS_SEED").unwrap_or_else(|| fastrand::u64(..));
+    println!("FORK_STRESS_SEED={seed}");
+    seed
+}
+
+/// Lets idle workers search, doze off or sleep, by chance.
+fn idle_gap(rng: &mut Rng, longest: Duration) {
+    let gap = longest.mul_f64(rng.f64());
+    if cfg!(miri) || rng.bool() {
+        thread::sleep(gap);
+    } else {
+        // A sleep is never shorter than the kernel's slack; a spin is.
+        let start = Instant::now();
+        while start.elapsed() < gap {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+const SHORT: Duration = Duration::from_micros(200);
+
+/// What an epoch of the random test shares: some pools, and the books of the jobs in them.
+struct Epoch {
+    pools: Vec<ThreadPool>,
+    submitted: AtomicUsize,
+    executed: AtomicUsize,
+    /// What each outside thread does, for the watchdog.
+    doing: Vec<Mutex<&'static str>>,
+}
+
+impl Epoch {
+    fn state(&self) -> String {
+        let doing: Vec<_> = self.doing.iter().map(|doing| *doing.lock().unwrap()).collect();
+        let sizes: Vec<_> = self.pools.iter().map(ThreadPool::current_num_threads).collect();
+        format!(
+            "Pools of {sizes:?} workers; outside threads in {doing:?}; {} detached jobs submitted, {} executed",
+            self.submitted.load(Ordering::Relaxed),
+            self.executed.load(Ordering::Relaxed),
+        )
+    }
+
+    fn pool(&self, rng: &mut Rng) -> &ThreadPool {
+        &self.pools[rng.usize(..self.pools.len())]
+    }
+
+    /// A detached job into a random pool; it submits others while `depth` lasts.
+    fn submit(self: &Arc<Self>, rng: &mut Rng, depth: usize) {
+        let this = Arc::clone(self);
+        let mut rng_of_job = rng.fork();
+        let mut job = move || {
+            if depth > 0 {
+                (0..rng_of_job.usize(..3)).for_each(|_| this.submit(&mut rng_of_job, depth - 1));
+            }
+            this.executed.fetch_add(1, Ordering::Relaxed);
+        };
+        let pool = self.pool(rng);
+        if rng.u8(..4) == 0 {
+            self.submitted.fetch_add(pool.current_num_threads(), Ordering::Relaxed);
+            let job = Mutex::new(job);
+            pool.spawn_broadcast(move |_| (job.lock().unwrap())());
+            return;
+        }
+        self.submitted.fetch_add(1, Ordering::Relaxed);
+        if rng.bool() { pool.spawn(move || job()) } else { pool.spawn_fifo(move || job()) }
+    }
+
+    /// One random thing from outside, checked on the spot unless it is detached.
+    fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
+        let says = |what| *doing.lock().unwrap() = what;
+        let mut inner = rng.fork();
+        let pool = self.pool(rng);
+        match rng.u8(..8) {
+            0 => {
+                says("join");
+                let leaves = rng.usize(1..200);
+                assert_eq!(pool.install(|| leaves_by_joins(leaves, &mut inner)), leaves);
+            }
+            1 => {
+                says("scope");
+                let (count, jobs) = (Count::new(), rng.usize(..30));
+                pool.scope(|scope| grow(scope, jobs, &count));
+                assert_eq!(count.get(), jobs);
+            }
+            2 => {
+                says("scope_fifo");
+                let (count, jobs) = (Count::new(), rng.usize(..30));
+                pool.scope_fifo(|scope| (0..jobs).for_each(|_| scope.spawn_fifo(|_| count.add(1))));
+                assert_eq!(count.get(), jobs);
+            }
+            3 => {
+                says("in_place_scope");
+                let (count, jobs) = (Count::new(), rng.usize(..30));
+                pool.in_place_scope(|scope| {
+                    grow(scope, jobs, &count);
+                    scope.spawn_broadcast(|_, _| count.add(1));
+                });
+                assert_eq!(count.get(), jobs + pool.current_num_threads());
+            }
+            4 => {
+                says("broadcast");
+                assert!(
+                    pool.broadcast(|c| c.index()).into_iter().eq(0..pool.current_num_threads())
+                );
+            }
+            5 => {
+                says("install into another pool");
+                let leaves = rng.usize(1..50);
+                let other = self.pool(rng);
+                let result = pool.install(|| {
+                    let by_other = || other.install(|| leaves_by_joins(leaves, &mut inner));
+                    join(by_other, || other.broadcast(|_| 1_usize).into_iter().sum())
+                });
+                assert_eq!(result, (leaves, other.current_num_threads()));
+            }
+            6 => {
+                says("spawn");
+                self.submit(rng, 3);
+            }
+            _ => {
+                says("idle gap");
+                let longest = if rng.u8(..8) == 0 { 20 * SHORT } else { SHORT };
+                idle_gap(rng, longest);
+            }
+        }
+    }
+}
+
+/// Splits `leaves` at random and returns how many it counted.
+fn leaves_by_joins(leaves: usize, rng: &mut Rng) -> usize {
+    if leaves == 1 {
+        return 1;
+    }
+    let left = rng.usize(1..leaves);
+    let mut rng_of_left = rng.fork();
+    let counted =
+        join(|| leaves_by_joins(left, &mut rng_of_left), || leaves_by_joins(leaves - left, rng));
+    counted.0 + counted.1
+}
+
+/// Runs `jobs` jobs in the scope, half of them spawned by the first.
+fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
+    if let Some(rest) = jobs.checked_sub(1) {
+        let by_job = rest / 2;
+        scope.spawn(move |scope| {
+            grow(scope, by_job, count);
+            count.add(1);
+        });
+        (by_job..rest).for_each(|_| scope.spawn(|_| count.add(1)));
+    }
+}
+
+#[test]
+fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
+    const OUTSIDE_THREADS: usize = 3;
+    let seed = seed();
+    let mut rng = Rng::with_seed(seed);
+    let seconds = number_from("FORK_STRESS_SECONDS").unwrap_or(1);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut epochs = 0;
+    while epochs == 0 || (Instant::now() < end && !cfg!(miri)) {
+        epochs += 1;
+        let exits = Tally::new();
+        let mut workers = 0;
+        let pools = (0..rng.usize(1..=3)).map(|_| {
+            let size = rng.usize(1..=4);
+            workers += size;
+            let on_exit = exits.clone();
+            let builder = ThreadPoolBuilder::new().num_threads(size);
+            builder.exit_handler(move |_| on_exit.add_one()).build().unwrap()
+        });
+        let epoch = Arc::new(Epoch {
+            pools: pools.collect(),
+            submitted: AtomicUsize::new(0),
+            executed: AtomicUsize::new(0),
+            doing: (0..OUTSIDE_THREADS).map(|_| Mutex::new("start")).collect(),
+        });
+        let totals = Arc::clone(&epoch);
+        let state = || format!("Seed {seed}, epoch {epochs}. {}", epoch.state());
+        within_or(PATIENCE, "an epoch of random work", state, || {
+            thread::scope(|threads| {
+                for doing in &totals.doing {
+                    let mut rng = rng.fork();
+                    let epoch = &totals;
+                    threads.spawn(move || {
+                        (0..rounds(100, 3)).for_each(|_| epoch.act(&mut rng, doing));
+                        *doing.lock().unwrap() = "end";
+                    });
+                }
+            });
+            // Detached jobs hold the epoch, and with it the pools; when all have run, ours is the last.
+            while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed)
+            {
+                thread::yield_now();
+            }
+        });
+        let (submitted, executed) = (&totals.submitted, &totals.executed);
+        assert_eq!(executed.load(Ordering::Relaxed), submitted.load(Ordering::Relaxed));
+        drop((epoch, totals));
+        patiently("the end of random pools", || exits.wait_for(workers));
+        assert_eq!(exits.get(), workers);
+    }
+    println!("{epochs} epochs");
+}
+
+#[test]
+fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
+    let mut rng = Rng::with_seed(seed());
+    let rounds = repeated(2000, 5);
+    let done = AtomicUsize::new(0);
+    let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));
+    let mut slow = 0;
+    within_or(
+        PATIENCE.max(SHORT * 10 * u32::try_from(rounds).unwrap()),
+        "joins that meet",
+        state,
+        || {
+            pool(2).install(|| {
+                let meeting = Barrier::new(2);
+                for _ in 0..rounds {
+                    idle_gap(&mut rng, SHORT);
+                    let start = Instant::now();
+                    join(|| meet(&meeting), || meet(&meeting));
+                    slow += usize::from(start.elapsed() > Duration::from_millis(10));
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        },
+    );
+    println!("{slow} of {rounds} joins took more than 10 ms");
+    assert_eq!(done.into_inner(), rounds);
+}
+
+#[test]
+fn an_idle_worker_takes_the_second_of_two_long_halves() {
+    let mut rng = Rng::with_seed(seed());
+    let rounds = repeated(40, 2);
+    let long = Duration::from_millis(5);
+    let mut shared = 0;
+    patiently("joins of two long halves", || {
+        pool(2).install(|| {
+            for _ in 0..rounds {
+                idle_gap(&mut rng, 5 * SHORT);
+                let half = || {
+                    thread::sleep(long);
+                    thread::current().id()
+                };
+                let (a, b) = join(half, half);
+                shared += usize::from(a != b);
+            }
+        });
+    });
+    println!("{shared} of {rounds} joins were shared");
+    // A busy machine may keep the other worker from its CPU now and then; a lost wake-up would be the rule.
+    assert!(shared >= rounds / 2, "only {shared} of {rounds} joins were shared");
+}
+
+#[test]
+fn an_injected_job_reaches_the_only_worker_whatever_it_was_doing() {
+    let mut rng = Rng::with_seed(seed());
+    let pool = pool(1);
+    for i in 0..repeated(2000, 5) {
+        idle_gap(&mut rng, SHORT / 2);
+        patiently("an install into a pool of one", || {
+            assert_eq!(pool.install(|| i), i);
+        });
+    }
+}
+
+#[test]
+fn a_spawned_job_reaches_a_worker_and_answers() {
+    let mut rng = Rng::with_seed(seed());
+    patiently("ping-pong with spawned jobs", || {
+        for workers in 1..=3 {
+            let pool = pool(workers);
+            let (sender, receiver) = mpsc::channel();
+            for i in 0..repeated(500, 3) {
+                idle_gap(&mut rng, SHORT / 2);
+                let sender = sender.clone();
+                pool.spawn(move || sender.send(i).unwrap());
+                assert_eq!(receiver.recv(), Ok(i));
+            }
+        }
+    });
+}
+
+#[test]
+fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
+    let mut rng = Rng::with_seed(seed());
+    patiently("broadcasts to dozing workers", || {
+        for workers in 1..=4 {
+            let pool = pool(workers);
+            let count = Count::new();
+            for _ in 0..repeated(500, 3) {
+                idle_gap(&mut rng, SHORT / 2);
+                pool.broadcast(|_| {
+                    count.add(1);
+                    // Workers doze off at different times.
+                    thread::sleep(Duration::from_micros(fastrand::u64(..3)));
+                });
+                assert_eq!(count.take(), workers);
+            }
+        }
+    });
+}
+
+#[test]
+fn detached_broadcasts_reach_every_worker_once_while_workers_doze_off() {
+    let mut rng = Rng::with_seed(seed());
+    patiently("detached broadcasts to dozing workers", || {
+        for workers in 1..=3 {
+            let pool = pool(workers);
+            let reached = Tally::new();
+            let broadcasts = repeated(300, 3);
+            for i in 1..=broadcasts {
+                idle_gap(&mut rng, SHORT / 2);
+                let count = reached.clone();
+                pool.spawn_broadcast(move |_| count.add_one());
+                reached.wait_for(i * workers);
+            }
+            pool.broadcast(|_| ());
+            assert_eq!(reached.get(), broadcasts * workers);
+        }
+    });
+}
+
+#[test]
+fn pools_end_whatever_their_workers_were_doing() {
+    let mut rng = Rng::with_seed(seed());
+    patiently("pools that end", || {
+        for _ in 0..repeated(200, 2) {
+            let workers = rng.usize(1..=4);
+            let exits = Tally::new();
+            let on_exit = exits.clone();
+            let builder = ThreadPoolBuilder::new().num_threads(workers);
+            let pool = builder.exit_handler(move |_| on_exit.add_one()).build().unwrap();
+            idle_gap(&mut rng, SHORT);
+            if rng.bool() {
+                pool.spawn(|| ());
+            }
+            drop(pool);
+            exits.wait_for(workers);
+        }
+    });
+}
+
+#[test]
+fn pools_of_one_install_into_each_other_whatever_they_were_doing() {
+    let mut rng = Rng::with_seed(seed());
+    patiently("mutual installs", || {
+        let (first, second) = (pool(1), pool(1));
+        for i in 0..repeated(500, 3) {
+            idle_gap(&mut rng, SHORT / 2);
+            let answer = first.install(|| {
+                idle_gap(&mut rng, SHORT / 4);
+                second.install(|| first.install(|| i))
+            });
+            assert_eq!(answer, i);
+        }
+    });
+}
+
+#[test]
+fn scopes_end_whatever_their_thieves_were_doing() {
+    let mut rng = Rng::with_seed(seed());
+    patiently("scopes of few jobs", || {
+        let pool = pool(3);
+        pool.install(|| {
+            let count = Count::new();
+            for _ in 0..repeated(1000, 3) {
+                idle_gap(&mut rng, SHORT / 4);
+                scope(|scope| grow(scope, 5, &count));
+                scope_fifo(|scope| scope.spawn_fifo(|_| count.add(1)));
+                assert_eq!(count.take(), 6);
+            }
+        });
+    });
+}
