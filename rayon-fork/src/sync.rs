@@ -7,7 +7,7 @@
 
 #[cfg(not(feature = "web_spin_lock"))]
 pub(crate) use std::sync::OnceLock;
-pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 pub(crate) use std::{hint, thread};
 #[cfg(feature = "web_spin_lock")]
 pub(crate) use wasm_sync::OnceLock;
@@ -51,11 +51,6 @@ macro_rules! unpoisoned_locks {
                 self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
-            /// Wakes one waiting thread, if any waits.
-            pub(crate) fn notify_one(&self) {
-                self.0.notify_one();
-            }
-
             /// Wakes every waiting thread.
             pub(crate) fn notify_all(&self) {
                 self.0.notify_all();
@@ -77,7 +72,8 @@ pub(crate) use locks::{Condvar, Mutex};
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
-    pub(crate) use super::{AtomicUsize, Ordering, fence};
+    pub(crate) use super::{AtomicUsize, Ordering};
+    pub(crate) use std::sync::atomic::fence;
     pub(crate) use std::thread::yield_now;
 
     /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses already does the work.
@@ -104,6 +100,7 @@ pub(crate) mod modelled {
     /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures that need another
     /// thread in between. As an event, each fence touches one common word, relaxed; that finds those, but leaves so
     /// many more schedules that others get out of reach. So models are run both ways.
+    #[cfg(test)]
     pub(crate) fn begin_execution(are_fences_events: bool) {
         // All threads of a model take turns on one thread of the system.
         ARE_FENCES_EVENTS.set(are_fences_events);

@@ -109,7 +109,7 @@ impl ParkingSlot for Slot {
         }
         *state = State::Awake;
         if found == State::Parked {
-            self.unparked.notify_one();
+            self.unparked.notify_all();
         }
         // The waker unregisters, not the sleeper: that thread may be long in coming, and others must at once stop
         // counting on it. Under the lock, so that the sleeper cannot run on while it is still counted as asleep.

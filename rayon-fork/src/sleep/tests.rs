@@ -1,8 +1,9 @@
 //! The policy and the slots, with one thread where that is enough, and with two where blocking is the point.
 
-use super::counters::variants::{Counts, for_every_variant};
-use super::counters::{Packed, SleepCounters, Split, axes::*};
-use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep, Slot, variant_name};
+use super::counters::counts::Counts;
+use super::counters::variants::for_every_variant;
+use super::counters::{Packed, Split, axes::*};
+use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

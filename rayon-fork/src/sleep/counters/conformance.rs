@@ -1,8 +1,38 @@
 //! What every variant must do, one thread at a time, and what only one layout can get wrong.
 
-use super::axes::{IdleFirst, Inline, Jec, NoJec, Padded, SleepersOnly};
-use super::variants::{Counts, for_every_variant};
+use super::axes::{Events, IdleFirst, Inline, Jec, NoJec, Padded, Padding, SleepersOnly, WakeRule};
+use super::counts::Counts;
+use super::variants::for_every_variant;
 use super::{COUNT_BITS, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split};
+use crate::sync::modelled::Ordering;
+
+/// What a variant is meant to count and to decide.
+trait Traits: Counts {
+    /// A new job with an empty queue is left to workers that search.
+    const LEAVES_JOBS_TO_SEARCHERS: bool;
+    /// Workers that search are counted, used or not.
+    const COUNTS_SEARCHERS: bool;
+
+    fn events(&self) -> usize;
+}
+
+impl<P: Padding, E: Events, W: WakeRule> Traits for Packed<P, E, W> {
+    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+    const COUNTS_SEARCHERS: bool = true;
+
+    fn events(&self) -> usize {
+        self.load().events()
+    }
+}
+
+impl<P: Padding, E: Events, W: WakeRule> Traits for Split<P, E, W> {
+    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+
+    fn events(&self) -> usize {
+        self.events.load(Ordering::Relaxed)
+    }
+}
 
 /// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the lower numbers.
 fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
@@ -17,7 +47,7 @@ fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     counters
 }
 
-fn a_job_wakes_nobody_if_nobody_sleeps<C: Counts>() {
+fn a_job_wakes_nobody_if_nobody_sleeps<C: Traits>() {
     for searching in 0..3 {
         let counters = pool::<C>(0, searching);
         assert_eq!(counters.announce_job(true), 0);
@@ -25,7 +55,7 @@ fn a_job_wakes_nobody_if_nobody_sleeps<C: Counts>() {
     }
 }
 
-fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
+fn a_job_wakes_one_sleeper_if_nobody_searches<C: Traits>() {
     for asleep in 1..4 {
         let counters = pool::<C>(asleep, 0);
         assert_eq!(counters.announce_job(true), 1);
@@ -33,30 +63,30 @@ fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
     }
 }
 
-fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Counts>() {
+fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Traits>() {
     let counters = pool::<C>(2, 1);
     assert_eq!(counters.announce_job(true), usize::from(!C::LEAVES_JOBS_TO_SEARCHERS));
 }
 
-fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Counts>() {
+fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Traits>() {
     let counters = pool::<C>(2, 3);
     assert_eq!(counters.announce_job(false), 1);
 }
 
-fn a_woken_sleeper_is_not_counted_on_again<C: Counts>() {
+fn a_woken_sleeper_is_not_counted_on_again<C: Traits>() {
     let counters = pool::<C>(1, 0);
     counters.end_sleep(0);
     assert_eq!(counters.announce_job(false), 0);
 }
 
-fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Counts>() {
+fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Traits>() {
     for (asleep, expected) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
         let counters = pool::<C>(asleep, 1);
         assert_eq!(counters.end_search(asleep), expected, "with {asleep} asleep");
     }
 }
 
-fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>() {
+fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Traits>() {
     let counters = pool::<C>(0, 2);
     let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
     counters.announce_job(true);
@@ -67,14 +97,14 @@ fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>
     assert_eq!(counters.sleeping(), expected, "whoever was refused is not counted");
 }
 
-fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Counts>() {
+fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Traits>() {
     let counters = pool::<C>(0, 1);
     counters.announce_job(true);
     let ticket = counters.become_sleepy(0);
     assert!(counters.try_begin_sleep(0, ticket));
 }
 
-fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Counts>() {
+fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Traits>() {
     let counters = pool::<C>(0, 2);
     let early = counters.become_sleepy(0);
     counters.announce_job(true);
@@ -84,7 +114,7 @@ fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Counts>() {
 }
 
 /// All calls in random order, against a pool that is kept as a list of what each worker does.
-fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
+fn a_long_random_history_agrees_with_plain_book_keeping<C: Traits>() {
     #[derive(Clone, Copy, PartialEq)]
     enum Doing {
         Working,
@@ -154,7 +184,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
     );
 }
 
-fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
+fn a_pool_of_the_largest_size_is_counted_exactly<C: Traits>() {
     let counters = pool::<C>(MAX_WORKERS, 0);
     let inactive = if C::COUNTS_SEARCHERS { MAX_WORKERS } else { 0 };
     assert_eq!(

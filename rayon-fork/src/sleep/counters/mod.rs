@@ -6,7 +6,8 @@
 //! | `split.rs`       | one word each                                                                      |
 //! | `axes.rs`        | what both layouts are generic over: padding, events, wake rule                      |
 //! | `name.rs`        | a variant's name from its parts                                                    |
-//! | `variants.rs`    | for tests: the list of all variants                                                |
+//! | `variants.rs`    | the list of all variants                                                           |
+//! | `counts.rs`      | for tests: the counts themselves                                                    |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded                             |
 //!
 //! This is the only file that names a counter feature. A feature picks a type; every type is compiled and tested in every
@@ -16,11 +17,12 @@ pub(crate) mod axes;
 mod name;
 mod packed;
 mod split;
+pub(crate) mod variants;
 
 #[cfg(all(test, not(fork_loom)))]
 mod conformance;
 #[cfg(test)]
-pub(crate) mod variants;
+pub(crate) mod counts;
 
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;

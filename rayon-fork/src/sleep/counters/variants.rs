@@ -1,13 +1,6 @@
-//! Every variant, once: the list that tests run through, and a view of the counters that only tests have.
-
-use super::SleepCounters;
-use super::axes::{Events, Padding, WakeRule};
-use super::packed::Packed;
-use super::split::Split;
-use crate::sync::modelled::Ordering;
+//! Every variant, once: the list that makes each build compile all of them, and that tests run through.
 
 /// Calls `$callback!` with `name: type = "name";` for every variant.
-#[cfg(not(fork_loom))]
 macro_rules! for_every_variant {
     ($callback:ident) => {
         $callback! {
@@ -30,57 +23,23 @@ macro_rules! for_every_variant {
         }
     };
 }
-#[cfg(not(fork_loom))]
+#[cfg(all(test, not(fork_loom)))]
 pub(crate) use for_every_variant;
 
-/// The counts themselves. The pool has no use for them; it asks for decisions.
-pub(crate) trait Counts: SleepCounters {
-    /// Whether a new job with an empty queue is left to workers that search.
-    const LEAVES_JOBS_TO_SEARCHERS: bool;
-    /// Whether workers that search are counted.
-    const COUNTS_SEARCHERS: bool;
-
-    fn sleeping(&self) -> usize;
-    fn inactive(&self) -> usize;
-    fn events(&self) -> usize;
+/// Nothing but the mention of all variants: what a build mentions it compiles.
+macro_rules! mention {
+    ($($module:ident: $counters:ty = $name:literal;)*) => {
+        const _: [&str; 16] = {
+            use super::axes::{IdleFirst, Inline, Jec, NoJec, Padded, SleepersOnly};
+            use super::{Packed, SleepCounters, Split};
+            [$(<$counters>::NAME),*]
+        };
+    };
 }
-
-impl<P: Padding, E: Events, W: WakeRule> Counts for Packed<P, E, W> {
-    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-    const COUNTS_SEARCHERS: bool = true;
-
-    fn sleeping(&self) -> usize {
-        self.load().sleeping()
-    }
-
-    fn inactive(&self) -> usize {
-        self.load().inactive()
-    }
-
-    fn events(&self) -> usize {
-        self.load().events()
-    }
-}
-
-impl<P: Padding, E: Events, W: WakeRule> Counts for Split<P, E, W> {
-    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-
-    fn sleeping(&self) -> usize {
-        self.sleeping.load(Ordering::Relaxed)
-    }
-
-    fn inactive(&self) -> usize {
-        self.inactive.load(Ordering::Relaxed)
-    }
-
-    fn events(&self) -> usize {
-        self.events.load(Ordering::Relaxed)
-    }
-}
+for_every_variant!(mention);
 
 /// Calls `$callback!` with `name: type;` for every variant that differs in more than padding.
-#[cfg(fork_loom)]
+#[cfg(all(test, fork_loom))]
 macro_rules! for_every_protocol {
     ($callback:ident) => {
         $callback! {
@@ -95,5 +54,5 @@ macro_rules! for_every_protocol {
         }
     };
 }
-#[cfg(fork_loom)]
+#[cfg(all(test, fork_loom))]
 pub(crate) use for_every_protocol;

@@ -2,7 +2,7 @@
 
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
-use crate::sleep::counters::variants::Counts;
+use crate::sleep::counters::counts::Counts;
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{Condvar, Mutex};

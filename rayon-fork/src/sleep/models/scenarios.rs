@@ -1,7 +1,7 @@
 //! What happens in a model, and what must be true at its end. A job that nobody takes leaves every thread blocked.
 
 use super::pool::{Job, Pool, Setup};
-use crate::sleep::counters::variants::Counts;
+use crate::sleep::counters::counts::Counts;
 use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;

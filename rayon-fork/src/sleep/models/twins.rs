@@ -4,7 +4,7 @@
 //! ships knows of them.
 
 use crate::sleep::counters::axes::{Events, Padding, WakeRule};
-use crate::sleep::counters::variants::Counts;
+use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::{SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
@@ -65,19 +65,12 @@ impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
 }
 
 impl<T: Change<C>, C: Counts> Counts for With<T, C> {
-    const LEAVES_JOBS_TO_SEARCHERS: bool = C::LEAVES_JOBS_TO_SEARCHERS;
-    const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
-
     fn sleeping(&self) -> usize {
         self.0.sleeping()
     }
 
     fn inactive(&self) -> usize {
         self.0.inactive()
-    }
-
-    fn events(&self) -> usize {
-        self.0.events()
     }
 }
 

@@ -4,7 +4,7 @@ use super::scenarios as play;
 use super::twins::*;
 use super::{PAIR, TRIO, must_fail, must_hold};
 use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly};
-use crate::sleep::counters::variants::{Counts, for_every_protocol};
+use crate::sleep::counters::variants::for_every_protocol;
 use crate::sleep::counters::{Packed, SleepCounters, Split};
 use crate::sleep::parking::Slot;
 

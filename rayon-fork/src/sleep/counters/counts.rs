@@ -1,0 +1,31 @@
+//! The counts themselves, for tests. The pool has no use for them; it asks for decisions.
+
+use super::axes::{Events, Padding, WakeRule};
+use super::{Packed, SleepCounters, Split};
+use crate::sync::modelled::Ordering;
+
+/// Counters that show what they count. Only exact while nobody changes them.
+pub(crate) trait Counts: SleepCounters {
+    fn sleeping(&self) -> usize;
+    fn inactive(&self) -> usize;
+}
+
+impl<P: Padding, E: Events, W: WakeRule> Counts for Packed<P, E, W> {
+    fn sleeping(&self) -> usize {
+        self.load().sleeping()
+    }
+
+    fn inactive(&self) -> usize {
+        self.load().inactive()
+    }
+}
+
+impl<P: Padding, E: Events, W: WakeRule> Counts for Split<P, E, W> {
+    fn sleeping(&self) -> usize {
+        self.sleeping.load(Ordering::Relaxed)
+    }
+
+    fn inactive(&self) -> usize {
+        self.inactive.load(Ordering::Relaxed)
+    }
+}
