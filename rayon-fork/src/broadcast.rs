@@ -13,7 +13,7 @@ pub struct BroadcastContext<'a> {
     worker: &'a Worker,
 }
 
-impl<'a> BroadcastContext<'a> {
+impl BroadcastContext<'_> {
     pub(crate) fn with<R>(body: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
         Worker::with_running(|worker| body(BroadcastContext { worker }))
     }
@@ -100,5 +100,6 @@ where
         pool.drop_reason_to_live();
     });
     // SAFETY: `op` is 'static, and `run_detached` lets no panic out.
-    registry.submit_to_each((0..registry.num_threads()).map(|_| unsafe { SharedJob::new_ref(&job) }));
+    registry
+        .submit_to_each((0..registry.num_threads()).map(|_| unsafe { SharedJob::new_ref(&job) }));
 }

@@ -124,7 +124,7 @@ impl fmt::Debug for ThreadBuilder {
             .field("index", &self.index)
             .field("name", &self.name)
             .field("stack_size", &self.stack_size)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -300,7 +300,6 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Names worker `i` by `closure(i)`. Without it workers have no name.
-    #[must_use]
     pub fn thread_name<F>(mut self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -314,7 +313,6 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// More than [`max_num_threads`](crate::max_num_threads) become that many. The number never changes
     /// while the pool lives.
-    #[must_use]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -325,7 +323,6 @@ impl<S> ThreadPoolBuilder<S> {
     /// Only `num_threads - 1` threads are started. The calling thread does the pool's work only while
     /// it is inside a call of this crate that waits or yields. Start and exit handlers do not run for
     /// it. Its share of the pool is never freed.
-    #[must_use]
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
@@ -335,7 +332,6 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// It runs on the worker that panicked, maybe on several at once. Without a handler, or if it panics
     /// itself, such a panic aborts the process.
-    #[must_use]
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
@@ -345,7 +341,6 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the workers' stack size in bytes.
-    #[must_use]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
@@ -353,14 +348,12 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Lets workers take their own jobs oldest first.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for jobs that must run oldest first")]
-    #[must_use]
     pub fn breadth_first(mut self) -> Self {
         self.breadth_first = true;
         self
     }
 
     /// Calls `start_handler` with the worker's index on each worker, before its first job.
-    #[must_use]
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -370,7 +363,6 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `exit_handler` with the worker's index on each worker, after its last job.
-    #[must_use]
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -395,7 +387,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("start_handler", &closure(self.handlers.start.as_ref()))
             .field("exit_handler", &closure(self.handlers.exit.as_ref()))
             .field("breadth_first", &self.breadth_first)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

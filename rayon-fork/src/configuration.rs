@@ -37,7 +37,6 @@ impl Configuration {
     }
 
     /// See [`ThreadPoolBuilder::thread_name`].
-    #[must_use]
     pub fn thread_name<F>(self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -46,13 +45,11 @@ impl Configuration {
     }
 
     /// See [`ThreadPoolBuilder::num_threads`].
-    #[must_use]
     pub fn num_threads(self, num_threads: usize) -> Self {
         self.map(|builder| builder.num_threads(num_threads))
     }
 
     /// See [`ThreadPoolBuilder::panic_handler`].
-    #[must_use]
     pub fn panic_handler<H>(self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
@@ -61,19 +58,16 @@ impl Configuration {
     }
 
     /// See [`ThreadPoolBuilder::stack_size`].
-    #[must_use]
     pub fn stack_size(self, stack_size: usize) -> Self {
         self.map(|builder| builder.stack_size(stack_size))
     }
 
     /// See [`ThreadPoolBuilder::breadth_first`].
-    #[must_use]
     pub fn breadth_first(self) -> Self {
         self.map(ThreadPoolBuilder::breadth_first)
     }
 
     /// See [`ThreadPoolBuilder::start_handler`].
-    #[must_use]
     pub fn start_handler<H>(self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -82,7 +76,6 @@ impl Configuration {
     }
 
     /// See [`ThreadPoolBuilder::exit_handler`].
-    #[must_use]
     pub fn exit_handler<H>(self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,

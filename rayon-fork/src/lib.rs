@@ -7,6 +7,12 @@
 //! assert_eq!((a, b), (2, 4));
 //! ```
 
+#![expect(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "the published crate has no such attributes, and programs must compile alike on both"
+)]
+
 mod broadcast;
 mod builder;
 mod configuration;
@@ -37,7 +43,6 @@ pub use thread_pool::{
     ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
     max_num_threads, yield_local, yield_now,
 };
-
 
 /// The variant that was compiled, for example `split+no-jec+cache-padded`.
 ///

@@ -1,1 +1,105 @@
-fn main() {}
+//! The checks of this repository, by name: what a change must pass and how to run one part of it.
+
+mod conformance;
+mod python;
+mod steps;
+mod variants;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::variants::Variants;
+
+/// The checks of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Every test: the fork on all variants, its models, workloads, runner and analysis.
+    Test {
+        /// Only these parts (default: all).
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Part>,
+        #[command(flatten)]
+        variants: Variants,
+    },
+    /// Formats, lints (every variant) and documentation: quick, before a commit.
+    Check,
+    /// The test suite of the published rayon, unmodified, on the fork.
+    ///
+    /// The suite comes from the local registry's sources; nothing of it is in this repository.
+    Conformance {
+        #[command(flatten)]
+        variants: Variants,
+        /// The facade's versions.
+        #[arg(long, value_delimiter = ',', default_value = "1.12.0")]
+        rayon: Vec<String>,
+        /// Leave out the facade's documentation tests, which take longest.
+        #[arg(long)]
+        skip_doctests: bool,
+    },
+    /// The deep set of model checks of the sleep protocol.
+    Models,
+    /// A random load with idle gaps on every variant: nothing lost, nothing doubled, no hang.
+    Stress {
+        /// Seconds per variant.
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        #[command(flatten)]
+        variants: Variants,
+    },
+    /// What continuous integration runs: `check`, `test`, and `conformance` of two variants.
+    Ci,
+}
+
+/// A part of the test suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// The fork, on every variant.
+    Fork,
+    /// The model checks of the fork's sleep protocol, the fast set.
+    Models,
+    /// The measured programs.
+    Workloads,
+    /// The sweep tool and this one.
+    Runner,
+    /// The Python package and its notebooks.
+    Analysis,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    let sh = steps::shell()?;
+    match task {
+        Task::Test { only, variants } => steps::test(&sh, &only, &variants.chosen(&sh)?),
+        Task::Check => steps::check(&sh),
+        Task::Conformance { variants, rayon, skip_doctests } => {
+            conformance::run(&sh, &variants.chosen(&sh)?, &rayon, skip_doctests)
+        }
+        Task::Models => steps::models(&sh, steps::Depth::Deep),
+        Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen(&sh)?),
+        Task::Ci => {
+            steps::check(&sh)?;
+            let all = Variants::default().chosen(&sh)?;
+            steps::test(&sh, &[], &all)?;
+            let extremes = [all.first(), all.last()].into_iter().flatten().cloned();
+            conformance::run(&sh, &extremes.collect::<Vec<_>>(), &["1.12.0".to_owned()], false)
+        }
+    }
+}

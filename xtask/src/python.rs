@@ -1,0 +1,30 @@
+//! The analysis' own checks, in the virtual environment that the runner sets up.
+
+use anyhow::Result;
+use runner::python::Python;
+use xshell::{Shell, cmd};
+
+use crate::steps::step;
+
+/// Tests of the Python package, its notebooks included.
+pub(crate) fn test(sh: &Shell) -> Result<()> {
+    let python = interpreter(sh)?;
+    let _path = sh.push_env("PYTHONPATH", "analysis/src");
+    step("analysis", cmd!(sh, "{python} -m pytest --quiet analysis"))
+}
+
+/// Formats, lints and types of the Python package.
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    let python = interpreter(sh)?;
+    step("Python format", cmd!(sh, "{python} -m ruff format --check analysis"))?;
+    step("Python lints", cmd!(sh, "{python} -m ruff check analysis"))?;
+    let _path = sh.push_env("PYTHONPATH", "analysis/src");
+    step(
+        "Python types",
+        cmd!(sh, "{python} -m mypy --config-file analysis/pyproject.toml analysis/src"),
+    )
+}
+
+fn interpreter(sh: &Shell) -> Result<std::path::PathBuf> {
+    Ok(Python::set_up(&sh.current_dir())?.interpreter().to_owned())
+}

@@ -1,0 +1,106 @@
+//! The steps that tasks are made of: each one prints what it runs and stops at the first failure.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::Part;
+use crate::python;
+use crate::variants::{Variant, Variants};
+
+/// How far the model checker goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Bounds that finish within a minute or two.
+    Fast,
+    /// The bounds of the table in `rayon-fork/src/sleep/README.md`.
+    Deep,
+}
+
+/// A shell at the root of the checkout.
+pub(crate) fn shell() -> Result<Shell> {
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent folder")?;
+    let sh = Shell::new()?;
+    sh.change_dir(root);
+    Ok(sh)
+}
+
+/// Runs `command` under a heading, and says how long it took.
+pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
+    eprintln!("── {title}");
+    let start = Instant::now();
+    command.quiet().run().with_context(|| format!("step failed: {title}"))?;
+    eprintln!("   {title}: done in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()> {
+    let start = Instant::now();
+    let wanted = |part| only.is_empty() || only.contains(&part);
+    if wanted(Part::Fork) {
+        for variant in variants {
+            let features = variant.features();
+            let test = cmd!(sh, "cargo test --quiet --package rayon-core --features {features}");
+            step(&format!("fork tests, {}", variant.name()), test)?;
+        }
+    }
+    if wanted(Part::Models) {
+        models(sh, Depth::Fast)?;
+    }
+    if wanted(Part::Workloads) {
+        step("workloads", cmd!(sh, "cargo test --quiet --package workloads"))?;
+    }
+    if wanted(Part::Runner) {
+        step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))?;
+    }
+    if wanted(Part::Analysis) {
+        python::test(sh)?;
+    }
+    eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+pub(crate) fn check(sh: &Shell) -> Result<()> {
+    step("format", cmd!(sh, "cargo fmt --all --check"))?;
+    let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
+    let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
+    // A target folder of its own: other flags, other artifacts.
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/check"));
+    step("lints", cmd!(sh, "cargo clippy --quiet --workspace --all-targets"))?;
+    for variant in Variants::default().chosen(sh)? {
+        let features = variant.features();
+        let clippy = cmd!(
+            sh,
+            "cargo clippy --quiet --package rayon-core --all-targets --features {features}"
+        );
+        step(&format!("lints, {}", variant.name()), clippy)?;
+    }
+    step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;
+    python::check(sh)
+}
+
+/// The fork's loom models, in a target folder of their own since the flag rebuilds everything.
+pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
+    let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom");
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
+    let ignored: &[&str] = if depth == Depth::Deep { &["--include-ignored"] } else { &[] };
+    let models =
+        cmd!(sh, "cargo test --quiet --release --package rayon-core --lib models -- {ignored...}");
+    step("models of the sleep protocol", models)
+}
+
+pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {
+    let _seconds = sh.push_env("FORK_STRESS_SECONDS", seconds.to_string());
+    for variant in variants {
+        let features = variant.features();
+        let stress = cmd!(
+            sh,
+            "cargo test --quiet --release --package rayon-core --features {features} --test stress -- --nocapture"
+        );
+        step(&format!("stress, {}", variant.name()), stress)?;
+    }
+    Ok(())
+}
