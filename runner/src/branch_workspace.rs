@@ -71,7 +71,7 @@ impl Recipe<'_> {
 
     fn manifest(&self, branch: &Branch) -> Result<String> {
         let text = |value: &str| Value::String(value.to_owned());
-        let path = |path: &Path| text(&path.display().to_string());
+        let folder_text = |folder: &Path| text(&folder.display().to_string());
         let features = branch.source.features().into_iter().map(Value::String).collect();
         let version = match &branch.source {
             Source::Published { version } => format!("={version}"),
@@ -82,8 +82,10 @@ impl Recipe<'_> {
             ("version".to_owned(), Value::String(version)),
             ("features".to_owned(), Value::Array(features)),
         ]);
-        let workloads =
-            Table::from_iter([("path".to_owned(), path(&self.checkout.root().join("workloads")))]);
+        let workloads = Table::from_iter([(
+            "path".to_owned(),
+            folder_text(&self.checkout.root().join("workloads")),
+        )]);
         let mut manifest = Table::from_iter([
             (
                 "workspace".to_owned(),
@@ -107,7 +109,9 @@ impl Recipe<'_> {
             ),
         ]);
         let patch = match (&branch.source, self.folder(&branch.source)) {
-            (_, Some(folder)) => Some(Table::from_iter([("path".to_owned(), path(&folder))])),
+            (_, Some(folder)) => {
+                Some(Table::from_iter([("path".to_owned(), folder_text(&folder))]))
+            }
             (Source::Git { url, rev, .. }, None) => Some(Table::from_iter([
                 ("git".to_owned(), text(url)),
                 ("rev".to_owned(), text(rev)),

@@ -22,7 +22,7 @@ use crate::{interrupt, subprocess, trial};
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;
 /// Time for the tiny request that asks a binary who it is.
-const WHO_ARE_YOU_LIMIT: Duration = Duration::from_secs(60);
+const WHO_ARE_YOU_LIMIT: Duration = Duration::from_mins(1);
 
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]

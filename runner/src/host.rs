@@ -311,7 +311,7 @@ mod tests {
 
     fn made_up() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
-        let mut write = |path: &str, text: &str| {
+        let write = |path: &str, text: &str| {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();

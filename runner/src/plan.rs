@@ -274,7 +274,7 @@ fn trial(
 }
 
 /// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of
-/// any library, and libraries do not promise that of their shuffles. ChaCha8's stream is fixed.
+/// any library, and libraries do not promise that of their shuffles. The stream of `ChaCha8` is fixed.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);

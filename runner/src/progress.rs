@@ -167,7 +167,7 @@ pub fn headline(asked: &Asked, plan: &Plan) -> String {
 /// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.
 #[must_use]
 pub fn human(time: Duration) -> String {
-    let seconds = time.as_secs_f64().round() as u64;
+    let seconds = (time + Duration::from_millis(500)).as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),

@@ -205,7 +205,7 @@ pub fn loads(
 ) -> Result<Vec<Load>> {
     let picked: Vec<&Description> = pick("workload", list, &workload_names())?
         .into_iter()
-        .map(|name| workload::find(name).map(|workload| workload.description()))
+        .map(|name| Ok(workload::find(name)?.description()))
         .collect::<Result<_, _>>()
         .map_err(refused)?;
     let explicit = assign(parameters, &picked)?;

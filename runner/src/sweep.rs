@@ -118,6 +118,7 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
 }
 
 /// What was so just before the trial.
+#[derive(Clone, Copy)]
 struct Before {
     started_at: Timestamp,
     load: Option<f64>,

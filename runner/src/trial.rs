@@ -68,6 +68,9 @@ impl RunTrial for Subprocesses {
 }
 
 /// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt.
+///
+/// # Panics
+/// Never: a request always has a JSON form.
 #[must_use]
 pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
     let mut command = Command::new(binary);

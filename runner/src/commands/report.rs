@@ -1,6 +1,5 @@
 //! `report` and `analysis`: the Python side, set up by itself.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -20,13 +19,8 @@ pub(crate) fn run(place: &Place, arguments: &ReportArgs) -> Result<Exit> {
     let python = Python::set_up(place.checkout.root())?;
     let mut command = python.module("sweep_analysis");
     command.arg("report").arg(sweep.path()).arg("--output").arg(&output);
-    let exit = wait(&mut command)?;
-    if exit == Exit::Good {
-        for page in pages(&output) {
-            println!("page: {}", place.checkout.shown(&page));
-        }
-    }
-    Ok(exit)
+    // It prints where the page is.
+    wait(&mut command)
 }
 
 pub(crate) fn pass_on(place: &Place, arguments: &AnalysisArgs) -> Result<Exit> {
@@ -42,14 +36,4 @@ fn wait(command: &mut Command) -> Result<Exit> {
         Some(code) => Exit::PassedOn(u8::try_from(code).unwrap_or(1)),
         None => Exit::Interrupted,
     })
-}
-
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut pages: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "html"))
-        .collect();
-    pages.sort();
-    pages
 }

@@ -134,7 +134,7 @@ fn one_table(rows: &[Row], width: usize, format: Format, has_colour: bool) -> Ta
         } else {
             CellAlignment::Left
         });
-        column.set_padding((1, if is_figure { 0 } else { 1 }));
+        column.set_padding((1, u16::from(!is_figure)));
         if format == Format::Table {
             let width = u16::try_from(width).unwrap_or(u16::MAX);
             column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));

@@ -1,6 +1,7 @@
 //! The table on made-up records whose truth is known.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use workloads::protocol::{Iteration, SCHEMA};
 
@@ -79,7 +80,9 @@ fn records() -> Vec<Record> {
     for block in 0..5 {
         let level = 1_000_000 * (1 + 2 * block as u64);
         let wobble = [0.99, 1.01, 1.0, 0.995, 1.005][block];
-        let scaled = |factor: f64| (level as f64 * factor) as u64;
+        let scaled = |factor: f64| {
+            Duration::from_nanos(level).mul_f64(factor).as_nanos().try_into().unwrap()
+        };
         records.push(record("master", Program::Parallel, 2, block, level));
         records.push(record("master-again", Program::Parallel, 2, block, scaled(wobble)));
         records.push(record("same", Program::Parallel, 2, block, scaled(2.0 - wobble)));
