@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sweep_analysis.labels import percent, with_panel
+from sweep_analysis.labels import percent, ranges, with_panel
 from sweep_analysis.schema import PANEL
 
 
@@ -40,3 +40,10 @@ def test_an_instance_is_named_by_its_file() -> None:
 )
 def test_a_ratio_reads_as_a_change(ratio: float, text: str) -> None:
     assert percent(ratio).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [([], ""), ([4], "4"), ([1, 2, 4, 8], "1, 2, 4, 8"), ([3, 1, 2, 8, 2], "1–3, 8")]
+)
+def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
+    assert ranges(numbers) == text

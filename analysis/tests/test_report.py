@@ -14,7 +14,7 @@ import pytest
 import made_up
 from sweep_analysis.findings import analyse, cautions, headline, verdict_sentences
 from sweep_analysis.load import read_sweep
-from sweep_analysis.palette import DARK, LIGHT, styles
+from sweep_analysis.palette import DARK, LIGHT, Theme, styles
 from sweep_analysis.report import render_page, write_report
 
 
@@ -137,10 +137,16 @@ def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
     assert verdict_sentences(analysis) == ["tsp · small: 1 branch not distinguishable."]
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_every_study_branch_has_a_look_of_its_own_everywhere(theme: object) -> None:
-    assert theme in (LIGHT, DARK)
-    whole = styles(made_up.STUDY_BRANCHES, "master", LIGHT if theme is LIGHT else DARK)
-    assert len({(style.colour, style.dashed) for style in whole.values()}) == len(made_up.STUDY_BRANCHES)
-    alone = styles(["split-counters"], None, LIGHT)
-    assert alone["split-counters"] == whole["split-counters"]
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_study_branch_has_a_look_of_its_own_everywhere(theme: Theme) -> None:
+    together = styles(made_up.STUDY_BRANCHES, "master", theme)
+    assert len({(style.colour, style.dashed) for style in together.values()}) == len(made_up.STUDY_BRANCHES)
+    assert styles(["split-counters"], None, theme)["split-counters"] == together["split-counters"]
+
+
+def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> None:
+    truth = small(
+        threads=list(range(1, 17)), workloads={f"w{number}": 0.1 for number in range(2)}, trials=3, iterations=1
+    )
+    page = page_of(tmp_path, truth)
+    assert page.count("<figure>") == 2 * 3

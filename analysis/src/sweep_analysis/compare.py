@@ -66,13 +66,14 @@ def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
     sets = [cell_set for cell_set in cell_sets(times) if cell_set.key["program"] == PARALLEL]
     cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
     twin = baseline + TWIN_SUFFIX
+    twin_cells = [cell for cell in cells if cell.branch == twin]
     shared = _shared_cells(cells)
-    rows = [_row("cell", [cell], cells, twin) for cell in cells]
+    rows = [_row("cell", [cell], twin_cells) for cell in cells]
     for level, names in (("workload", PANEL), ("overall", [])):
         groups: dict[tuple[object, ...], list[_Pairs]] = {}
         for cell in shared:
             groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in names)), []).append(cell)
-        rows += [_row(level, group, cells, twin) for group in groups.values()]
+        rows += [_row(level, group, twin_cells) for group in groups.values()]
     frame = pl.DataFrame(rows, schema=COMPARISONS)
     judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
@@ -113,7 +114,7 @@ def _shared_cells(cells: list[_Pairs]) -> list[_Pairs]:
     return [cell for cell in cells if present[id(cell.cell_set)] == branches]
 
 
-def _row(level: str, group: list[_Pairs], cells: list[_Pairs], twin: str) -> dict[str, object]:
+def _row(level: str, group: list[_Pairs], twin_cells: list[_Pairs]) -> dict[str, object]:
     """One row of the result before correction and verdict; `group` holds one branch's cells."""
     log_ratios = np.concatenate([cell.log_ratios for cell in group])
     estimate = float(np.mean([cell.estimate for cell in group]))
@@ -135,14 +136,14 @@ def _row(level: str, group: list[_Pairs], cells: list[_Pairs], twin: str) -> dic
         "ratio_low": float(np.exp(low)),
         "ratio_high": float(np.exp(high)),
         "cpu_ratio": cpu if np.isfinite(cpu) else None,
-        "band": _band(group, cells, twin),
+        "band": _band(group, twin_cells),
         "detectable": _detectable(log_ratios),
         "p_t": p_t,
         "p_rank": p_rank,
     }
 
 
-def _band(group: list[_Pairs], cells: list[_Pairs], twin: str) -> float | None:
+def _band(group: list[_Pairs], twin_cells: list[_Pairs]) -> float | None:
     """How far from 1 the same statistic strays when nothing differs, as a ratio above 1; None without a twin.
 
     The twin's log-ratios of the same panel and the same side of the CPU count are drawn as often as `group` has
@@ -152,7 +153,7 @@ def _band(group: list[_Pairs], cells: list[_Pairs], twin: str) -> float | None:
     drawn = []
     seen = []
     for cell in group:
-        twins = [other for other in cells if other.branch == twin and _alike(other.cell_set, cell.cell_set)]
+        twins = [other for other in twin_cells if _alike(other.cell_set, cell.cell_set)]
         if not twins:
             return None
         pool = np.concatenate([other.log_ratios for other in twins])

@@ -41,6 +41,18 @@ def percent(ratio: float) -> str:
     return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
 
 
+def ranges(numbers: list[int]) -> str:
+    """Whole numbers in words, runs of three and more as ranges: `1–4, 8`."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [[f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]  # noqa: PLR2004
+    return ", ".join(part for run in parts for part in run)
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """A number and its noun in the right form."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +23,10 @@ FEW_BRANCHES = 2
 """Up to so many branches in a panel, each shows its interval."""
 CELL_STEP = (46, 21)
 """Width and height of a cell of the heat map in pixels."""
+WORDS_SHARE = 0.28
+"""Share of a panel's width that the words `over N CPUs` take."""
+WRITTEN_COLUMNS = 12
+"""Up to so many thread counts, cells of the heat map say their number; with more they only have a colour."""
 FULL_COLOUR = 0.10
 """Change of time at which a cell of the heat map has its strongest colour."""
 
@@ -231,9 +236,13 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
         fontSize=10.5, fontWeight="bold", color=theme.ink
     )
     weak = base.transform_filter("!isValid(datum.claimed)").mark_text(fontSize=10, color=theme.faint_ink)
-    layered = alt.layer(
-        grey, coloured, strong.encode(**encode, text="label"), weak.encode(**encode, text="label")
-    ).properties(width=alt.Step(CELL_STEP[0]), height=alt.Step(CELL_STEP[1]))
+    columns = part["threads"].n_unique()
+    written = [strong.encode(**encode, text="label"), weak.encode(**encode, text="label")]
+    narrow = columns > WRITTEN_COLUMNS
+    layered = alt.layer(grey, coloured, *([] if narrow else written)).properties(
+        width=alt.Step(CELL_STEP[0] * WRITTEN_COLUMNS / columns if narrow else CELL_STEP[0]),
+        height=alt.Step(CELL_STEP[1]),
+    )
     sides = alt.Column("side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic"))
     faceted: alt.FacetChart = layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
     return faceted
@@ -252,12 +261,20 @@ def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
     edges = pl.DataFrame({"start": [look.cpus], "end": [threads[-1]], "text": [f"over {look.cpus} CPUs"]})
     theme = look.theme
     base = alt.Chart(edges)
+    # The words stand in the shade, or before it where it is too narrow for them.
+    share = math.log2(threads[-1] / look.cpus) / math.log2(threads[-1] / threads[0]) if threads[0] < look.cpus else 1.0
+    wide = share > WORDS_SHARE
     return [
         base.mark_rect(color=theme.shade).encode(x="start:Q", x2="end:Q"),
         base.mark_rule(color=theme.faint_ink, strokeWidth=1).encode(x="start:Q"),
-        base.mark_text(align="left", baseline="top", dx=4, dy=4, color=theme.faint_ink, fontSize=10).encode(
-            x="start:Q", y=alt.value(0), text="text:N"
-        ),
+        base.mark_text(
+            align="left" if wide else "right",
+            dx=4 if wide else -4,
+            baseline="top",
+            dy=4,
+            color=theme.faint_ink,
+            fontSize=10,
+        ).encode(x="start:Q", y=alt.value(0), text="text:N"),
     ]
 
 

@@ -17,7 +17,7 @@ import vl_convert
 
 from sweep_analysis import plots, tables
 from sweep_analysis.findings import Analysis, analyse, cautions, headline, noise_sentences, verdict_sentences
-from sweep_analysis.labels import count, with_panel
+from sweep_analysis.labels import count, ranges, with_panel
 from sweep_analysis.load import Sweep
 from sweep_analysis.palette import DARK, LIGHT, Theme, styles
 from sweep_analysis.schema import PARALLEL
@@ -136,7 +136,6 @@ def facts(analysis: Analysis) -> dict[str, str]:
     sweep = analysis.sweep
     host: dict[str, Any] = sweep.host
     pool = analysis.times.filter(pl.col("program") == PARALLEL)
-    threads = sorted(set(pool["threads"]))
     cpu = host.get("cpu", {}).get("model_name") or "unknown CPU"
     states = sorted(set(sweep.trials.select("freq_state").collect()["freq_state"]))
     commit = str(sweep.manifest.get("checkout", {}).get("commit", ""))[:12]
@@ -145,7 +144,7 @@ def facts(analysis: Analysis) -> dict[str, str]:
         + (", virtual machine" if host.get("cpu", {}).get("is_virtual") else ""),
         "Kernel": str(host.get("kernel", {}).get("osrelease") or "unknown"),
         "CPU frequency": ", ".join(states),
-        "Threads": ", ".join(map(str, threads)) or "none",
+        "Threads": ranges(pool["threads"].to_list()) or "none",
         "Branches": count(len(set(pool["branch"]) - {sweep.twin}), "branch", "branches")
         + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else ""),
         "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed",
