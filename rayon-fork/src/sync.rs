@@ -1,9 +1,10 @@
-//! The door to the machine: the only file that names the standard library's atomics, locks, condition variables,
-//! yielding and thread parking.
+//! The door to the machine: the only file that names the standard library's atomics, locks,
+//! condition variables, yielding and thread parking.
 //!
-//! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what `sleep/` and `core_latch.rs`
-//! use; a build with `--cfg fork_loom` takes it from loom, so that the models run the very code the pool runs. The rest
-//! cannot go that way: loom's atomics have no `const fn new`, and statics need one.
+//! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
+//! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
+//! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
+//! `const fn new`, and statics need one.
 
 #[cfg(not(feature = "web_spin_lock"))]
 pub(crate) use std::sync::OnceLock;
@@ -12,10 +13,12 @@ pub(crate) use std::{hint, thread};
 #[cfg(feature = "web_spin_lock")]
 pub(crate) use wasm_sync::OnceLock;
 
-/// A mutex and a condition variable without poisoning, over those of a module with the interface of `std::sync`.
+/// A mutex and a condition variable without poisoning, over those of a module with the interface of
+/// `std::sync`.
 ///
-/// No lock of this crate is held while code of a user runs, and no critical section leaves its data half changed, so a
-/// poisoned lock would be only a second way to report a panic that is already on its way.
+/// No lock of this crate is held while code of a user runs, and no critical section leaves its data
+/// half changed, so a poisoned lock would be only a second way to report a panic that is already on
+/// its way.
 macro_rules! unpoisoned_locks {
     ($backend:path, $guard:path) => {
         use $backend as backend;
@@ -46,7 +49,8 @@ macro_rules! unpoisoned_locks {
                 Self(backend::Condvar::new())
             }
 
-            /// Releases the mutex, blocks until notified (or for no reason at all), and takes the mutex again.
+            /// Releases the mutex, blocks until notified (or for no reason at all), and takes the
+            /// mutex again.
             pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
                 self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
             }
@@ -76,7 +80,8 @@ pub(crate) mod modelled {
     pub(crate) use std::sync::atomic::fence;
     pub(crate) use std::thread::yield_now;
 
-    /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses already does the work.
+    /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
+    /// already does the work.
     #[inline(always)]
     pub(crate) fn fence_for_loom() {}
 }
@@ -95,16 +100,19 @@ pub(crate) mod modelled {
         static ARE_FENCES_EVENTS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
     }
 
-    /// Begins one execution, before it spawns threads: shall fences be events whose order is explored?
+    /// Begins one execution, before it spawns threads: shall fences be events whose order is
+    /// explored?
     ///
-    /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures that need another
-    /// thread in between. As an event, each fence touches one common word, relaxed; that finds those, but leaves so
-    /// many more schedules that others get out of reach. So models are run both ways.
+    /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures
+    /// that need another thread in between. As an event, each fence touches one common word,
+    /// relaxed; that finds those, but leaves so many more schedules that others get out of reach.
+    /// So models are run both ways.
     #[cfg(test)]
     pub(crate) fn begin_execution(are_fences_events: bool) {
         // All threads of a model take turns on one thread of the system.
         ARE_FENCES_EVENTS.set(are_fences_events);
-        // The first touch creates the word. Done by another thread, it would order that thread before all others.
+        // The first touch creates the word. Done by another thread, it would order that thread
+        // before all others.
         fence(Ordering::SeqCst);
     }
 
@@ -116,13 +124,15 @@ pub(crate) mod modelled {
         loom::sync::atomic::fence(ordering);
     }
 
-    /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does model this fence.
+    /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does
+    /// model this fence.
     pub(crate) fn fence_for_loom() {
-        // ORDERING: SeqCst fence, between two accesses of which the first is a locked one on a real machine.
+        // ORDERING: SeqCst fence, between two accesses of which the first is a locked one on a real
+        // machine.
         fence(Ordering::SeqCst);
     }
 
-    /// Nothing: loom would make another thread run first, and so skip the schedules in which none does. No loop of
-    /// the protocol needs the yield to end.
+    /// Nothing: loom would make another thread run first, and so skip the schedules in which none
+    /// does. No loop of the protocol needs the yield to end.
     pub(crate) fn yield_now() {}
 }

@@ -1,7 +1,9 @@
-//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to wake.
+//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to
+//! wake.
 //!
-//! This file is policy and order of steps, the same for every variant; how workers are counted is in `counters/`, how one
-//! blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose sections the comments cite.
+//! This file is policy and order of steps, the same for every variant; how workers are counted is
+//! in `counters/`, how one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose
+//! sections the comments cite.
 
 /// Checked in debug builds and in models. In release builds the state is trusted.
 macro_rules! debug_or_loom_assert {
@@ -28,8 +30,8 @@ use crate::core_latch::CoreLatch;
 use crate::sync::modelled::{Ordering, fence, yield_now};
 use crossbeam_utils::CachePadded;
 
-/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from rayon-core; a model
-/// needs none, as an early search that finds nothing changes nothing.
+/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
+/// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
 /// The variant that this build counts with, as in `branches.toml` and in every trial record.
@@ -37,7 +39,8 @@ pub(crate) fn variant_name() -> &'static str {
     Selected::NAME
 }
 
-/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err only towards `true`.
+/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
+/// only towards `true`.
 pub(crate) trait Queues {
     /// Whether a broadcast share waits for this worker.
     fn has_broadcasts(&self) -> bool;
@@ -70,7 +73,8 @@ impl IdlePeriod {
         self.phase = Phase::AWAKE;
     }
 
-    /// One more announcement and one more search, instead of all rounds again: there was news, but no job in sight.
+    /// One more announcement and one more search, instead of all rounds again: there was news, but
+    /// no job in sight.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -79,7 +83,8 @@ impl IdlePeriod {
 /// Which workers of a pool search and sleep, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the next.
+    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the
+    /// next.
     slots: Box<[CachePadded<S>]>,
 }
 
@@ -113,8 +118,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         IdlePeriod { worker, phase: Phase::AWAKE }
     }
 
-    /// The worker found work, or what it waited for has happened. Up to two sleepers come to search in its stead:
-    /// publishers that saw it searching relied on it (README, section 6).
+    /// The worker found work, or what it waited for has happened. Up to two sleepers come to search
+    /// in its stead: publishers that saw it searching relied on it (README, section 6).
     #[inline]
     #[expect(
         clippy::needless_pass_by_value,
@@ -127,7 +132,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is a reason not to.
+    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is
+    /// a reason not to.
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
@@ -154,8 +160,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         if C::FENCES_EVERY_PUSH {
-            // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`. The job is stored, the sleepers are read
-            // next; if that read misses a sleeper, the sleeper's scan must find the job (README, section 5).
+            // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`. The job is stored, the
+            // sleepers are read next; if that read misses a sleeper, the sleeper's scan must find
+            // the job (README, section 5).
             fence(Ordering::SeqCst);
         }
         self.announce_job(queue_was_empty);
@@ -164,8 +171,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// One job was injected from outside the pool, into a queue that was empty before or was not.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
-        // ORDERING: SeqCst fence, pairs with those in `check_and_park` and `scan_and_park`, as in `job_pushed`. An
-        // injected job has no owner who would come back for it, so this one is never left out.
+        // ORDERING: SeqCst fence, pairs with those in `check_and_park` and `scan_and_park`, as in
+        // `job_pushed`. An injected job has no owner who would come back for it, so this one is
+        // never left out.
         fence(Ordering::SeqCst);
         self.announce_job(queue_was_empty);
     }
@@ -218,7 +226,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch.wake_up();
     }
 
-    /// With an events counter: no job was announced since the last search began, and none was injected; then block.
+    /// With an events counter: no job was announced since the last search began, and none was
+    /// injected; then block.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod,
@@ -236,8 +245,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 idle.stay_sleepy();
                 return false;
             }
-            // ORDERING: SeqCst fence, pairs with the one in `job_injected`. We are counted as asleep and now look at
-            // the queue; without it both could pass, and the job would be stranded (README, section 5).
+            // ORDERING: SeqCst fence, pairs with the one in `job_injected`. We are counted as
+            // asleep and now look at the queue; without it both could pass, and the job would be
+            // stranded (README, section 5).
             fence(Ordering::SeqCst);
             let has_work = queues.has_broadcasts() || queues.has_injected();
             if has_work {
@@ -249,8 +259,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Without an events counter: register, look over every queue once more, and only then block.
     ///
-    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks this worker must not
-    /// wait for it. The slot is armed meanwhile (README, section 7).
+    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
+    /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
     fn scan_and_park(
         &self,
         idle: &mut IdlePeriod,
@@ -261,15 +271,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets the latch in
-        // between must find the slot armed when it comes to wake us.
+        // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets
+        // the latch in between must find the slot armed when it comes to wake us.
         if !slot
             .try_arm(|| latch.try_fall_asleep() && self.counters.try_begin_sleep(worker, ticket))
         {
             return;
         }
-        // ORDERING: SeqCst fence, pairs with those in `job_pushed` and `job_injected`. We are counted as asleep and
-        // now look at the queues; either the publisher sees us, or we see its job (README, section 5).
+        // ORDERING: SeqCst fence, pairs with those in `job_pushed` and `job_injected`. We are
+        // counted as asleep and now look at the queues; either the publisher sees us, or we see its
+        // job (README, section 5).
         fence(Ordering::SeqCst);
         if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
             slot.disarm(|| self.counters.end_sleep(worker));

@@ -1,4 +1,5 @@
-//! The policy and the slots, with one thread where that is enough, and with two where blocking is the point.
+//! The policy and the slots, with one thread where that is enough, and with two where blocking is
+//! the point.
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;

@@ -1,4 +1,5 @@
-//! What both layouts are generic over: padding, events, and the rule by which a new job wakes sleepers.
+//! What both layouts are generic over: padding, events, and the rule by which a new job wakes
+//! sleepers.
 
 use crossbeam_utils::CachePadded;
 use std::ops::Deref;
@@ -54,7 +55,8 @@ pub(crate) trait Events: Send + Sync + 'static {
     const COUNTED: bool;
 }
 
-/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd: some were.
+/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:
+/// some were.
 pub(crate) enum Jec {}
 
 /// Without one: pushes fence, and sleepers scan.
@@ -77,7 +79,8 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     /// Whether the rule ever asks who searches.
     const COUNTS_SEARCHERS: bool;
 
-    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if the answer depends on it.
+    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if
+    /// the answer depends on it.
     fn sleepers_to_wake(
         sleeping: usize,
         queue_was_empty: bool,
@@ -85,7 +88,8 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     ) -> usize;
 }
 
-/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of rayon-core.
+/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of
+/// rayon-core.
 pub(crate) enum IdleFirst {}
 
 /// A job wakes a sleeper whenever there is one, whoever else may search.
@@ -102,7 +106,8 @@ impl WakeRule for IdleFirst {
         searching: impl FnOnce() -> usize,
     ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
-        // A queue that was not empty says that those who search do not keep up with it, however many they are.
+        // A queue that was not empty says that those who search do not keep up with it, however
+        // many they are.
         usize::from(!queue_was_empty || searching() == 0)
     }
 }

@@ -34,7 +34,8 @@ impl<P: Padding, E: Events, W: WakeRule> Traits for Split<P, E, W> {
     }
 }
 
-/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the lower numbers.
+/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the
+/// lower numbers.
 fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     let counters = C::new(asleep + searching);
     for worker in 0..asleep + searching {

@@ -1,17 +1,19 @@
-//! How a pool counts its searching and its sleeping workers: the interface, its variants, and the choice of one.
+//! How a pool counts its searching and its sleeping workers: the interface, its variants, and the
+//! choice of one.
 //!
-//! | file             | holds                                                                              |
-//! |------------------|------------------------------------------------------------------------------------|
-//! | `packed.rs`      | sleeping, inactive and events in one word                                          |
-//! | `split.rs`       | one word each                                                                      |
-//! | `axes.rs`        | what both layouts are generic over: padding, events, wake rule                      |
-//! | `name.rs`        | a variant's name from its parts                                                    |
-//! | `variants.rs`    | the list of all variants                                                           |
-//! | `counts.rs`      | for tests: the counts themselves                                                    |
-//! | `conformance.rs` | for tests: what every variant must do, single-threaded                             |
+//! | file             | holds                                                          |
+//! |------------------|----------------------------------------------------------------|
+//! | `packed.rs`      | sleeping, inactive and events in one word                      |
+//! | `split.rs`       | one word each                                                  |
+//! | `axes.rs`        | what both layouts are generic over: padding, events, wake rule |
+//! | `name.rs`        | a variant's name from its parts                                |
+//! | `variants.rs`    | the list of all variants                                       |
+//! | `counts.rs`      | for tests: the counts themselves                               |
+//! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //!
-//! This is the only file that names a counter feature. A feature picks a type; every type is compiled and tested in every
-//! build. To add a variant, add an implementation, a feature here, and a line in `variants.rs`.
+//! This is the only file that names a counter feature. A feature picks a type; every type is
+//! compiled and tested in every build. To add a variant, add an implementation, a feature here, and
+//! a line in `variants.rs`.
 
 pub(crate) mod axes;
 mod name;
@@ -55,8 +57,9 @@ type SelectedWakeRule = axes::SleepersOnly;
 /// Bits in which a packed word counts workers of one kind.
 const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
 
-/// The most workers a pool may have. It is what a packed word can count, and the same for every variant, so that
-/// pools of one size can be compared. 65 535 on 64-bit targets, 255 on others, as in rayon-core.
+/// The most workers a pool may have. It is what a packed word can count, and the same for every
+/// variant, so that pools of one size can be compared. 65 535 on 64-bit targets, 255 on others, as
+/// in rayon-core.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
 /// Sleepers that come to search in the stead of a worker that stops. Inherited from rayon-core.
@@ -64,20 +67,22 @@ const WAKES_PER_END_OF_SEARCH: usize = 2;
 
 /// Knows who searches and who sleeps, and so how many sleepers a new job deserves.
 ///
-/// The calls of one worker come in this order: `begin_search`, then any number of times `become_sleepy` and perhaps
-/// `try_begin_sleep` and `end_sleep`, then `end_search`. Only `end_sleep` may come from another thread, which then holds
-/// the lock of that worker's slot.
+/// The calls of one worker come in this order: `begin_search`, then any number of times
+/// `become_sleepy` and perhaps `try_begin_sleep` and `end_sleep`, then `end_search`. Only
+/// `end_sleep` may come from another thread, which then holds the lock of that worker's slot.
 ///
-/// Every access to a counter is `SeqCst`: each variant's argument is about the order of accesses to different words, by
-/// different threads, and on x86-64 it costs nothing that a read-modify-write does not cost anyway.
+/// Every access to a counter is `SeqCst`: each variant's argument is about the order of accesses to
+/// different words, by different threads, and on x86-64 it costs nothing that a read-modify-write
+/// does not cost anyway.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// As in `branches.toml` and in every trial record.
     const NAME: &'static str;
-    /// Without an events counter nothing tells a sleepy worker of new jobs, so it must look over every queue after it
-    /// registered as a sleeper. If not set, it looks only at what outsiders fill.
+    /// Without an events counter nothing tells a sleepy worker of new jobs, so it must look over
+    /// every queue after it registered as a sleeper. If not set, it looks only at what outsiders
+    /// fill.
     const SCANS_BEFORE_SLEEP: bool;
-    /// A `SeqCst` fence stands between pushing an internal job and `announce_job`. The partner of that scan: one without
-    /// the other loses wake-ups.
+    /// A `SeqCst` fence stands between pushing an internal job and `announce_job`. The partner of
+    /// that scan: one without the other loses wake-ups.
     const FENCES_EVERY_PUSH: bool;
 
     /// For `workers` workers, all of them active.
@@ -97,10 +102,12 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 
     /// Counts `worker` as searching again.
     ///
-    /// The waker calls this, not the one that wakes up, so that the next announcer counts on it no more.
+    /// The waker calls this, not the one that wakes up, so that the next announcer counts on it no
+    /// more.
     fn end_sleep(&self, worker: usize);
 
-    /// One job was pushed to a queue that was empty before or was not; returns how many sleepers to wake.
+    /// One job was pushed to a queue that was empty before or was not; returns how many sleepers to
+    /// wake.
     ///
     /// Every push pays for this call.
     fn announce_job(&self, queue_was_empty: bool) -> usize;
@@ -108,6 +115,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 
 /// What a worker saw of the announcements when it became sleepy.
 ///
-/// Opaque to the caller: an even value of the events counter, or nothing of meaning in variants without one.
+/// Opaque to the caller: an even value of the events counter, or nothing of meaning in variants
+/// without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepyTicket(pub(crate) usize);

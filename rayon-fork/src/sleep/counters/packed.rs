@@ -1,15 +1,18 @@
-//! All counters in one word: one load tells everything, and every change is a change of the line that all share.
+//! All counters in one word: one load tells everything, and every change is a change of the line
+//! that all share.
 //!
-//! | bits (64-bit) | bits (32-bit) | field | counts                                                                 |
-//! |---------------|---------------|-------|------------------------------------------------------------------------|
-//! | 0..16         | 0..8          | S     | workers asleep: blocked, or registered and about to block               |
-//! | 16..32        | 8..16         | I     | inactive workers: searching, sleepy or asleep; never fewer than S       |
-//! | 32..64        | 16..32        | J     | events; even: nothing announced since somebody last became sleepy       |
+//! | bits (64-bit) | bits (32-bit) | field | counts                                               |
+//! |---------------|---------------|-------|------------------------------------------------------|
+//! | 0..16         | 0..8          | S     | workers asleep: blocked, or about to                 |
+//! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
+//! | 32..64        | 16..32        | J     | events; even: none since somebody last became sleepy |
 //!
-//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0. With `sleepers-only`
-//! nothing reads I, but it is kept: the variant is to differ from `packed` by its rule alone.
+//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0.
+//! With `sleepers-only` nothing reads I, but it is kept: the variant is to differ from `packed` by
+//! its rule alone.
 //!
-//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has lines of its own.
+//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
+//! lines of its own.
 
 use super::axes::{Events, Padding, WakeRule};
 use super::name::Name;
@@ -76,18 +79,20 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a toggle by the same
-        // thread, this must see every sleeper that did not see what came before it.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a
+        // toggle by the same thread, this must see every sleeper that did not see what came before
+        // it.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity says so, and returns a value of the word in which it does not.
+    /// Steps the events counter if its parity says so, and returns a value of the word in which it
+    /// does not.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
         let mut word = self.load();
         while is_due(word) {
             let next = word.0.wrapping_add(ONE_EVENT);
-            // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are changes of one word, so
-            // one of them comes first and the other sees it.
+            // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are
+            // changes of one word, so one of them comes first and the other sees it.
             match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst)
             {
                 Ok(_) => word = Word(next),
@@ -130,8 +135,9 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker read the word before
-        // this, so the value found here shows the sleepers which that publisher left asleep.
+        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker
+        // read the word before this, so the value found here shows the sleepers which that
+        // publisher left asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
         debug_or_loom_assert!(
             before.inactive() > before.sleeping(),
@@ -149,7 +155,8 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
         if !E::COUNTED {
-            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the publisher's follows in the caller.
+            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the
+            // publisher's follows in the caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
             debug_or_loom_assert!(
                 before.sleeping() < before.inactive(),
@@ -166,8 +173,8 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
                 word.sleeping() < word.inactive(),
                 "a worker falls asleep that did not search"
             );
-            // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is what makes
-            // "no news" and "one more sleeper" one step.
+            // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged:
+            // it is what makes "no news" and "one more sleeper" one step.
             match self.word.compare_exchange_weak(
                 word.0,
                 word.0 + ONE_SLEEPING,
@@ -192,7 +199,8 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         let word = self.load();
-        // One mask and one comparison in the common case: news were told already, and nobody sleeps.
+        // One mask and one comparison in the common case: news were told already, and nobody
+        // sleeps.
         let quiet = if E::COUNTED { ONE_EVENT } else { 0 };
         if word.0 & (ONE_EVENT | SLEEPING) == quiet {
             0

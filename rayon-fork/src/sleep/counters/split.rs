@@ -1,21 +1,22 @@
 //! One word per counter: those who only search no longer disturb those who only push.
 //!
-//! | word       | field | counts                                                              | written by                          |
-//! |------------|-------|---------------------------------------------------------------------|-------------------------------------|
-//! | `sleeping` | S     | workers asleep: blocked, or registered and about to block            | sleepers, their wakers              |
-//! | `inactive` | I     | inactive workers: searching, sleepy or asleep                        | workers that begin or end a search  |
-//! | `events`   | J     | events; even: nothing announced since somebody last became sleepy    | the sleepy, the first to push after |
+//! | word       | field | counts                                         | written by               |
+//! |------------|-------|------------------------------------------------|--------------------------|
+//! | `sleeping` | S     | workers asleep: blocked, or about to           | sleepers, their wakers   |
+//! | `inactive` | I     | workers searching, sleepy or asleep            | begin and end of search  |
+//! | `events`   | J     | even: nothing new since somebody became sleepy | the sleepy, first pushes |
 //!
-//! | placement | where                                                                            |
-//! |-----------|----------------------------------------------------------------------------------|
-//! | unpadded  | one block of 32 bytes, aligned, and so within one cache line                      |
-//! | padded    | each word on cache lines of its own                                               |
+//! | placement | where                                                        |
+//! |-----------|--------------------------------------------------------------|
+//! | unpadded  | one block of 32 bytes, aligned, and so within one cache line |
+//! | padded    | each word on cache lines of its own                          |
 //!
-//! A word that a variant does not use stays in its place and is never touched: variants are to differ in their traffic,
-//! not in where the rest lies. `sleepers-only` does not use I, `no-jec` does not use J.
+//! A word that a variant does not use stays in its place and is never touched: variants are to
+//! differ in their traffic, not in where the rest lies. `sleepers-only` does not use I, `no-jec`
+//! does not use J.
 //!
-//! There is no snapshot of all three. What that means for each step, and why values of different age do no harm, is in the
-//! sleep README, section 8.
+//! There is no snapshot of all three. What that means for each step, and why values of different
+//! age do no harm, is in the sleep README, section 8.
 
 use super::axes::{Events, Padding, WakeRule};
 use super::name::Name;
@@ -97,10 +98,11 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
     fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
         W::sleepers_to_wake(sleeping, queue_was_empty, || {
             fence_for_loom();
-            // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load, and then
-            // reads the sleepers this publisher relies on it to wake.
+            // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after
+            // this load, and then reads the sleepers this publisher relies on it to wake.
             let inactive = self.inactive.load(Ordering::SeqCst);
-            // The two loads are of different age, so there may seem to be more sleepers than inactive workers.
+            // The two loads are of different age, so there may seem to be more sleepers than
+            // inactive workers.
             inactive.saturating_sub(sleeping)
         })
     }
@@ -127,9 +129,10 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
         if W::COUNTS_SEARCHERS {
-            // ORDERING: SeqCst, as all accesses to counters, and before the load below: a publisher that counted on
-            // this worker read I before this, so the load shows the sleepers it left asleep. The other way round,
-            // one could fall asleep in between and be left to nobody (README, section 8).
+            // ORDERING: SeqCst, as all accesses to counters, and before the load below: a publisher
+            // that counted on this worker read I before this, so the load shows the sleepers it
+            // left asleep. The other way round, one could fall asleep in between and be left to
+            // nobody (README, section 8).
             let before = self.inactive.fetch_sub(1, Ordering::SeqCst);
             debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
             fence_for_loom();
@@ -143,8 +146,9 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
     }
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
-        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events: a publisher steps J and
-        // then reads S, so one of the two sees the other. Events first would let both pass (README, section 8).
+        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events: a
+        // publisher steps J and then reads S, so one of the two sees the other. Events first would
+        // let both pass (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
         debug_or_loom_assert!(before < MAX_WORKERS, "more workers sleep than a pool can have");
         if !E::COUNTED {
@@ -168,8 +172,9 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         if E::COUNTED {
-            // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S is read, and even
-            // if S will turn out to be 0: it speaks to the sleepy, who are not in S yet.
+            // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
+            // is read, and even if S will turn out to be 0: it speaks to the sleepy, who are not in
+            // S yet.
             if !is_odd(self.events.load(Ordering::SeqCst)) {
                 self.count_announcement();
             }

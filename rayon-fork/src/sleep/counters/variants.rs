@@ -1,4 +1,5 @@
-//! Every variant, once: the list that makes each build compile all of them, and that tests run through.
+//! Every variant, once: the list that makes each build compile all of them, and that tests run
+//! through.
 
 /// Calls `$callback!` with `name: type = "name";` for every variant.
 macro_rules! for_every_variant {

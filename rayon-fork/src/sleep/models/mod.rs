@@ -1,15 +1,17 @@
-//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the counters, in all schedules
-//! and with all stale values that the memory model allows, within a bound on preemptions.
+//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the
+//! counters, in all schedules and with all stale values that the memory model allows, within a
+//! bound on preemptions.
 //!
-//! | file           | holds                                                                                |
-//! |----------------|--------------------------------------------------------------------------------------|
-//! | `queues.rs`    | deque and injector with the orderings of crossbeam's, which loom cannot see into      |
-//! | `pool.rs`      | workers that search, run and wait as the real ones do                                 |
-//! | `scenarios.rs` | what happens in a model, and what must be true at its end                             |
-//! | `twins.rs`     | the same code with one mistake planted                                                |
-//! | `verdicts.rs`  | which scenario each variant must pass, and in which each twin must be caught          |
+//! | file           | holds                                                            |
+//! |----------------|------------------------------------------------------------------|
+//! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
+//! | `pool.rs`      | workers that search, run and wait as the real ones do            |
+//! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
+//! | `twins.rs`     | the same code with one mistake planted                           |
+//! | `verdicts.rs`  | which scenario each variant must pass, and each twin must fail   |
 //!
-//! How to run them, and what they found, is in the README, section 10. Padding is not modelled: it is placement, and loom has none.
+//! How to run them, and what they found, is in the README, section 10. Padding is not modelled: it
+//! is placement, and loom has none.
 
 mod pool;
 mod queues;
@@ -32,7 +34,8 @@ const DEEP: &str = "FORK_LOOM_DEEP";
 
 /// How far a scenario is explored: the most times that a thread which could run on is made to wait.
 ///
-/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep within it.
+/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep
+/// within it.
 #[derive(Clone, Copy)]
 struct Bounds {
     fast: Option<usize>,
@@ -50,7 +53,8 @@ const PAIR: Bounds = Bounds { fast: Some(3), deep: None };
 /// Three threads. The larger bound is what can be waited for.
 const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 
-/// Prints one row for the README's table of verdicts: the running test, what it modelled, and how far.
+/// Prints one row for the README's table of verdicts: the running test, what it modelled, and how
+/// far.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
     let test = this_test();
     let claim = test.rsplit("verdicts::").next().unwrap_or(&test);
@@ -63,12 +67,13 @@ fn this_test() -> String {
     std::thread::current().name().expect("tests run in threads that bear their names").to_owned()
 }
 
-/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once with fences as events
-/// of their own (see [`begin_execution`]). Returns the number of executions.
+/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once
+/// with fences as events of their own (see [`begin_execution`]). Returns the number of executions.
 ///
 /// # Panics
 ///
-/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the process.
+/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the
+/// process.
 fn explore(bounds: Bounds, scenario: fn()) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
@@ -102,7 +107,8 @@ fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
 
 /// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
 ///
-/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its process with it.
+/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
+/// process with it.
 fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
     if std::env::var_os(CHILD).is_some() {
         let executions = explore(bounds, play);

@@ -64,8 +64,8 @@ pub(super) struct Pool<C, S> {
     gate: (Mutex<bool>, Condvar),
     is_blind_to_deques: bool,
     is_blind_to_injector: bool,
-    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules. Loom runs one
-    /// thread at a time, so the count is exact.
+    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
+    /// Loom runs one thread at a time, so the count is exact.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -167,7 +167,8 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// When all threads have ended: every job was run once, and nobody is counted as anything but active.
+    /// When all threads have ended: every job was run once, and nobody is counted as anything but
+    /// active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
         assert_eq!(self.sleep.counters.sleeping(), 0, "workers counted as asleep");

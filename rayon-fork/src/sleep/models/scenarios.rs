@@ -1,4 +1,5 @@
-//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every thread blocked.
+//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every
+//! thread blocked.
 
 use super::pool::{Job, Pool, Setup};
 use crate::sleep::counters::counts::Counts;
@@ -6,7 +7,8 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;
 
-/// Workers 0.. search or sleep in threads of their own while `meanwhile` happens here; then every job must have run.
+/// Workers 0.. search or sleep in threads of their own while `meanwhile` happens here; then every
+/// job must have run.
 fn play<C: Counts, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -54,7 +56,8 @@ fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
     });
 }
 
-/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls asleep.
+/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls
+/// asleep.
 pub(super) fn push<C: Counts, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
@@ -69,8 +72,8 @@ pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup { is_blind_to_deques: true, ..push_setup() });
 }
 
-/// Two workers search or sleep. One finds a job that waits for another, which is injected meanwhile: whoever stops
-/// searching must not leave the second job to a sleeper that nobody calls.
+/// Two workers search or sleep. One finds a job that waits for another, which is injected
+/// meanwhile: whoever stops searching must not leave the second job to a sleeper that nobody calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
     let setup =
         Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };

@@ -1,7 +1,8 @@
-//! The code under test with one mistake planted, and the one addition, a fence, that closes the known hole.
+//! The code under test with one mistake planted, and the one addition, a fence, that closes the
+//! known hole.
 //!
-//! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that nothing in the code that
-//! ships knows of them.
+//! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
+//! nothing in the code that ships knows of them.
 
 use crate::sleep::counters::axes::{Events, Padding, WakeRule};
 use crate::sleep::counters::counts::Counts;
@@ -141,7 +142,8 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeR
     }
 }
 
-/// Hands every call of a slot on to the real one in field 0, except those written out in the braces.
+/// Hands every call of a slot on to the real one in field 0, except those written out in the
+/// braces.
 macro_rules! slot_twin {
     ($(#[$doc:meta])* $name:ident, $($changed:item)*) => {
         $(#[$doc])*

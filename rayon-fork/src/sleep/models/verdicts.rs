@@ -31,8 +31,8 @@ macro_rules! is_caught {
     };
 }
 
-/// What must hold for every variant. Where an internal job must not be lost, variants that count events get a push
-/// fence: without it they have a hole, which the tests below put on record.
+/// What must hold for every variant. Where an internal job must not be lost, variants that count
+/// events get a push fence: without it they have a hole, which the tests below put on record.
 macro_rules! every_scenario {
     ($($module:ident: $counters:ty;)*) => {
         $(mod $module {
@@ -120,7 +120,8 @@ mod scanning_without_the_deques_is_caught {
     }
 }
 
-/// Only where no events are counted: for a job that is announced, they send the sleeper back as well.
+/// Only where no events are counted: for a job that is announced, they send the sleeper back as
+/// well.
 mod sleeping_without_a_look_at_the_injector_is_caught {
     use super::*;
     is_caught! {
