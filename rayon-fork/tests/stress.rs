@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder, join, scope, scope_fifo};
 
-use common::{Count, PATIENCE, Tally, meet, patiently, pool, rounds, within_or};
+use common::{Count, PATIENCE, Tally, meet, pool, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
@@ -29,10 +29,18 @@ fn number_from(variable: &str) -> Option<u64> {
     )
 }
 
+fn factor() -> u32 {
+    number_from("FORK_STRESS_FACTOR").map_or(1, |factor| factor.try_into().unwrap())
+}
+
 /// Rounds of a repeated test.
 fn repeated(natively: usize, under_miri: usize) -> usize {
-    let factor = number_from("FORK_STRESS_FACTOR").unwrap_or(1);
-    rounds(natively, under_miri) * usize::try_from(factor).unwrap()
+    rounds(natively, under_miri) * usize::try_from(factor()).unwrap()
+}
+
+/// As [`common::patiently`], with more patience for more rounds.
+fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
+    within_or(PATIENCE * factor(), what, String::new, body)
 }
 
 /// Also printed, so that a failed test shows it.
@@ -86,7 +94,7 @@ impl Epoch {
     fn submit(self: &Arc<Self>, rng: &mut Rng, depth: usize) {
         let this = Arc::clone(self);
         let mut rng_of_job = rng.fork();
-        let mut job = move || {
+        let job = move || {
             if depth > 0 {
                 (0..rng_of_job.usize(..3)).for_each(|_| this.submit(&mut rng_of_job, depth - 1));
             }
@@ -100,7 +108,7 @@ impl Epoch {
             return;
         }
         self.submitted.fetch_add(1, Ordering::Relaxed);
-        if rng.bool() { pool.spawn(move || job()) } else { pool.spawn_fifo(move || job()) }
+        if rng.bool() { pool.spawn(job) } else { pool.spawn_fifo(job) }
     }
 
     /// One random thing from outside, checked on the spot unless it is detached.
@@ -226,7 +234,6 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
                     });
                 }
             });
-            // Detached jobs hold the epoch, and with it the pools; when all have run, ours is the last.
             while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed)
             {
                 thread::yield_now();
@@ -234,6 +241,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
         });
         let (submitted, executed) = (&totals.submitted, &totals.executed);
         assert_eq!(executed.load(Ordering::Relaxed), submitted.load(Ordering::Relaxed));
+        // Whoever is the last to hold the epoch drops the pools: we, or a worker on its way out of a job.
         drop((epoch, totals));
         patiently("the end of random pools", || exits.wait_for(workers));
         assert_eq!(exits.get(), workers);
@@ -248,23 +256,18 @@ fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));
     let mut slow = 0;
-    within_or(
-        PATIENCE.max(SHORT * 10 * u32::try_from(rounds).unwrap()),
-        "joins that meet",
-        state,
-        || {
-            pool(2).install(|| {
-                let meeting = Barrier::new(2);
-                for _ in 0..rounds {
-                    idle_gap(&mut rng, SHORT);
-                    let start = Instant::now();
-                    join(|| meet(&meeting), || meet(&meeting));
-                    slow += usize::from(start.elapsed() > Duration::from_millis(10));
-                    done.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        },
-    );
+    within_or(PATIENCE * factor(), "joins that meet", state, || {
+        pool(2).install(|| {
+            let meeting = Barrier::new(2);
+            for _ in 0..rounds {
+                idle_gap(&mut rng, SHORT);
+                let start = Instant::now();
+                join(|| meet(&meeting), || meet(&meeting));
+                slow += usize::from(start.elapsed() > Duration::from_millis(10));
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    });
     println!("{slow} of {rounds} joins took more than 10 ms");
     assert_eq!(done.into_inner(), rounds);
 }
