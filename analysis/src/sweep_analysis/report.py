@@ -99,7 +99,7 @@ def render_page(analysis: Analysis) -> str:
     )
     definition = analysis.definition
     cells = with_panel(others(analysis))
-    pooled = with_panel(analysis.comparisons.filter(pl.col("level") == "workload"))
+    pooled = with_panel(analysis.comparisons.filter(pl.col("level") != "cell")).sort("level", maintain_order=True)
     shown = with_panel(analysis.speedups.filter(pl.col("definition") == (definition or "")))
     look = look_of(analysis, LIGHT)
     return template.render(

@@ -55,18 +55,18 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
 
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     return comparisons.select(
-        pl.col("panel").alias("workload"),
+        pl.col("panel").fill_null("all together").alias("workload"),
         "branch",
         "threads",
+        "verdict",
         ratio("time_ratio", "time"),
         ratio("ratio_low", "from"),
         ratio("ratio_high", "to"),
         pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
         ratio("cpu_ratio", "CPU time"),
         "pairs",
-        pl.col("p_bh").round(4).alias("p (corrected)"),
-        pl.col("p_rank").round(4).alias("p (ranks)"),
-        "verdict",
+        pl.col("p_bh").round(3).alias("p corrected"),
+        pl.col("p_rank").round(3).alias("p of ranks"),
     )
 
 
