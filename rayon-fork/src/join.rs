@@ -92,7 +92,8 @@ where
     RB: Send,
 {
     registry::in_worker(|worker, injected| {
-        let job_b = StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
+        let job_b =
+            StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
         // SAFETY: every way out of here first sees the latch set or gets the reference back: the
         // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure panics.
         worker.push(unsafe { job_b.as_job_ref() });

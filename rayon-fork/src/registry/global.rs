@@ -24,10 +24,13 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     let outcome = build_global(start_default);
     match GLOBAL.get() {
         Some(Some(registry)) => registry,
-        _ => panic!("the global thread pool could not be started: {}", match outcome {
-            Err(error) => error.to_string(),
-            Ok(_) => unreachable!("a pool that was made is there"),
-        }),
+        _ => panic!(
+            "the global thread pool could not be started: {}",
+            match outcome {
+                Err(error) => error.to_string(),
+                Ok(_) => unreachable!("a pool that was made is there"),
+            }
+        ),
     }
 }
 

@@ -57,8 +57,9 @@ impl Registry {
         }
         let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } =
             plan;
-        let deques: Vec<Deque<JobRef>> =
-            (0..workers).map(|_| if is_fifo { Deque::new_fifo() } else { Deque::new_lifo() }).collect();
+        let deques: Vec<Deque<JobRef>> = (0..workers)
+            .map(|_| if is_fifo { Deque::new_fifo() } else { Deque::new_lifo() })
+            .collect();
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
         let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
         let registry = Arc::new(Self {
@@ -171,7 +172,8 @@ impl Registry {
         caller: &Worker,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
-        let job = StackJob::new(SpinLatch::cross(caller), |_| Worker::with_running(|w| op(w, false)));
+        let job =
+            StackJob::new(SpinLatch::cross(caller), |_| Worker::with_running(|w| op(w, false)));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
         caller.wait_until(&job.latch);

@@ -247,11 +247,16 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
 }
 
 /// The thread's mark "I am this worker", removed at the end.
-struct Occupied<'w>(#[expect(dead_code, reason = "borrowed so that the worker outlives the mark")] &'w Worker);
+struct Occupied<'w>(
+    #[expect(dead_code, reason = "borrowed so that the worker outlives the mark")] &'w Worker,
+);
 
 impl<'w> Occupied<'w> {
     fn begin(worker: &'w Worker) -> Self {
-        assert!(CURRENT.get().is_null(), "this thread is a worker already; a pool needs one of its own");
+        assert!(
+            CURRENT.get().is_null(),
+            "this thread is a worker already; a pool needs one of its own"
+        );
         CURRENT.set(worker);
         Self(worker)
     }
