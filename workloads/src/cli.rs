@@ -14,8 +14,8 @@ use workloads::workload::{Size, catalogue};
 
 /// Try one workload by hand, every answer checked.
 ///
-/// Without arguments, reads one request as a line of JSON from standard input and answers with one line.
-/// Exit codes: 0 all good, 1 wrong answer, 2 bad input.
+/// Without arguments, reads one request as a line of JSON from standard input and answers with one
+/// line. Exit codes: 0 all good, 1 wrong answer, 2 bad input.
 #[derive(Parser)]
 #[command(name = "workload", version, args_conflicts_with_subcommands = true)]
 struct Cli {

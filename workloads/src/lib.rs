@@ -1,7 +1,7 @@
 //! Programs that load a work-stealing pool, each with a sequential twin and a checked answer.
 //!
-//! The catalogue is [`workload::catalogue`]; one trial is [`measure::run`]; [`main`] is a whole program
-//! around it, which a build of any rayon-core calls with the name of its variant.
+//! The catalogue is [`workload::catalogue`]; one trial is [`measure::run`]; [`main`] is a whole
+//! program around it, which a build of any rayon-core calls with the name of its variant.
 
 pub mod kinds;
 pub mod measure;
@@ -20,8 +20,8 @@ use workload::Refusal;
 /// Longest request that is read, in bytes; a real one has some hundred.
 const MAX_REQUEST_BYTES: u64 = 1 << 20;
 
-/// Reads one [`Request`] line from standard input and answers with one line on standard output: an [`Outcome`]
-/// (exit code 0) or a [`Failure`] (1 for a wrong answer, 2 for a refusal).
+/// Reads one [`Request`] line from standard input and answers with one line on standard output: an
+/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer, 2 for a refusal).
 ///
 /// # Panics
 /// If a workload does: the process then ends with code 101 and the message on standard error.

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 const VARIANT: &str = "workspace";
 
 fn main() -> ExitCode {
-    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the help.
+    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the
+    // help.
     if std::env::args_os().len() == 1 && !std::io::stdin().is_terminal() {
         workloads::main(VARIANT)
     } else {

@@ -9,7 +9,8 @@ use crate::protocol::{Failure, Iteration, Metric, Outcome, Program, Request, SCH
 use crate::usage::UsageSample;
 use crate::workload::{self, Instance, Mismatch, Refusal, Setup, Size, Workload};
 
-/// Serves `request` with a workload of the catalogue. `variant` is what the linked rayon-core says of itself.
+/// Serves `request` with a workload of the catalogue. `variant` is what the linked rayon-core says
+/// of itself.
 ///
 /// # Errors
 /// If the request asks for something that does not exist, or an answer is wrong.
@@ -92,7 +93,7 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::new(message));
     if request.schema != SCHEMA {
         return refuse(format!(
-            "schema {} of the request is not {SCHEMA}, that of this program; build both from one commit",
+            "schema {} of the request is not {SCHEMA}, this program's; build both from one commit",
             request.schema
         ));
     }
@@ -102,7 +103,7 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     match (request.program, request.threads) {
         (_, 0) => refuse("threads = 0: a pool needs 1 or more".to_owned()),
         (Program::Sequential, threads) if threads > 1 => refuse(format!(
-            "threads = {threads}: the sequential program uses no pool; ask for 1, or for the parallel program"
+            "threads = {threads}: the sequential program uses no pool; ask for 1 or for the parallel one"
         )),
         (Program::Parallel, threads) if threads > rayon::max_num_threads() => refuse(format!(
             "threads = {threads}: this rayon-core has at most {} in a pool",
@@ -136,8 +137,8 @@ impl Engine {
         }
     }
 
-    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it. Between the two
-    /// clock readings the harness neither allocates nor prints.
+    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it.
+    /// Between the two clock readings the harness neither allocates nor prints.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
         let before = UsageSample::now();
         let started = Instant::now();

@@ -91,8 +91,8 @@ impl Values {
             };
             if has_input && parameter.is_replaced_by_input {
                 return Err(Refusal::new(format!(
-                    "workload `{workload}`: parameter `{name}` = `{value}` has no effect on an input \
-                     file; give one of the two"
+                    "workload `{workload}`: parameter `{name}` = `{value}` has no effect on an \
+                     input file; give one of the two"
                 )));
             }
             if !parameter.accepts.admits(value) {
@@ -109,7 +109,7 @@ impl Values {
     /// The value of a parameter that takes whole numbers.
     ///
     /// # Panics
-    /// If the workload does not declare `name` as such: a mistake in the workload, not in a request.
+    /// If the workload does not declare `name` as such: its own mistake, not the request's.
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
         self.word(name).parse().unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))

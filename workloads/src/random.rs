@@ -1,7 +1,7 @@
 //! Seeded random numbers whose sequence belongs to this crate.
 //!
-//! Written out (`SplitMix64`, Steele, Lea and Flood 2014) rather than taken from a library, because an
-//! input must stay the same for ever: results of different years are compared under one seed.
+//! Written out (`SplitMix64`, Steele, Lea and Flood 2014) rather than taken from a library, because
+//! an input must stay the same for ever: results of different years are compared under one seed.
 
 /// Golden-ratio increment of `SplitMix64`.
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,4 +1,5 @@
-//! Every workload gives its known answer, whichever program, pool and seed; and a wrong answer is noticed.
+//! Every workload gives its known answer, whichever program, pool and seed; and a wrong answer is
+//! noticed.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use workloads::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload, catalogue,
 };
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
+/// are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {

@@ -1,7 +1,7 @@
 //! `mergesort`: a stable sort that joins both in the halves and in the merge.
 //!
-//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different sizes,
-//! with memory traffic that quicksort does not have.
+//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different
+//! sizes, with memory traffic that quicksort does not have.
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::parameters::{Accepts, Parameter};
@@ -10,7 +10,8 @@ use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
 };
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
+/// programs.
 const INSERTION_LENGTH: usize = 20;
 
 static DESCRIPTION: Description = Description {
@@ -30,7 +31,7 @@ static DESCRIPTION: Description = Description {
         },
         Parameter {
             name: "cutoff",
-            summary: "parts of at most this many elements are sorted, or merged, without a further join",
+            summary: "parts of at most this many elements are sorted or merged without a further join",
             accepts: Accepts::Whole { min: 1, max: 1 << 30 },
             // A guess: sorting 1000 elements takes some 20 us, merging them some 3 us.
             default: "1000",
@@ -72,7 +73,8 @@ impl Workload for Mergesort {
 }
 
 /// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every
-/// stable sort puts equal keys in the order of their positions, the result is ascending in the whole word.
+/// stable sort puts equal keys in the order of their positions, the result is ascending in the
+/// whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Element(u64);
 

@@ -1,8 +1,9 @@
-//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at first.
+//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at
+//! first.
 //!
-//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts follow
-//! one another), so the parallelism is only about log2(n) / 2: on a large pool most threads are idle most
-//! of the time, and every wake-up lies on the critical path.
+//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts
+//! follow one another), so the parallelism is only about log2(n) / 2: on a large pool most threads
+//! are idle most of the time, and every wake-up lies on the critical path.
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::parameters::{Accepts, Parameter};
@@ -11,7 +12,8 @@ use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
 };
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
+/// programs.
 const INSERTION_LENGTH: usize = 20;
 
 static DESCRIPTION: Description = Description {

@@ -1,9 +1,10 @@
-//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues and locks.
+//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues
+//! and locks.
 //!
-//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue per source.
-//! The threads of a trial are the dispatcher and its workers together, as in the study. Files:
-//! `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time, `strategies.rs` hands
-//! packets on.
+//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue
+//! per source. The threads of a trial are the dispatcher and its workers together, as in the study.
+//! Files: `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time,
+//! `strategies.rs` hands packets on.
 
 mod dispatcher;
 mod strategies;
@@ -180,7 +181,8 @@ impl Firewall {
     }
 }
 
-/// The known answer: the first packets in the dispatcher's order, one after the other, without queues.
+/// The known answer: the first packets in the dispatcher's order, one after the other, without
+/// queues.
 fn first_packets(traffic: &Traffic, count: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..count {

@@ -1,7 +1,8 @@
 //! Ways to hand packets from one dispatcher to the other threads of the pool.
 //!
-//! The workers of `lock-free` and `awesome` are jobs that stay on their thread until the dispatcher closes, so these
-//! two use the pool as a mere set of threads. Only `pool` gives the scheduler something to do.
+//! The workers of `lock-free` and `awesome` are jobs that stay on their thread until the dispatcher
+//! closes, so these two use the pool as a mere set of threads. Only `pool` gives the scheduler
+//! something to do.
 
 use std::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize,
@@ -70,7 +71,8 @@ pub(super) fn through_queues(
     }
 }
 
-/// One thread only: the dispatcher works off a queue whenever it is full, and all of them at the end.
+/// One thread only: the dispatcher works off a queue whenever it is full, and all of them at the
+/// end.
 fn without_workers(traffic: &Traffic, stop: Stop, mut queues: Queues) -> Report {
     let mut done = Tally::default();
     let dispatched = dispatch(traffic, stop, |source, packet| {
@@ -155,8 +157,8 @@ struct CloseOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the queues
-        // closed also sees every packet in them; otherwise it could leave some behind.
+        // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the
+        // queues closed also sees every packet in them; otherwise it could leave some behind.
         self.0.store(true, Release);
     }
 }
@@ -171,8 +173,8 @@ fn work_until_closed(
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the round:
-        // packets may come in, and the dispatcher close, behind the worker's back.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the
+        // round: packets may come in, and the dispatcher close, behind the worker's back.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {
@@ -228,14 +230,15 @@ impl PoolCounters {
     }
 }
 
-/// Every packet is a job. While `depth` jobs of a source wait, its next packet waits too, and the dispatcher
-/// works off a job itself, as a thread of a pool should rather than spin.
+/// Every packet is a job. While `depth` jobs of a source wait, its next packet waits too, and the
+/// dispatcher works off a job itself, as a thread of a pool should rather than spin.
 pub(super) fn pool(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolCounters) -> Report {
     let mut dispatched = 0;
     rayon::scope(|scope| {
         dispatched = dispatch(traffic, stop, |source, packet| {
             let waiting = &counters.waiting[source];
-            // Relaxed: only the dispatcher counts up, so a stale value is too high: it waits a moment more.
+            // Relaxed: only the dispatcher counts up, so a stale value is too high: it waits a
+            // moment more.
             while waiting.load(Relaxed) >= depth {
                 if rayon::yield_now() != Some(rayon::Yield::Executed) {
                     // All jobs have been taken up, and the count will fall at once.

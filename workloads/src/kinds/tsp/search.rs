@@ -8,9 +8,8 @@ use rayon::Scope;
 
 use super::bound::Prices;
 use super::cities::Cities;
-
-/// Visited cities are bits of one word.
-pub(super) const MAX_CITIES: usize = 64;
+use super::first_tour::first_tour;
+use super::partial::{MAX_CITIES, Partial};
 
 /// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +38,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities and more
-    /// are searched by one task alone.
+    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities
+    /// and more are searched by one task alone.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
@@ -78,7 +77,8 @@ impl Search {
     ) {
         if partial.visited_count >= self.spawn_depth {
             let below = self.descend(best, &mut partial);
-            // Relaxed: a plain sum, read after the scope has ended, which orders everything before it.
+            // Relaxed: a plain sum, read after the scope has ended, which orders everything before
+            // it.
             nodes.fetch_add(below, Relaxed);
             return;
         }
@@ -123,8 +123,9 @@ impl Search {
         true
     }
 
-    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come, and the cheapest
-    /// road to each of the two ends of the partial tour. A path through those cities is such a tree.
+    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come,
+    /// and the cheapest road to each of the two ends of the partial tour. A path through those
+    /// cities is such a tree.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -209,65 +210,6 @@ impl<'a> Best<'a> {
     }
 }
 
-/// A path from the start through some of the cities.
-#[derive(Clone, Copy)]
-struct Partial {
-    visited: u64,
-    price: i64,
-    visited_count: usize,
-    cities: [u8; MAX_CITIES],
-}
-
-impl Partial {
-    fn new(start: usize) -> Self {
-        let mut cities = [0; MAX_CITIES];
-        cities[0] = u8::try_from(start).expect("below MAX_CITIES");
-        Self { visited: 1 << start, price: 0, visited_count: 1, cities }
-    }
-
-    fn push(&mut self, city: u8, price: i64) {
-        self.cities[self.visited_count] = city;
-        self.visited_count += 1;
-        self.visited |= 1 << city;
-        self.price += price;
-    }
-
-    fn pop(&mut self, price: i64) {
-        self.visited_count -= 1;
-        self.visited &= !(1 << self.cities[self.visited_count]);
-        self.price -= price;
-    }
-
-    fn extended(&self, city: u8, price: i64) -> Self {
-        let mut extended = *self;
-        extended.push(city, price);
-        extended
-    }
-
-    fn last(&self) -> usize {
-        usize::from(self.cities[self.visited_count - 1])
-    }
-
-    fn order(&self) -> impl Iterator<Item = u8> {
-        self.cities[..self.visited_count].iter().copied()
-    }
-
-    /// Each round trip is found in one of its two directions only: that in which the second city
-    /// has a lower number than the last.
-    fn may_end_in(&self, city: u8) -> bool {
-        self.visited_count < 2 || city > self.cities[1]
-    }
-
-    fn unvisited(&self, count: usize) -> impl Iterator<Item = u8> {
-        let mut left = !self.visited & (u64::MAX >> (MAX_CITIES - count));
-        std::iter::from_fn(move || {
-            let city = left.trailing_zeros();
-            left &= left.checked_sub(1)?;
-            u8::try_from(city).ok()
-        })
-    }
-}
-
 /// The ways to go on from a partial tour, nearest city first.
 struct Children {
     sorted: [(i64, u8); MAX_CITIES],
@@ -299,48 +241,6 @@ impl Children {
         self.to -= 1;
         Some(worst)
     }
-}
-
-/// A tour to begin with: from every city, always the nearest next, then no two roads that cross; the
-/// shortest of these.
-fn first_tour(cities: &Cities) -> Tour {
-    let tours = (0..cities.len()).map(|start| {
-        let mut order = nearest_first(cities, start);
-        while improve_by_two_exchange(cities, &mut order) {}
-        let length = cities.round_trip_length(&order).expect("every city was taken once");
-        Tour { length, order }
-    });
-    tours.min_by_key(|tour| tour.length).expect("three cities or more")
-}
-
-fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
-    let mut order = vec![start];
-    let mut left: Vec<usize> = (0..cities.len()).filter(|&city| city != start).collect();
-    let mut here = start;
-    while let Some(nearest) = (0..left.len()).min_by_key(|&i| cities.distance(here, left[i])) {
-        here = left.swap_remove(nearest);
-        order.push(here);
-    }
-    order
-}
-
-/// Replaces two roads by two shorter ones, turning the part between them round, wherever that helps;
-/// returns whether it did.
-fn improve_by_two_exchange(cities: &Cities, order: &mut [usize]) -> bool {
-    let count = order.len();
-    let mut has_improved = false;
-    for first in 0..count - 1 {
-        for second in first + 2..count {
-            let (a, b) = (order[first], order[first + 1]);
-            let (c, d) = (order[second], order[(second + 1) % count]);
-            let before = cities.distance(a, b) + cities.distance(c, d);
-            if cities.distance(a, c) + cities.distance(b, d) < before {
-                order[first + 1..=second].reverse();
-                has_improved = true;
-            }
-        }
-    }
-    has_improved
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The optimum of few cities by dynamic programming over subsets (Bellman; Held and Karp; both 1962).
+//! The optimum of few cities by dynamic programming over subsets (Bellman; Held and Karp; both
+//! 1962).
 
 use super::cities::Cities;
 

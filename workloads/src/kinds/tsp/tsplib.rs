@@ -1,7 +1,7 @@
 //! Reads the part of the TSPLIB format that describes cities in the plane (`EUC_2D`).
 //!
-//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then `NODE_COORD_SECTION` with
-//! one `number x y` line a city, then `EOF` or the end of the file.
+//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then
+//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,11 @@ pub enum Problem {
     #[error("`{0}` is neither `KEYWORD: value` nor NODE_COORD_SECTION")]
     NoKeyword(String),
     /// A keyword that may change what the file means.
-    #[error("keyword `{0}` is not supported; known: TYPE, DIMENSION, EDGE_WEIGHT_TYPE, NODE_COORD_TYPE, {known}", known = IGNORED.join(", "))]
+    #[error(
+        "keyword `{0}` is not supported; known: DIMENSION, {required}, {ignored}",
+        required = REQUIRED.map(|(keyword, _)| keyword).join(", "),
+        ignored = IGNORED.join(", ")
+    )]
     UnknownKeyword(String),
     /// A keyword or section that occurs again.
     #[error("`{0}` for the second time; remove one of the two")]
@@ -172,7 +176,8 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
             return Err(lines.error(Problem::UnknownKeyword(keyword.to_owned())));
         }
     }
-    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP here.
+    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP
+    // here.
     if !values.contains_key("EDGE_WEIGHT_TYPE") {
         return Err(lines.error(Problem::Missing("EDGE_WEIGHT_TYPE: EUC_2D")));
     }

@@ -1,0 +1,97 @@
+//! A partial tour, small enough to be copied into a task.
+
+/// Visited cities are bits of one word.
+pub(super) const MAX_CITIES: usize = 64;
+
+/// A path from the start through some of the cities.
+#[derive(Clone, Copy)]
+pub(super) struct Partial {
+    /// One bit a city.
+    visited: u64,
+    /// Price of its roads.
+    pub(super) price: i64,
+    /// Cities on it, the start included.
+    pub(super) visited_count: usize,
+    /// In order; meaningless from `visited_count` on.
+    cities: [u8; MAX_CITIES],
+}
+
+impl Partial {
+    pub(super) fn new(start: usize) -> Self {
+        let mut cities = [0; MAX_CITIES];
+        cities[0] = u8::try_from(start).expect("below MAX_CITIES");
+        Self { visited: 1 << start, price: 0, visited_count: 1, cities }
+    }
+
+    pub(super) fn push(&mut self, city: u8, price: i64) {
+        self.cities[self.visited_count] = city;
+        self.visited_count += 1;
+        self.visited |= 1 << city;
+        self.price += price;
+    }
+
+    pub(super) fn pop(&mut self, price: i64) {
+        self.visited_count -= 1;
+        self.visited &= !(1 << self.cities[self.visited_count]);
+        self.price -= price;
+    }
+
+    pub(super) fn extended(&self, city: u8, price: i64) -> Self {
+        let mut extended = *self;
+        extended.push(city, price);
+        extended
+    }
+
+    pub(super) fn last(&self) -> usize {
+        usize::from(self.cities[self.visited_count - 1])
+    }
+
+    pub(super) fn order(&self) -> impl Iterator<Item = u8> {
+        self.cities[..self.visited_count].iter().copied()
+    }
+
+    /// Each round trip is found in one of its two directions only: that in which the second city
+    /// has a lower number than the last.
+    pub(super) fn may_end_in(&self, city: u8) -> bool {
+        self.visited_count < 2 || city > self.cities[1]
+    }
+
+    pub(super) fn unvisited(&self, count: usize) -> impl Iterator<Item = u8> {
+        let mut left = !self.visited & (u64::MAX >> (MAX_CITIES - count));
+        std::iter::from_fn(move || {
+            let city = left.trailing_zeros();
+            left &= left.checked_sub(1)?;
+            u8::try_from(city).ok()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taking_a_city_back_leaves_the_path_as_it_was() {
+        let mut partial = Partial::new(3);
+        partial.push(1, 10);
+        partial.push(4, 5);
+        partial.pop(5);
+        assert_eq!((partial.price, partial.last()), (10, 1));
+        assert!(partial.order().eq([3, 1]));
+        assert!(partial.unvisited(6).eq([0, 2, 4, 5]));
+    }
+
+    #[test]
+    fn all_64_cities_can_be_told_apart() {
+        let partial = Partial::new(63);
+        assert!(partial.unvisited(64).eq(0..63));
+    }
+
+    #[test]
+    fn only_one_direction_of_a_round_trip_is_allowed() {
+        let mut partial = Partial::new(0);
+        partial.push(2, 0);
+        assert!(partial.may_end_in(3));
+        assert!(!partial.may_end_in(1));
+    }
+}
