@@ -93,6 +93,21 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Digest of the sources that branches share and that somebody may be editing.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
+        let root = self.recipe.checkout.root();
+        let (workloads, fork) = (root.join("workloads/src"), root.join("rayon-fork/src"));
+        let mut folders = vec![workloads.as_path()];
+        if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
+            folders.push(&fork);
+        }
+        digest::of_folders(&folders)
+            .context("the sources of workloads/ and rayon-fork/ cannot be read")
+    }
+
     /// Builds a branch and checks that the result is what `branches.toml` asks for.
     ///
     /// # Errors

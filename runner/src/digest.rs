@@ -24,6 +24,27 @@ pub fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
+/// Digest of all files below some folders: their names and contents, in order of their names.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn of_folders(folders: &[&Path]) -> io::Result<String> {
+    let mut files = Vec::new();
+    let mut left: Vec<_> = folders.iter().map(|folder| folder.to_path_buf()).collect();
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                files.push((path.display().to_string(), of_file(&path)?));
+            }
+        }
+    }
+    files.sort();
+    Ok(identity(&files))
+}
+
 /// Short identity (16 hexadecimal digits) of a value: the digest of its JSON form.
 ///
 /// # Panics
@@ -32,4 +53,32 @@ pub fn of_file(path: &Path) -> io::Result<String> {
 pub fn identity(value: &impl Serialize) -> String {
     let json = serde_json::to_vec(value).expect("identities are made of plain values");
     of_bytes(&json)[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_of_a_known_text_is_the_published_one() {
+        // FIPS 180-2, appendix B.1.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of_bytes(b"abc"), expected);
+    }
+
+    #[test]
+    fn a_change_anywhere_below_changes_the_digest_of_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(deep.join("one"), "1").unwrap();
+        let digest = || of_folders(&[folder.path()]).unwrap();
+        let before = digest();
+        assert_eq!(before, digest());
+        std::fs::write(deep.join("one"), "2").unwrap();
+        let changed = digest();
+        std::fs::rename(deep.join("one"), deep.join("two")).unwrap();
+        let names = [before, changed, digest()];
+        assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
+    }
 }

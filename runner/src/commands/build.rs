@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, bail};
 
 use super::Place;
 use crate::builds::{Builder, Built};
 use crate::cli::BuildArgs;
 use crate::config::Branch;
 use crate::progress::human;
-use crate::stop::{Exit, exit_of};
+use crate::stop::{Exit, Stop, exit_of};
 use crate::{interrupt, selection};
 
 pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
@@ -38,6 +38,7 @@ pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
 /// Builds branches one after another and says so. A failure stops, or is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
+    let sources = builder.shared_sources(branches)?;
     let mut built = BTreeMap::new();
     let mut failed = BTreeMap::new();
     for (index, branch) in branches.iter().enumerate() {
@@ -57,6 +58,13 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
                 failed.insert(branch.name.clone(), error);
             }
         }
+    }
+    if builder.shared_sources(branches)? != sources {
+        // The branches would differ in more than their rayon-core.
+        bail!(Stop::BuildFailed(
+            "workloads/ or rayon-fork/ was edited while branches were being built; run again"
+                .to_owned()
+        ));
     }
     Ok((built, failed))
 }

@@ -96,11 +96,13 @@ fn identities(branches: &[MeasuredBranch]) -> BTreeMap<String, String> {
 type Measured = (Vec<MeasuredBranch>, BTreeMap<String, PathBuf>);
 
 fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Measured> {
-    let (built, mut failed) = build::all(builder, branches, keeps_going)?;
-    if let Some(error) =
-        branches.iter().find(|it| it.baseline).and_then(|it| failed.remove(&it.name))
+    let (built, failed) = build::all(builder, branches, keeps_going)?;
+    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name))
     {
-        return Err(error.context("nothing can be compared without the baseline"));
+        bail!(Stop::BuildFailed(format!(
+            "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
+            baseline.name
+        )));
     }
     let measured = branches
         .iter()
