@@ -15,7 +15,7 @@ def test_speedup_prints_csv_of_the_default_definition(ordinary_sweep: Path, caps
     assert main(["speedup", str(ordinary_sweep)]) == 0
     frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(frame["definition"]) == {"sequential"}
-    assert frame.height == 3 * 4 * 11
+    assert frame.height == 2 * 4 * 11
 
 
 def test_compare_prints_verdicts_as_markdown(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,12 @@ def test_equal_branches_are_rarely_called_different(tmp_path: Path) -> None:
     sweeps = 40
     for seed in range(sweeps):
         truth = made_up.Truth(
-            branches=FOUR, workloads={"tsp": 0.1, "quicksort": 0.3}, iterations=1, trial_noise=0.03, seed=seed
+            branches=FOUR,
+            workloads={"tsp": 0.1, "quicksort": 0.3},
+            threads=[2, 8],
+            iterations=1,
+            trial_noise=0.03,
+            seed=seed,
         )
         cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
         alarmed += cells["verdict"].is_in(CLAIMS).any()
@@ -165,6 +170,15 @@ def test_one_trial_gives_a_ratio_and_no_verdict(tmp_path: Path) -> None:
     cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
     assert set(cells["verdict"]) == {UNJUDGED}
     assert cells["p_t"].null_count() == cells.height
+
+
+def test_three_pairs_are_too_few_for_a_verdict_and_four_are_not(tmp_path: Path) -> None:
+    for trials, verdict in ((3, UNJUDGED), (4, SLOWER)):
+        effects = {("packed", "tsp"): 1.3}
+        truth = made_up.Truth(branches=FOUR, workloads={"tsp": 0.1}, trials=trials, effects=effects)
+        frame = compared(tmp_path / str(trials), truth).filter(pl.col("branch") == "packed")
+        assert set(frame.filter(pl.col("level") == "cell")["verdict"]) == {verdict}
+        assert set(frame.filter(pl.col("level") == "workload")["verdict"]) == {SLOWER}
 
 
 def test_times_without_any_noise_are_handled(tmp_path: Path) -> None:

@@ -31,10 +31,12 @@ SLOWER = "slower"
 UNCLEAR = "not distinguishable"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A twin to know the noise from, or fewer than two pairs."""
+"""`not judged`: no A/A twin to know the noise from, or fewer than `FEWEST_PAIRS` pairs."""
 
 ALPHA = 1 - CONFIDENCE
 POWER = 0.8
+FEWEST_PAIRS = 4
+"""With fewer pairs that happen to agree, a t-test is sure of itself for no reason."""
 RANK_TEST_PAIRS = 6
 """Fewest pairs at which Wilcoxon's test can fall below 0.05 (its least p-value is 2 / 2**pairs)."""
 
@@ -191,7 +193,7 @@ def _detectable(log_ratios: Floats) -> float | None:
 
 def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
     """Fill in corrected p-values and verdicts of one level; the twin is outside the family of tests."""
-    testable = ((level["branch"] != twin) & level["p_t"].is_not_null()).to_numpy()
+    testable = ((level["branch"] != twin) & (level["pairs"] >= FEWEST_PAIRS)).to_numpy()
     p_values = level["p_t"].to_numpy()
     p_bh = np.full(level.height, np.nan)
     p_holm = np.full(level.height, np.nan)
