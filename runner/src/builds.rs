@@ -261,9 +261,16 @@ impl<'a> Builder<'a> {
         if is_as_asked {
             return Ok(());
         }
+        let remedy = match &branch.source {
+            Source::Git { subdirectory: Some(folder), .. } if package.source.is_some() => format!(
+                "the crate lies in {}, `subdirectory` says `{folder}`",
+                manifest_folder.display()
+            ),
+            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)"
+                .to_owned(),
+        };
         bail!(Stop::BuildFailed(format!(
-            "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; \
-             a patch is ignored when its version is outside what rayon accepts (^1.13.0)",
+            "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; {remedy}",
             branch.name,
             branch.source,
             package.version,

@@ -132,8 +132,11 @@ impl Watch for Progress {
         self.done += 1;
         if record.outcome != Ending::Ok {
             self.failed += 1;
+        }
+        // That a branch could not be built was told once, when it was built.
+        if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
             self.say(&format!(
-                "failed: {} {} with {} threads, trial {}: {}: {}",
+                "failed: {} {} threads={} trial={}: {}: {}",
                 record.branch,
                 record.workload,
                 record.threads,

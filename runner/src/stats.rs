@@ -18,10 +18,10 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
 ///
 /// The spread of a single log-ratio is estimated around 0, its known centre, with Student's factor
 /// for the `n` values it is estimated from; the median of `n` strays by at most √(π/2) times the
-/// standard error of the mean. `None` without twins.
+/// standard error of the mean. `None` below two pairs.
 #[must_use]
 pub fn noise_band(twin: &[f64]) -> Option<f64> {
-    if twin.is_empty() {
+    if twin.len() < 2 {
         return None;
     }
     let count = twin.len() as f64;
@@ -79,8 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn one_trial_proves_next_to_nothing_and_none_proves_nothing() {
-        assert!(noise_band(&[0.01]).unwrap() > 0.1);
-        assert_eq!(noise_band(&[]), None);
+    fn two_pairs_prove_little_and_fewer_nothing() {
+        assert!(noise_band(&[0.01, -0.01]).unwrap() > 0.03);
+        assert_eq!(noise_band(&[0.01]), None);
     }
 }

@@ -23,7 +23,11 @@ pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
             "note: {} of {} trials; `cargo runner sweep --resume {}` runs the others",
             records.len(),
             manifest.trials_planned,
-            sweep.name()
+            if arguments.output.is_some() {
+                place.checkout.shown(sweep.path())
+            } else {
+                sweep.name()
+            }
         );
     }
     Ok(Exit::Good)

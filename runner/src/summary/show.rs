@@ -83,7 +83,7 @@ fn group_heading(row: &Row, baseline: &str) -> String {
         (Some(low), Some(high)) => {
             format!("two runs of {baseline} differ by a ratio of {low:.3} to {high:.3} (A/A)")
         }
-        _ => "no A/A twin to judge by".to_owned(),
+        _ => format!("too few pairs of {baseline} and its A/A twin to judge by"),
     };
     format!("{} thread{plural}{more}; {band}", row.threads)
 }
