@@ -1,8 +1,8 @@
 """Compares every branch with the baseline, block by block, and says what may be claimed.
 
 A verdict needs three things at once: the 95 % interval of the time ratio excludes 1, the ratio is outside the
-A/A band, and the corrected p-value is below 0.05. From six pairs on, the rank test must agree as well; with fewer
-it cannot (five pairs give at least 0.0625), which is why it does not decide alone.
+A/A band, and the p-value, corrected for all comparisons of the level, is below 0.05. From six pairs on, the rank test
+must agree as well; with fewer it cannot (five pairs give at least 0.0625), which is why it does not decide alone.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
 """`not judged`: no A/A twin to know the noise from, or fewer than `FEWEST_PAIRS` pairs."""
 
 ALPHA = 1 - CONFIDENCE
+CORRECTED = {"cell": "p_bh", "workload": "p_holm", "overall": "p_holm"}
+"""Column that decides at each level: among many cells a few per cent of claims may be false, among pooled rows,
+which are what people quote, none should be."""
 POWER = 0.8
 FEWEST_PAIRS = 4
 """With fewer pairs that happen to agree, a t-test is sure of itself for no reason."""
@@ -203,9 +206,10 @@ def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
     outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (
         (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
     )
-    agreed = (pl.col("p_bh") < ALPHA) & ((pl.col("pairs") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA))
+    corrected = pl.col(CORRECTED[level["level"][0]])
+    agreed = (corrected < ALPHA) & ((pl.col("pairs") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA))
     verdict = (
-        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | pl.col("p_bh").is_null())
+        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | corrected.is_null())
         .then(pl.lit(UNJUDGED))
         .when(outside & agreed & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from sweep_analysis.compare import CORRECTED
 from sweep_analysis.labels import percent
 
 DIGITS = 4
@@ -53,6 +54,9 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
     def ratio(column: str, name: str) -> pl.Expr:
         return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
 
+    corrected = (
+        pl.when(pl.col("level") == "cell").then(pl.col(CORRECTED["cell"])).otherwise(pl.col(CORRECTED["overall"]))
+    )
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     return comparisons.select(
         pl.col("panel").fill_null("all together").alias("workload"),
@@ -65,7 +69,7 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
         ratio("cpu_ratio", "CPU time"),
         "pairs",
-        pl.col("p_bh").round(3).alias("p corrected"),
+        corrected.round(3).alias("p corrected"),
         pl.col("p_rank").round(3).alias("p of ranks"),
     )
 
