@@ -190,6 +190,45 @@ fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
     }
 }
 
+/// A workload that panics on the pool.
+struct Panicking;
+
+impl Workload for Panicking {
+    fn description(&self) -> &'static Description {
+        &LIAR
+    }
+
+    fn prepare(&self, _: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Panicking))
+    }
+}
+
+impl Instance for Panicking {
+    fn reset(&mut self) {}
+
+    fn run_sequential(&mut self) -> u64 {
+        panic!("the workload is broken")
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        rayon::join(|| self.run_sequential(), || ()).0
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        Ok("never asked".to_owned())
+    }
+}
+
+#[test]
+fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
+    for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 2)] {
+        let request = request("liar", program, threads, 1);
+        let panic = std::panic::catch_unwind(|| run_workload("test", &Panicking, &request))
+            .expect_err("there is no answer");
+        assert_eq!(panic.downcast_ref(), Some(&"the workload is broken"));
+    }
+}
+
 /// A workload whose answers pass its own check but differ from each other.
 struct Wavering(u32);
 
