@@ -8,7 +8,27 @@ use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+/// Ends the process when a test that lost a wake-up would wait for ever.
+struct Watchdog(#[expect(dead_code, reason = "dropping it is its use")] mpsc::Sender<()>);
+
+impl Watchdog {
+    fn new(test: &'static str) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            if receiver.recv_timeout(PATIENCE * 3) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("{test}: a worker sleeps that should not");
+                std::process::abort();
+            }
+        });
+        Self(sender)
+    }
+}
+
+/// How long another thread may take for what should take microseconds.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Queues that say what the test wants, and count how often a worker got as far as asking.
 #[derive(Default)]
@@ -142,7 +162,7 @@ fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
         });
         let patience = Instant::now();
         while sleep.counters.sleeping() == 0 {
-            assert!(patience.elapsed() < Duration::from_secs(20), "it never fell asleep");
+            assert!(patience.elapsed() < PATIENCE, "it never fell asleep");
             std::thread::yield_now();
         }
         rouse(&sleep, &latch);
@@ -249,7 +269,7 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
             sleep.job_injected(queue_was_empty);
             let patience = Instant::now();
             while done.load(Ordering::SeqCst) <= job {
-                assert!(patience.elapsed() < Duration::from_secs(20), "job {job} is stranded");
+                assert!(patience.elapsed() < PATIENCE, "job {job} is stranded");
                 std::thread::yield_now();
             }
         }
@@ -287,6 +307,7 @@ macro_rules! policy_tests {
     (@tests $counters:ty: $($test:ident,)*) => {
         $(#[test]
         fn $test() {
+            let _watchdog = Watchdog::new(concat!(stringify!($test), ", ", stringify!($counters)));
             super::$test::<$counters>();
         })*
     };

@@ -1,10 +1,10 @@
 //! One word per counter: those who only search no longer disturb those who only push.
 //!
-//! | word       | field | counts                                         | written by               |
-//! |------------|-------|------------------------------------------------|--------------------------|
-//! | `sleeping` | S     | workers asleep: blocked, or about to           | sleepers, their wakers   |
-//! | `inactive` | I     | workers searching, sleepy or asleep            | begin and end of search  |
-//! | `events`   | J     | even: nothing new since somebody became sleepy | the sleepy, first pushes |
+//! | word       | field | counts                                | written by               |
+//! |------------|-------|---------------------------------------|--------------------------|
+//! | `sleeping` | S     | workers asleep: blocked, or about to  | sleepers, their wakers   |
+//! | `inactive` | I     | workers searching, sleepy or asleep   | begin and end of search  |
+//! | `events`   | J     | even: no news since one became sleepy | the sleepy, first pushes |
 //!
 //! | placement | where                                                        |
 //! |-----------|--------------------------------------------------------------|

@@ -6,7 +6,7 @@
 
 use crate::sleep::counters::axes::{Events, Padding, WakeRule};
 use crate::sleep::counters::counts::Counts;
-use crate::sleep::counters::{SleepCounters, SleepyTicket, Split};
+use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
@@ -139,6 +139,24 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeR
             real.sleeping.fetch_add(1, Ordering::SeqCst);
         }
         !has_news
+    }
+}
+
+/// Not quite a mistake: the counter of events has one bit, so whoever was told of news twice takes it
+/// for none at all. The worst that a counter that wraps can do.
+pub(super) enum OneBitOfEvents {}
+
+impl<P: Padding, E: Events, W: WakeRule> Change<Packed<P, E, W>> for OneBitOfEvents {
+    fn try_begin_sleep(real: &Packed<P, E, W>, worker: usize, _ticket: SleepyTicket) -> bool {
+        loop {
+            let word = real.load();
+            if word.has_news() {
+                return false;
+            }
+            if real.try_begin_sleep(worker, SleepyTicket(word.events())) {
+                return true;
+            }
+        }
     }
 }
 

@@ -74,6 +74,16 @@ mod the_accepted_hole {
     }
 }
 
+/// Injected jobs do not rest on the counter of events.
+mod events_that_wrap_at_two_strand_no_injected_job {
+    use super::*;
+    holds! {
+        inject: PAIR, play::inject, With<OneBitOfEvents, PackedJec<IdleFirst>>;
+        inject_after_news: PAIR, play::inject_after_news, With<OneBitOfEvents, PackedJec<IdleFirst>>;
+        inject_what_a_job_awaits: TRIO, play::inject_what_a_job_awaits, With<OneBitOfEvents, PackedJec<IdleFirst>>;
+    }
+}
+
 mod looking_for_news_before_registering_is_caught {
     use super::*;
     is_caught! {
