@@ -109,6 +109,9 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
             for branch in truth.branches
         ],
         "twin": f"{baseline}-again" if truth.twin else None,
+        "trials_planned": truth.trials
+        * len(truth.workloads)
+        * (len(truth.threads) * (len(truth.branches) + truth.twin) + truth.sequential),
     }
 
 

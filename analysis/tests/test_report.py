@@ -119,6 +119,23 @@ def test_too_few_trials_are_said(tmp_path: Path) -> None:
     assert "at most 3 trials, so the interval of one cell covers the truth with at most 75 %" in page
 
 
+def test_an_unfinished_sweep_is_said(tmp_path: Path) -> None:
+    folder = made_up.write_sweep(tmp_path / "sweep", small())
+    assert not any("not finished" in text for text in cautions(analyse(read_sweep(folder))))
+    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_text("".join(lines[:-3]))
+    assert any("32 of 35 planned trials are recorded" in text for text in cautions(analyse(read_sweep(folder))))
+
+
+def test_a_host_that_never_rests_is_called_busy(tmp_path: Path) -> None:
+    folder = made_up.write_sweep(tmp_path / "sweep", small())
+    assert not any("busy" in text for text in cautions(analyse(read_sweep(folder))))
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    busy = [json.dumps(json.loads(line) | {"load_before": 9.25}) for line in lines]
+    (folder / "trials.jsonl").write_text("\n".join(busy) + "\n")
+    assert any("load average below 9.2, with 4 CPUs" in text for text in cautions(analyse(read_sweep(folder))))
+
+
 def test_cautions_follow_the_host(tmp_path: Path) -> None:
     folder = made_up.write_sweep(tmp_path / "sweep", small(cpus=64))
     lines = (folder / "trials.jsonl").read_text().splitlines()

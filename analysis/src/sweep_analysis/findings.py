@@ -130,6 +130,13 @@ def noise_sentences(analysis: Analysis) -> list[str]:
 def cautions(analysis: Analysis) -> list[str]:
     """What cannot be concluded from this sweep, and why: read before any figure is quoted."""
     found = [*analysis.sweep.notes]
+    planned = analysis.sweep.manifest.get("trials_planned")
+    recorded = analysis.times.height + analysis.failures.height
+    if isinstance(planned, int) and recorded < planned:
+        found.append(
+            f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "
+            "`cargo runner sweep --resume` runs the rest."
+        )
     found += _host_cautions(analysis)
     found += _design_cautions(analysis)
     if analysis.failures.height:
@@ -166,6 +173,13 @@ def _host_cautions(analysis: Analysis) -> list[str]:
         found.append(
             f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
             f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
+        )
+    # Our own crowded trials raise the load average too, so only a host that never came to rest is called busy.
+    calmest = analysis.sweep.trials.select(pl.col("load_before").min()).collect().item()
+    if cpus is not None and calmest is not None and calmest > cpus:
+        found.append(
+            f"The host was busy with other work: before no trial was its load average below {calmest:.1f}, with "
+            f"{count(cpus, 'CPU')}. Such a sweep shows that the tool works, not which branch is better."
         )
     trend = drift(analysis.times.lazy())
     if trend is not None and trend.p_value < DRIFT_ALPHA:

@@ -265,7 +265,7 @@ def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
     share = math.log2(threads[-1] / look.cpus) / math.log2(threads[-1] / threads[0]) if threads[0] < look.cpus else 1.0
     wide = share > WORDS_SHARE
     return [
-        base.mark_rect(color=theme.shade).encode(x="start:Q", x2="end:Q"),
+        base.mark_rect(color=theme.shade, opacity=0.7).encode(x="start:Q", x2="end:Q"),
         base.mark_rule(color=theme.faint_ink, strokeWidth=1).encode(x="start:Q"),
         base.mark_text(
             align="left" if wide else "right",

@@ -138,7 +138,8 @@ def facts(analysis: Analysis) -> dict[str, str]:
     pool = analysis.times.filter(pl.col("program") == PARALLEL)
     cpu = host.get("cpu", {}).get("model_name") or "unknown CPU"
     states = sorted(set(sweep.trials.select("freq_state").collect()["freq_state"]))
-    commit = str(sweep.manifest.get("checkout", {}).get("commit", ""))[:12]
+    checkout: dict[str, Any] = sweep.manifest.get("checkout", {})
+    commit = str(checkout.get("commit") or "unknown")[:12]
     return {
         "Host": f"{cpu}, {count(analysis.cpus, 'usable CPU') if analysis.cpus else 'CPUs unknown'}"
         + (", virtual machine" if host.get("cpu", {}).get("is_virtual") else ""),
@@ -148,8 +149,8 @@ def facts(analysis: Analysis) -> dict[str, str]:
         "Branches": count(len(set(pool["branch"]) - {sweep.twin}), "branch", "branches")
         + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else ""),
         "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed",
-        "Recorded": str(sweep.manifest.get("created_at", "unknown")),
-        "Commit": commit or "unknown",
+        "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ") + " UTC",
+        "Commit": commit + (", with uncommitted changes" if checkout.get("dirty") else ""),
     }
 
 
