@@ -5,11 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use cargo_metadata::{Metadata, Package};
-use workloads::protocol::{Program, Request, SCHEMA};
 
 use crate::branch_workspace::{Recipe, strayed_from_lock};
 use crate::checkout::{Checkout, Commit, commit_of};
@@ -17,12 +15,11 @@ use crate::config::{Branch, Source};
 use crate::digest;
 use crate::manifest::{Receipt, Toolchain};
 use crate::stop::Stop;
-use crate::{interrupt, subprocess, trial};
+use crate::subprocess;
+use crate::variant::who_are_you;
 
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;
-/// Time for the tiny request that asks a binary who it is.
-const WHO_ARE_YOU_LIMIT: Duration = Duration::from_mins(1);
 
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
@@ -349,54 +346,4 @@ fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Resul
         "branch `{}` asks for the features {asked:?}, but cargo switched on {on:?}",
         branch.name
     )))
-}
-
-/// What a branch's binary must call itself.
-#[must_use]
-pub fn expected_variant(source: &Source) -> BTreeSet<String> {
-    let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
-    let mut words = features.clone();
-    if !words.contains("split") {
-        words.insert("packed".to_owned());
-    }
-    words
-}
-
-fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
-    let request = Request {
-        schema: SCHEMA,
-        workload: "quicksort".to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
-        program: Program::Parallel,
-        threads: 2,
-        seed: 1,
-        warmup_iterations: 0,
-        iterations: 1,
-    };
-    let ended =
-        trial::ask(binary, &request, WHO_ARE_YOU_LIMIT).filter(|_| !interrupt::is_requested());
-    let Some(ended) = ended else {
-        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
-    };
-    let outcome = ended.result.map_err(|failure| {
-        let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
-        Stop::BuildFailed(format!(
-            "branch `{}` was built, but cannot say who it is: {}: {}{tail}",
-            branch.name, failure.ending, failure.reason
-        ))
-    })?;
-    let said: BTreeSet<String> = outcome.variant.split('+').map(str::to_owned).collect();
-    let expected = expected_variant(&branch.source);
-    if said != expected {
-        let expected: Vec<String> = expected.into_iter().collect();
-        bail!(Stop::BuildFailed(format!(
-            "branch `{}`: the binary says it is `{}`, but its row asks for {}",
-            branch.name,
-            outcome.variant,
-            expected.join("+")
-        )));
-    }
-    Ok(outcome.variant)
 }

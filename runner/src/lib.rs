@@ -25,4 +25,7 @@ pub mod subprocess;
 pub mod summary;
 pub mod sweep;
 pub mod sweep_dir;
+#[cfg(test)]
+mod testing;
 pub mod trial;
+pub mod variant;

@@ -48,7 +48,8 @@ impl Progress {
         let target =
             if has_bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target);
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {prefix} {wide_msg}");
+        let style =
+            ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {prefix}: {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_position(done as u64);
         Self {

@@ -150,8 +150,6 @@ fn how_it_ended(finished: &Finished) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use workloads::protocol::Program;
 
     use super::*;
@@ -159,9 +157,7 @@ mod tests {
     /// Asks a shell script in the place of a workload binary.
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
-        let binary = folder.path().join("workload");
-        std::fs::write(&binary, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let binary = crate::testing::script(folder.path(), script);
         let request = Request {
             schema: SCHEMA,
             workload: "quicksort".to_owned(),

@@ -1,0 +1,127 @@
+//! The order of a sweep: complete, balanced, and the same for the same seed.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::*;
+
+fn asked() -> Asked {
+    let load = |workload: &str| Load {
+        workload: workload.to_owned(),
+        size: "tiny".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+    };
+    Asked {
+        preset: "quick".to_owned(),
+        branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
+        baseline: "master".to_owned(),
+        twin: true,
+        workloads: vec![load("quicksort"), load("tsp")],
+        threads: vec![1, 2, 4],
+        modes: vec![Mode::Dynamic],
+        trials: 3,
+        warmup_iterations: 1,
+        iterations: 2,
+        seed: 7,
+        timeout_s: 60.0,
+    }
+}
+
+fn identities() -> BTreeMap<String, String> {
+    asked().branches.into_iter().map(|name| (name.clone(), format!("binary of {name}"))).collect()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
+    let one = order(&asked(), &identities());
+    assert_eq!(one, order(&asked(), &identities()));
+    let other = order(&Asked { seed: 8, ..asked() }, &identities());
+    let branches = |plan: &Plan| -> Vec<(String, usize)> {
+        plan.trials.iter().map(|trial| (trial.branch.clone(), trial.threads)).collect()
+    };
+    assert_ne!(branches(&one), branches(&other));
+}
+
+#[test]
+fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
+    let plan = order(&asked(), &identities());
+    let first: Vec<_> = plan.trials[..6]
+        .iter()
+        .map(|trial| (trial.block, trial.branch.as_str(), trial.load, trial.threads))
+        .collect();
+    // Printed once from this function; a change here strands every unfinished sweep.
+    assert_eq!(first, FIRST_SIX);
+}
+
+const FIRST_SIX: [(usize, &str, usize, usize); 6] = [
+    (0, "master", 1, 1),
+    (0, "split", 1, 1),
+    (0, "packed", 1, 1),
+    (0, "master-again", 1, 1),
+    (1, "master", 0, 1),
+    (2, "master-again", 1, 2),
+];
+
+#[test]
+fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
+    let plan = order(&asked(), &identities());
+    for block in 0..plan.blocks {
+        let members: Vec<_> = plan.trials.iter().filter(|trial| trial.block == block).collect();
+        let first = members[0];
+        let names: BTreeSet<&str> = members.iter().map(|trial| trial.branch.as_str()).collect();
+        if first.program == Program::Sequential {
+            assert_eq!((names.len(), first.threads), (1, 1));
+        } else {
+            assert_eq!(names, ["master", "master-again", "packed", "split"].into());
+        }
+        assert!(members.iter().all(|trial| {
+            (trial.program, trial.load, trial.threads, trial.mode, trial.replicate)
+                == (first.program, first.load, first.threads, first.mode, first.replicate)
+        }));
+        let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
+        assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn counts_are_those_of_the_definition() {
+    let plan = order(&asked(), &identities());
+    // 2 workloads × (3 thread counts × 4 names + 1 sequential) cells, 3 trials each.
+    assert_eq!(plan.cells(), 2 * (3 * 4 + 1));
+    assert_eq!(plan.trials.len(), plan.cells() * 3);
+    let ids: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    assert_eq!(ids.len(), plan.trials.len());
+}
+
+#[test]
+fn a_replicate_begins_only_when_the_one_before_is_complete() {
+    let plan = order(&asked(), &identities());
+    assert!(plan.trials.is_sorted_by_key(|trial| trial.replicate));
+}
+
+#[test]
+fn a_changed_binary_changes_its_cells_but_not_the_order() {
+    let before = order(&asked(), &identities());
+    let mut changed = identities();
+    changed.insert("split".to_owned(), "rebuilt".to_owned());
+    let after = order(&asked(), &changed);
+    for (old, new) in before.trials.iter().zip(&after.trials) {
+        assert_eq!((&old.branch, old.block), (&new.branch, new.block));
+        assert_eq!(old.cell == new.cell, old.branch != "split");
+    }
+}
+
+#[test]
+fn a_shuffle_puts_every_item_everywhere_about_equally_often() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut counts = [[0_u32; 4]; 4];
+    for _ in 0..4000 {
+        let mut items = [0, 1, 2, 3];
+        shuffle(&mut items, &mut random);
+        for (place, item) in items.into_iter().enumerate() {
+            counts[item][place] += 1;
+        }
+    }
+    // Expected 1000 each; the standard deviation is 27.
+    assert!(counts.iter().flatten().all(|count| (870..1130).contains(count)), "{counts:?}");
+}

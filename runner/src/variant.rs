@@ -1,0 +1,113 @@
+//! Asks a freshly built binary who it is, before anything it says is trusted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use workloads::protocol::{Program, Request, SCHEMA};
+
+use crate::config::{Branch, Source};
+use crate::stop::Stop;
+use crate::{interrupt, trial};
+
+/// Time for the tiny request.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// What a branch's binary must call itself.
+#[must_use]
+pub fn expected_variant(source: &Source) -> BTreeSet<String> {
+    let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
+    let mut words = features.clone();
+    if !words.contains("split") {
+        words.insert("packed".to_owned());
+    }
+    words
+}
+
+/// Gives a binary a tiny request and compares the variant it names with its row.
+///
+/// # Errors
+/// [`Stop::BuildFailed`] if it cannot answer or names another variant; [`Stop::Interrupted`].
+pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
+    let request = Request {
+        schema: SCHEMA,
+        workload: "quicksort".to_owned(),
+        size: "tiny".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+        program: Program::Parallel,
+        threads: 2,
+        seed: 1,
+        warmup_iterations: 0,
+        iterations: 1,
+    };
+    let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
+    let Some(ended) = ended else {
+        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
+    };
+    let outcome = ended.result.map_err(|failure| {
+        let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
+        Stop::BuildFailed(format!(
+            "branch `{}` was built, but cannot say who it is: {}: {}{tail}",
+            branch.name, failure.ending, failure.reason
+        ))
+    })?;
+    let said: BTreeSet<String> = outcome.variant.split('+').map(str::to_owned).collect();
+    let expected = expected_variant(&branch.source);
+    if said != expected {
+        let expected: Vec<String> = expected.into_iter().collect();
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}`: the binary says it is `{}`, but its row asks for {}",
+            branch.name,
+            outcome.variant,
+            expected.join("+")
+        )));
+    }
+    Ok(outcome.variant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fork(features: &[&str]) -> Source {
+        Source::Fork { features: features.iter().map(|&name| name.to_owned()).collect() }
+    }
+
+    #[test]
+    fn a_fork_without_split_is_packed_and_anything_else_is_upstream() {
+        let words =
+            |source: &Source| expected_variant(source).into_iter().collect::<Vec<_>>().join("+");
+        assert_eq!(words(&fork(&[])), "packed");
+        assert_eq!(words(&fork(&["packed"])), "packed");
+        assert_eq!(words(&fork(&["split", "no-jec"])), "no-jec+split");
+        assert_eq!(words(&Source::Published { version: "1.13.0".to_owned() }), "upstream");
+    }
+
+    /// Asks a script that answers like a workload binary of the given variant.
+    fn ask(said: &str, source: Source) -> Result<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let answer = format!(
+            r#"{{"schema":{SCHEMA},"variant":"{said}","parameters":{{}},"answer":"","work_unit":"","warmup":[],
+            "iterations":[],"usage":{{"max_rss_bytes":0,"voluntary_switches":0,"involuntary_switches":0,
+            "minor_faults":0,"major_faults":0}}}}"#
+        )
+        .replace('\n', "");
+        let binary = crate::testing::script(folder.path(), &format!("echo '{answer}'"));
+        let name = "mine".to_owned();
+        who_are_you(&Branch { name, source, baseline: false, hypothesis: String::new() }, &binary)
+    }
+
+    #[test]
+    fn a_binary_that_names_its_variant_is_trusted_and_another_is_not() {
+        assert_eq!(ask("split+no-jec", fork(&["no-jec", "split"])).unwrap(), "split+no-jec");
+        let error = ask("split", fork(&["no-jec", "split"])).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
+        let message = error.to_string();
+        assert!(
+            message.contains("says it is `split`") && message.contains("no-jec+split"),
+            "{message}"
+        );
+    }
+}
