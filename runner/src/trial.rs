@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use workloads::protocol::{Failure, Outcome, Request, SCHEMA};
 
+use crate::checkout::Checkout;
 use crate::record::Ending;
 use crate::subprocess::{self, Finished};
 
@@ -46,13 +47,15 @@ pub trait RunTrial {
 pub struct Subprocesses {
     binaries: BTreeMap<String, PathBuf>,
     limit: Duration,
+    checkout: Checkout,
 }
 
 impl Subprocesses {
-    /// Binaries by branch, and the longest time a trial may take.
+    /// Binaries by branch, the longest time a trial may take, and the checkout whose place is left out
+    /// of what failing processes print.
     #[must_use]
-    pub fn new(binaries: BTreeMap<String, PathBuf>, limit: Duration) -> Self {
-        Self { binaries, limit }
+    pub fn new(binaries: BTreeMap<String, PathBuf>, limit: Duration, checkout: Checkout) -> Self {
+        Self { binaries, limit, checkout }
     }
 }
 
@@ -63,7 +66,12 @@ impl RunTrial for Subprocesses {
             let failure = TrialFailure { ending: Ending::BuildFailed, reason, stderr_tail: None };
             return Some(Ended { process: Duration::ZERO, result: Err(failure) });
         };
-        ask(binary, request, self.limit)
+        let mut ended = ask(binary, request, self.limit)?;
+        if let Err(failure) = &mut ended.result {
+            let tail = failure.stderr_tail.as_ref();
+            failure.stderr_tail = tail.map(|tail| self.checkout.without_root(tail));
+        }
+        Some(ended)
     }
 }
 

@@ -221,7 +221,7 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
     }
     announce(place, &sweep, &manifest.asked, &plan, done.len());
     let session = Timestamp::now();
-    let result = run_trials(&manifest, &plan, binaries, &mut appender, &mut records, done);
+    let result = run_trials(place, &manifest, &plan, binaries, &mut appender, &mut records, done);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -255,6 +255,7 @@ fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: u
 }
 
 fn run_trials(
+    place: &Place,
     manifest: &Manifest,
     plan: &Plan,
     binaries: BTreeMap<String, PathBuf>,
@@ -279,7 +280,7 @@ fn run_trials(
     let tally = sweep::run(
         &job,
         &mut Surroundings {
-            trials: &mut Subprocesses::new(binaries, limit),
+            trials: &mut Subprocesses::new(binaries, limit, place.checkout.clone()),
             frequency: &mut Frequency::detect(Path::new("/")),
             keep: &mut keep,
             watch: &mut progress,
