@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use globset::Glob;
 use workloads::parameters::Values;
-use workloads::workload::{self, Description, Size};
+use workloads::workload::{self, Description, Setup, Size};
 
 use crate::config::{Branch, Config, nearest};
 use crate::digest;
@@ -219,6 +219,18 @@ pub fn loads(
             let input = input.clone().filter(|_| description.input.is_some());
             let values =
                 Values::resolve(description, size, given, input.is_some()).map_err(refused)?;
+            if let Some(input) = &input {
+                // A broken file is told now, with its line, and not by every trial.
+                let setup = Setup {
+                    seed: 1,
+                    values: &values,
+                    input: Some(Path::new(&input.path)),
+                    threads: 1,
+                };
+                workload::find(description.name)
+                    .and_then(|workload| workload.prepare(&setup))
+                    .map_err(refused)?;
+            }
             Ok(Load {
                 workload: description.name.to_owned(),
                 size: size.name().to_owned(),
@@ -315,78 +327,5 @@ pub fn input_for_trials(input: &Input) -> Result<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
-
-    #[test]
-    fn names_globs_and_exclusions_pick_in_the_order_of_the_file() {
-        let pick = |list| pick("branch", list, &KNOWN).unwrap();
-        assert_eq!(pick("all"), KNOWN);
-        assert_eq!(pick("split,master"), ["master", "split"]);
-        assert_eq!(pick("split*"), ["split", "split-padded"]);
-        assert_eq!(pick("all,!split*"), ["master", "packed"]);
-        assert_eq!(pick("!packed"), ["master", "split", "split-padded"]);
-    }
-
-    #[test]
-    fn a_misspelt_name_is_refused_with_the_likely_one() {
-        let error = pick("branch", "pakced", &KNOWN).unwrap_err().to_string();
-        assert!(
-            error.contains("no branch matches `pakced`") && error.contains("`packed`?"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_list_that_excludes_everything_is_refused() {
-        assert!(
-            pick("branch", "split*,!split*", &KNOWN).unwrap_err().to_string().contains("leaves no")
-        );
-    }
-
-    #[test]
-    fn thread_lists_ranges_and_words_are_merged_and_sorted() {
-        assert_eq!(threads("8,1..=3,cpus,cores", 4, 6).unwrap(), [1, 2, 3, 4, 6, 8]);
-        assert_eq!(threads("1..3", 1, 1).unwrap(), [1, 2]);
-        assert_eq!(threads("cores,cpus", 2, 2).unwrap(), [2]);
-    }
-
-    #[test]
-    fn what_is_no_thread_count_is_named() {
-        for wrong in ["0", "two", "1..=x", "", "1,,2", "-1", "99999"] {
-            let error = threads(wrong, 2, 2).unwrap_err().to_string();
-            assert!(error.starts_with("--threads: `"), "{wrong}: {error}");
-        }
-        assert!(threads("8..=1", 2, 2).unwrap_err().to_string().contains("empty"));
-    }
-
-    #[test]
-    fn every_preset_names_workloads_sizes_and_threads_that_exist() {
-        for preset in [Preset::Smoke, Preset::Quick, Preset::Full] {
-            let values = preset.values();
-            assert!(loads(values.workloads, values.size, &[], None).unwrap().len() >= 3);
-            assert!(!threads(values.threads, 2, 2).unwrap().is_empty());
-        }
-    }
-
-    #[test]
-    fn a_parameter_reaches_the_workloads_that_know_it() {
-        let loads = loads("quicksort,tsp", "tiny", &["elements=77".to_owned()], None).unwrap();
-        assert_eq!(loads[0].parameters["elements"], "77");
-        assert!(!loads[1].parameters.contains_key("elements"));
-    }
-
-    #[test]
-    fn unknown_parameters_sizes_and_useless_inputs_are_refused() {
-        let unknown = loads("quicksort", "tiny", &["color=red".to_owned()], None).unwrap_err();
-        assert!(unknown.to_string().contains("quicksort.elements"), "{unknown}");
-        let shape = loads("quicksort", "tiny", &["elements".to_owned()], None).unwrap_err();
-        assert!(shape.to_string().contains("NAME=VALUE"), "{shape}");
-        let size = loads("quicksort", "huge", &[], None).unwrap_err();
-        assert!(size.to_string().contains("tiny"), "{size}");
-        let input = loads("quicksort", "tiny", &[], Some(Path::new("x.tsp"))).unwrap_err();
-        assert!(input.to_string().contains("tsp"), "{input}");
-    }
-}
+#[path = "selection_tests.rs"]
+mod tests;

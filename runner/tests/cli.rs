@@ -190,3 +190,16 @@ fn a_patch_that_cargo_ignores_is_a_failed_build() {
         .stderr(contains("branch `ignored` asks for rayon-core, but cargo linked rayon-core 1."))
         .stderr(contains("a patch is ignored when"));
 }
+
+#[test]
+fn a_broken_instance_file_is_bad_input_with_its_line() {
+    let folder = folder();
+    let path = folder.path().join("broken.tsp");
+    let head = "NAME : broken\nTYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\n";
+    fs::write(&path, format!("{head}NODE_COORD_SECTION\n1 0 0\n2 ten 0\n3 0 5\nEOF\n")).unwrap();
+    let input = path.display().to_string();
+    run(&folder, &["plan", "--workloads", "tsp", "--input", &input])
+        .code(2)
+        .stderr(contains("line 7"))
+        .stderr(contains("`ten`"));
+}
