@@ -13,3 +13,4 @@ mod environment;
 mod global_build;
 mod global_start;
 mod migrated_from_outside;
+mod watchdog;

@@ -8,16 +8,19 @@
 //! is woken for it. The tests whose two halves meet at a barrier therefore may hang in theory; in practice a
 //! hang there means a lost wake-up.
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod random;
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder, join, scope, scope_fifo};
+use rayon_core::{Scope, ThreadPoolBuilder, join, scope, scope_fifo};
 
 use common::{Count, PATIENCE, Tally, meet, pool, rounds, within_or};
 
@@ -66,124 +69,6 @@ fn idle_gap(rng: &mut Rng, longest: Duration) {
 
 const SHORT: Duration = Duration::from_micros(200);
 
-/// What an epoch of the random test shares: some pools, and the books of the jobs in them.
-struct Epoch {
-    pools: Vec<ThreadPool>,
-    submitted: AtomicUsize,
-    executed: AtomicUsize,
-    /// What each outside thread does, for the watchdog.
-    doing: Vec<Mutex<&'static str>>,
-}
-
-impl Epoch {
-    fn state(&self) -> String {
-        let doing: Vec<_> = self.doing.iter().map(|doing| *doing.lock().unwrap()).collect();
-        let sizes: Vec<_> = self.pools.iter().map(ThreadPool::current_num_threads).collect();
-        format!(
-            "Pools of {sizes:?} workers; outside threads in {doing:?}; {} detached jobs submitted, {} executed",
-            self.submitted.load(Ordering::Relaxed),
-            self.executed.load(Ordering::Relaxed),
-        )
-    }
-
-    fn pool(&self, rng: &mut Rng) -> &ThreadPool {
-        &self.pools[rng.usize(..self.pools.len())]
-    }
-
-    /// A detached job into a random pool; it submits others while `depth` lasts.
-    fn submit(self: &Arc<Self>, rng: &mut Rng, depth: usize) {
-        let this = Arc::clone(self);
-        let mut rng_of_job = rng.fork();
-        let job = move || {
-            if depth > 0 {
-                (0..rng_of_job.usize(..3)).for_each(|_| this.submit(&mut rng_of_job, depth - 1));
-            }
-            this.executed.fetch_add(1, Ordering::Relaxed);
-        };
-        let pool = self.pool(rng);
-        if rng.u8(..4) == 0 {
-            self.submitted.fetch_add(pool.current_num_threads(), Ordering::Relaxed);
-            let job = Mutex::new(job);
-            pool.spawn_broadcast(move |_| (job.lock().unwrap())());
-            return;
-        }
-        self.submitted.fetch_add(1, Ordering::Relaxed);
-        if rng.bool() { pool.spawn(job) } else { pool.spawn_fifo(job) }
-    }
-
-    /// One random thing from outside, checked on the spot unless it is detached.
-    fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
-        let says = |what| *doing.lock().unwrap() = what;
-        let mut inner = rng.fork();
-        let pool = self.pool(rng);
-        match rng.u8(..8) {
-            0 => {
-                says("join");
-                let leaves = rng.usize(1..200);
-                assert_eq!(pool.install(|| leaves_by_joins(leaves, &mut inner)), leaves);
-            }
-            1 => {
-                says("scope");
-                let (count, jobs) = (Count::new(), rng.usize(..30));
-                pool.scope(|scope| grow(scope, jobs, &count));
-                assert_eq!(count.get(), jobs);
-            }
-            2 => {
-                says("scope_fifo");
-                let (count, jobs) = (Count::new(), rng.usize(..30));
-                pool.scope_fifo(|scope| (0..jobs).for_each(|_| scope.spawn_fifo(|_| count.add(1))));
-                assert_eq!(count.get(), jobs);
-            }
-            3 => {
-                says("in_place_scope");
-                let (count, jobs) = (Count::new(), rng.usize(..30));
-                pool.in_place_scope(|scope| {
-                    grow(scope, jobs, &count);
-                    scope.spawn_broadcast(|_, _| count.add(1));
-                });
-                assert_eq!(count.get(), jobs + pool.current_num_threads());
-            }
-            4 => {
-                says("broadcast");
-                assert!(
-                    pool.broadcast(|c| c.index()).into_iter().eq(0..pool.current_num_threads())
-                );
-            }
-            5 => {
-                says("install into another pool");
-                let leaves = rng.usize(1..50);
-                let other = self.pool(rng);
-                let result = pool.install(|| {
-                    let by_other = || other.install(|| leaves_by_joins(leaves, &mut inner));
-                    join(by_other, || other.broadcast(|_| 1_usize).into_iter().sum())
-                });
-                assert_eq!(result, (leaves, other.current_num_threads()));
-            }
-            6 => {
-                says("spawn");
-                self.submit(rng, 3);
-            }
-            _ => {
-                says("idle gap");
-                let longest = if rng.u8(..8) == 0 { 20 * SHORT } else { SHORT };
-                idle_gap(rng, longest);
-            }
-        }
-    }
-}
-
-/// Splits `leaves` at random and returns how many it counted.
-fn leaves_by_joins(leaves: usize, rng: &mut Rng) -> usize {
-    if leaves == 1 {
-        return 1;
-    }
-    let left = rng.usize(1..leaves);
-    let mut rng_of_left = rng.fork();
-    let counted =
-        join(|| leaves_by_joins(left, &mut rng_of_left), || leaves_by_joins(leaves - left, rng));
-    counted.0 + counted.1
-}
-
 /// Runs `jobs` jobs in the scope, half of them spawned by the first.
 fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
     if let Some(rest) = jobs.checked_sub(1) {
@@ -194,59 +79,6 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
         });
         (by_job..rest).for_each(|_| scope.spawn(|_| count.add(1)));
     }
-}
-
-#[test]
-fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
-    const OUTSIDE_THREADS: usize = 3;
-    let seed = seed();
-    let mut rng = Rng::with_seed(seed);
-    let seconds = number_from("FORK_STRESS_SECONDS").unwrap_or(1);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut epochs = 0;
-    while epochs == 0 || (Instant::now() < end && !cfg!(miri)) {
-        epochs += 1;
-        let exits = Tally::new();
-        let mut workers = 0;
-        let pools = (0..rng.usize(1..=3)).map(|_| {
-            let size = rng.usize(1..=4);
-            workers += size;
-            let on_exit = exits.clone();
-            let builder = ThreadPoolBuilder::new().num_threads(size);
-            builder.exit_handler(move |_| on_exit.add_one()).build().unwrap()
-        });
-        let epoch = Arc::new(Epoch {
-            pools: pools.collect(),
-            submitted: AtomicUsize::new(0),
-            executed: AtomicUsize::new(0),
-            doing: (0..OUTSIDE_THREADS).map(|_| Mutex::new("start")).collect(),
-        });
-        let totals = Arc::clone(&epoch);
-        let state = || format!("Seed {seed}, epoch {epochs}. {}", epoch.state());
-        within_or(PATIENCE, "an epoch of random work", state, || {
-            thread::scope(|threads| {
-                for doing in &totals.doing {
-                    let mut rng = rng.fork();
-                    let epoch = &totals;
-                    threads.spawn(move || {
-                        (0..rounds(100, 3)).for_each(|_| epoch.act(&mut rng, doing));
-                        *doing.lock().unwrap() = "end";
-                    });
-                }
-            });
-            while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed)
-            {
-                thread::yield_now();
-            }
-        });
-        let (submitted, executed) = (&totals.submitted, &totals.executed);
-        assert_eq!(executed.load(Ordering::Relaxed), submitted.load(Ordering::Relaxed));
-        // Whoever is the last to hold the epoch drops the pools: we, or a worker on its way out of a job.
-        drop((epoch, totals));
-        patiently("the end of random pools", || exits.wait_for(workers));
-        assert_eq!(exits.get(), workers);
-    }
-    println!("{epochs} epochs");
 }
 
 #[test]

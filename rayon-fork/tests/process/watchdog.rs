@@ -1,0 +1,37 @@
+//! The watchdog of all other tests: a hang must end the process and say what hung.
+
+use std::os::unix::process::ExitStatusExt;
+use std::thread;
+use std::time::Duration;
+
+use crate::child::{self, is_child};
+use crate::common::{patiently, pool, within_or};
+
+const SIGABRT: i32 = 6;
+
+#[test]
+fn a_hang_ends_the_process_with_a_message() {
+    let ending = child::run("watchdog::hanging_child", &[]);
+    assert_eq!(ending.status.signal(), Some(SIGABRT), "{}", ending.status);
+    for part in ["hung: `a job that never ends`", "It was asleep."] {
+        assert!(ending.stderr.contains(part), "{part:?} is not in {}", ending.stderr);
+    }
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn hanging_child() {
+    if is_child() {
+        let state = || "It was asleep.".to_owned();
+        within_or(Duration::from_millis(50), "a job that never ends", state, || {
+            pool(1).install(thread::park);
+        });
+        panic!("the job has ended");
+    }
+}
+
+#[test]
+fn what_ends_in_time_comes_back() {
+    let answer = patiently("nothing", || 22);
+    assert_eq!(answer, 22);
+}
