@@ -59,7 +59,9 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    registry::in_worker(|worker, _| Scope::new(Some(worker), worker.registry()).run(Some(worker), op))
+    registry::in_worker(|worker, _| {
+        Scope::new(Some(worker), worker.registry()).run(Some(worker), op)
+    })
 }
 
 /// As [`scope()`], but jobs that one worker spawned run oldest first.
