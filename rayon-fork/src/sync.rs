@@ -127,8 +127,8 @@ pub(crate) mod modelled {
     /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does
     /// model this fence.
     pub(crate) fn fence_for_loom() {
-        // ORDERING: SeqCst fence, between two accesses of which the first is a locked one on a real
-        // machine.
+        // ORDERING: SeqCst fence, where the first access is a locked one on a real machine, or both
+        // are loads: there it orders nothing that the machine does not.
         fence(Ordering::SeqCst);
     }
 
