@@ -1,4 +1,4 @@
-//! `manifest.json`: what was asked, with which binaries, by whom, and in how many sessions.
+//! `manifest.json`: what was asked, with which binaries, by whom, and in how many runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub struct Manifest {
     /// Number of trials of the finished sweep.
     pub trials_planned: usize,
     /// One entry for every time the sweep was started or resumed, and came to an orderly end.
-    pub sessions: Vec<Session>,
+    pub runs: Vec<Run>,
 }
 
 /// A branch and the proof of what was measured under its name.
@@ -97,18 +97,18 @@ pub struct Toolchain {
 /// One run of the runner on this sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Session {
+pub struct Run {
     /// RFC 3339, UTC.
     pub started_at: String,
     /// RFC 3339, UTC.
     pub ended_at: String,
     /// `finished`, `interrupted` or `failed` (the runner itself, for example a full disk).
     pub end: String,
-    /// Trials run in this session.
+    /// Trials that ran in it.
     pub trials: usize,
     /// Of which failed.
     pub failed: usize,
-    /// Wall time of the session's sweep, builds excluded, in nanoseconds.
+    /// Wall time of the run's sweep, builds excluded, in nanoseconds.
     pub wall_ns: u64,
     /// Of which inside trial processes.
     pub in_trials_ns: u64,

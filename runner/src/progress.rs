@@ -32,7 +32,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress of a plan of which `is_done` trials were recorded by earlier sessions.
+    /// Progress of a plan of which `is_done` trials were recorded by earlier runs.
     pub fn new(plan: &Plan, is_done: impl Fn(&str) -> bool) -> Self {
         let mut left: HashMap<Kind, usize> = HashMap::new();
         let mut done = 0;

@@ -27,7 +27,7 @@ pub struct Job<'a> {
     pub plan: &'a Plan,
     /// Instance files for the processes, one for each of [`Asked::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
-    /// Identities of trials that an earlier session recorded.
+    /// Identities of trials that an earlier run recorded.
     pub done: HashSet<String>,
     /// CPUs that the processes may use; more threads are marked as oversubscribed.
     pub cpus: usize,
@@ -59,7 +59,7 @@ pub trait Watch {
     fn end(&mut self, record: &Record);
 }
 
-/// What a session did.
+/// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Trials run.

@@ -160,7 +160,7 @@ impl SweepDir {
     }
 
     /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
-    /// session left of its last line is set aside first.
+    /// run left of its last line is set aside first.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
@@ -218,7 +218,7 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Where half a line of an earlier session was put, if there was one.
+    /// Where half a line of an earlier run was put, if there was one.
     #[must_use]
     pub fn torn(&self) -> Option<&Path> {
         self.torn.as_deref()

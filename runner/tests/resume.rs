@@ -119,8 +119,8 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
         .stderr(contains("cargo runner sweep --resume"));
     let manifest: Value =
         serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
-    assert_eq!(manifest["sessions"][0]["end"], "interrupted");
-    assert_eq!(manifest["sessions"][0]["trials"], lines(&sweep).len());
+    assert_eq!(manifest["runs"][0]["end"], "interrupted");
+    assert_eq!(manifest["runs"][0]["trials"], lines(&sweep).len());
     resume(&folder).assert().success();
     assert_complete(&sweep);
 }

@@ -17,7 +17,7 @@ use crate::estimate::Past;
 use crate::frequency::Frequency;
 use crate::host::Host;
 use crate::interrupt;
-use crate::manifest::{Manifest, MeasuredBranch, Session};
+use crate::manifest::{Manifest, MeasuredBranch, Run};
 use crate::plan::{self, Asked, Plan};
 use crate::progress::{Progress, headline, human};
 use crate::record::Record;
@@ -70,7 +70,7 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
         toolchain: builder.toolchain()?,
         plan_digest: plan.digest(),
         trials_planned: plan.trials.len(),
-        sessions: Vec::new(),
+        runs: Vec::new(),
     };
     let parent = place.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
@@ -220,7 +220,7 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
         )));
     }
     announce(place, &sweep, &manifest.asked, &plan, done.len());
-    let session = Timestamp::now();
+    let started_at = Timestamp::now();
     let result = run_trials(place, &manifest, &plan, binaries, &mut appender, &mut records, done);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
@@ -228,8 +228,8 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
         Ok(tally) if tally.is_interrupted => "interrupted",
         Ok(_) => "finished",
     };
-    manifest.sessions.push(Session {
-        started_at: session.to_string(),
+    manifest.runs.push(Run {
+        started_at: started_at.to_string(),
         ended_at: Timestamp::now().to_string(),
         end: end.to_owned(),
         trials: tally.trials,
