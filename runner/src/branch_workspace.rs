@@ -82,10 +82,11 @@ impl Recipe<'_> {
             ("version".to_owned(), Value::String(version)),
             ("features".to_owned(), Value::Array(features)),
         ]);
-        let workloads = Table::from_iter([(
-            "path".to_owned(),
-            folder_text(&self.checkout.root().join("workloads")),
-        )]);
+        let workloads = Table::from_iter([
+            ("path".to_owned(), folder_text(&self.checkout.root().join("workloads"))),
+            // Without its command line: a measured binary gets its requests from the runner.
+            ("default-features".to_owned(), Value::Boolean(false)),
+        ]);
         let mut manifest = Table::from_iter([
             (
                 "workspace".to_owned(),

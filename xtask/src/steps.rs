@@ -41,11 +41,7 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     let start = Instant::now();
     let wanted = |part| only.is_empty() || only.contains(&part);
     if wanted(Part::Fork) {
-        for variant in variants {
-            let features = variant.features();
-            let test = cmd!(sh, "cargo test --quiet --package rayon-core --features {features}");
-            step(&format!("fork tests, {}", variant.name()), test)?;
-        }
+        fork(sh, variants)?;
     }
     if wanted(Part::Models) {
         models(sh, Depth::Fast)?;
@@ -60,6 +56,24 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
         python::test(sh)?;
     }
     eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The fork's tests. What no variant can change (interface, compile errors, examples in the
+/// documentation) is tested on the first one alone.
+fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    // Sixteen builds that are run once: debug info and incremental state would only cost time.
+    let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
+    let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/variants"));
+    for (i, variant) in variants.iter().enumerate() {
+        let features = variant.features();
+        let subset = ["--lib", "--test", "behaviour", "--test", "process", "--test", "stress"];
+        let targets = if i == 0 { &[][..] } else { &subset[..] };
+        let test =
+            cmd!(sh, "cargo test --quiet --package rayon-core --features {features} {targets...}");
+        step(&format!("fork tests, {}", variant.name()), test)?;
+    }
     Ok(())
 }
 
