@@ -65,7 +65,7 @@ impl Preset {
                 workloads: HEADLINE,
                 size: "small",
                 threads: "1,2,4,8,16,32,64,cores,cpus",
-                trials: 5,
+                trials: 7,
                 iterations: 5,
             },
             Self::Full => PresetValues {
