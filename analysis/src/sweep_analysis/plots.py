@@ -98,7 +98,8 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
         axis=alt.Axis(values=_ticks(threads), format="d", title="threads of the pool"),
     )
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
-    y_scale = alt.Scale(domain=[0, top * 1.06], nice=False, clamp=True)
+    ceiling = _ceiling(top, _most_useful(threads, look))
+    y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
     title = f"speed-up {DEFINITIONS[definition]}"
     base = alt.Chart(part)
     colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
@@ -125,7 +126,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
             (1.7, [name for name in names if not looks[name].emphasised]),
         )
     ]
-    layers = [*_beyond_cpus(threads, look), *_ideal(threads, top, look, y_scale), bands, *lines]
+    layers = [*_beyond_cpus(threads, look), *_ideal(threads, ceiling, look, y_scale), bands, *lines]
     panel = alt.LayerChart(layer=layers)
     return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
@@ -278,12 +279,25 @@ def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
     ]
 
 
-def _ideal(threads: list[int], top: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
+def _most_useful(threads: list[int], look: Look) -> int:
+    """The largest speed-up that this many threads can give on the host."""
+    return min(threads[-1], look.cpus or threads[-1])
+
+
+def _ceiling(top: float, ideal: int) -> float:
+    """Upper end of the axis: leaves room for the words, and shows the ideal where it is in sight of the curves.
+
+    So panels of one host share their axis, unless a program stays far below the ideal.
+    """
+    return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
+
+
+def _ideal(threads: list[int], ceiling: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
     """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
-    most = min(threads[-1], look.cpus or threads[-1])
-    points = sorted({float(count) for count in [*threads, most, top * 1.06] if threads[0] <= count <= threads[-1]})
+    most = _most_useful(threads, look)
+    points = sorted({float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]})
     line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
-    line = line.filter(pl.col("ideal") <= top * 1.06)
+    line = line.filter(pl.col("ideal") <= ceiling)
     mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
     return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]
 
