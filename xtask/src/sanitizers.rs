@@ -72,7 +72,9 @@ fn miri_flags(seeds: u32) -> String {
 pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     prove_installed(sh)?;
     let _flags = sh.push_env("RUSTFLAGS", "-Zsanitizer=thread");
-    let _options = sh.push_env("TSAN_OPTIONS", "halt_on_error=1");
+    let suppressions = sh.current_dir().join("rayon-fork/tsan-suppressions.txt");
+    let options = format!("halt_on_error=1 suppressions='{}'", suppressions.display());
+    let _options = sh.push_env("TSAN_OPTIONS", options);
     // Other flags and another standard library than every other build.
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/tsan"));
     for variant in variants {
