@@ -63,6 +63,8 @@ enum Task {
         seeds: u32,
         #[command(flatten)]
         variants: Variants,
+        /// Only tests whose name contains one of these (default: all).
+        names: Vec<String>,
     },
     /// The fork's tests under the thread sanitizer, with a nightly compiler; by default on two variants.
     Tsan {
@@ -108,8 +110,8 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen(&sh)?),
-        Task::Miri { seeds, variants } => {
-            sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?)
+        Task::Miri { seeds, variants, names } => {
+            sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?, &names)
         }
         Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes(&sh)?),
         Task::Ci => {
