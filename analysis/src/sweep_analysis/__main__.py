@@ -71,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
     executed.add_argument("--execute", action="store_true", required=True, help="run every notebook in place")
-    executed.add_argument("--sweep", type=Path, help="sweep to show; default: the newest in results/sweeps")
+    executed.add_argument(
+        "--sweep", type=Path, help="sweep to show; default: the committed one that each notebook names"
+    )
     executed.set_defaults(run=lambda asked: notebooks.execute_all(asked.sweep))
     return parser
 
