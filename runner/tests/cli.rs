@@ -70,8 +70,8 @@ fn plan_prints_the_order_on_request() {
         ["plan", "--branches", "master", "--workloads", "tsp", "--threads", "2", "--order"];
     let output = run(&folder(), &arguments).success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    // A header, and 5 trials each of master, its twin and the sequential program.
-    assert_eq!(text.lines().count(), 1 + 15);
+    // A header, and 7 trials each of master, its twin and the sequential program.
+    assert_eq!(text.lines().count(), 1 + 21);
     assert!(text.starts_with("block,position,replicate,"), "{text}");
 }
 
