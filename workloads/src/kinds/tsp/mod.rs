@@ -114,10 +114,11 @@ impl Workload for Tsp {
 }
 
 fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let bytes = std::fs::read(path).map_err(|error| {
         Refusal::new(format!("input {}: {error}; expected a TSPLIB file", path.display()))
     })?;
-    let cities = tsplib::parse(&text)
+    // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the line.
+    let cities = tsplib::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?;
     if cities.len() > max_cities {
         let remedy = if cities.len() > MAX_CITIES {
