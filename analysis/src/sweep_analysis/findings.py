@@ -86,14 +86,45 @@ def headline(analysis: Analysis) -> str:
     scope = f"Over {count(int(rows['cells'][0]), 'cell')} (workloads and thread counts) together"
     if not claims:
         return f"{scope}, no branch can be told from {baseline}."
-    return f"{scope}: {'; '.join(claims)}. The other branches cannot be told from {baseline}."
+    rest = f" The other branches cannot be told from {baseline}." if UNCLEAR in rows["verdict"] else ""
+    return f"{scope}: {'; '.join(claims)}.{rest}"
 
 
 def verdict_sentences(analysis: Analysis) -> list[str]:
     """One sentence per workload and verdict: which branches differ from the baseline there, and by how much."""
-    baseline = analysis.sweep.baseline
-    rows = with_panel(analysis.comparisons.filter(pl.col("level") == "workload"))
-    rows = rows.filter(pl.col("branch") != analysis.sweep.twin)
+    rows = analysis.comparisons.filter(pl.col("branch") != analysis.sweep.twin)
+    return _verdict_sentences(rows, analysis.sweep.baseline)
+
+
+def plain_fork(sweep: Sweep) -> str | None:
+    """The branch that is our scheduler with upstream's counters; None if it was not measured or is the baseline."""
+    plain = [
+        branch["name"]
+        for branch in sweep.manifest.get("branches", [])
+        if branch.get("source", {}).get("kind") == "fork" and set(branch["source"]["features"]) <= {"packed"}
+    ]
+    return plain[0] if plain and plain[0] in sweep.branches and sweep.baseline not in plain else None
+
+
+def counter_sentences(analysis: Analysis) -> list[str]:
+    """What the counters alone do, per workload: branches of the fork against the fork with upstream's counters.
+
+    Against the baseline, every branch of the fork also shows what the rest of the scheduler does, alike in all.
+    """
+    plain = plain_fork(analysis.sweep)
+    if plain is None:
+        return []
+    outside = [
+        branch["name"]
+        for branch in analysis.sweep.manifest["branches"]
+        if branch.get("source", {}).get("kind") != "fork"
+    ]
+    rows = compare(analysis.times.lazy(), plain)
+    return _verdict_sentences(rows.filter(~pl.col("branch").is_in([*outside, analysis.sweep.twin or ""])), plain)
+
+
+def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
+    rows = with_panel(comparisons.filter(pl.col("level") == "workload"))
     sentences = []
     for part in rows.partition_by("panel", maintain_order=True):
         panel = part["panel"][0]
