@@ -2,6 +2,7 @@
 
 mod conformance;
 mod python;
+mod sanitizers;
 mod steps;
 mod variants;
 
@@ -55,6 +56,19 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
+    /// The fork's tests under Miri, with a nightly compiler; by default on two variants.
+    Miri {
+        /// Schedules per test: Miri's random choices begin with the seeds 0, 1, ….
+        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+        seeds: u32,
+        #[command(flatten)]
+        variants: Variants,
+    },
+    /// The fork's tests under the thread sanitizer, with a nightly compiler; by default on two variants.
+    Tsan {
+        #[command(flatten)]
+        variants: Variants,
+    },
     /// What continuous integration runs: `check`, `test`, and `conformance` of two variants.
     Ci,
 }
@@ -94,12 +108,15 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen(&sh)?),
+        Task::Miri { seeds, variants } => {
+            sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?)
+        }
+        Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes(&sh)?),
         Task::Ci => {
             steps::check(&sh)?;
-            let all = Variants::default().chosen(&sh)?;
-            steps::test(&sh, &[], &all)?;
-            let extremes = [all.first(), all.last()].into_iter().flatten().cloned();
-            conformance::run(&sh, &extremes.collect::<Vec<_>>(), &["1.12.0".to_owned()], false)
+            steps::test(&sh, &[], &Variants::default().chosen(&sh)?)?;
+            let extremes = Variants::default().chosen_or_extremes(&sh)?;
+            conformance::run(&sh, &extremes, &["1.12.0".to_owned()], false)
         }
     }
 }

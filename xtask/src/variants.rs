@@ -10,7 +10,7 @@ const NO_MODIFIERS: [&str; 2] = ["packed", "web_spin_lock"];
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
     /// A variant by its features, for example `split,no-jec` or `packed`; may be repeated
-    /// (default: every combination).
+    /// (default: every combination; where one takes long, the first and the last).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }
@@ -29,6 +29,16 @@ impl Variants {
             return Ok(all(&modifiers));
         }
         self.asked.iter().map(|asked| Variant::parse(asked, &modifiers)).collect()
+    }
+
+    /// As [`Self::chosen`], but of all combinations only `packed` and all modifiers together: for
+    /// tasks that take long per variant. The other variants are made of the parts of these two.
+    pub(crate) fn chosen_or_extremes(&self, sh: &Shell) -> Result<Vec<Variant>> {
+        let mut chosen = self.chosen(sh)?;
+        if self.asked.is_empty() && chosen.len() > 2 {
+            chosen.drain(1..chosen.len() - 1);
+        }
+        Ok(chosen)
     }
 }
 

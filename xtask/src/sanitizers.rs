@@ -1,0 +1,147 @@
+//! The fork's tests under Miri and under the thread sanitizer, which need a nightly compiler.
+
+use anyhow::{Context, Result, ensure};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::steps::step;
+use crate::variants::Variant;
+
+/// The compiler that has Miri and `-Z` flags. `rust-toolchain.toml` names another one for all else.
+const TOOLCHAIN: &str = "nightly";
+
+/// Miri interprets the standard library, and the sanitizer needs it compiled anew: both from source.
+const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
+
+/// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
+const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// What Miri is told, and why.
+const MIRI_FLAGS: [&str; 3] = [
+    // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
+    "-Zmiri-tree-borrows",
+    // Nobody ends the global pool, adopted threads never leave their pool, and the epochs of
+    // crossbeam keep garbage of threads that have ended.
+    "-Zmiri-ignore-leaks",
+    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the
+    // warning; such casts work without the flag too.
+    "-Zmiri-permissive-provenance",
+];
+
+/// A test target and the tests in it that Miri leaves out.
+struct MiriTarget {
+    target: &'static [&'static str],
+    skip: &'static [&'static str],
+}
+
+const MIRI_TARGETS: [MiriTarget; 3] = [
+    MiriTarget {
+        target: &["--lib"],
+        // Counting on one thread, without `unsafe`: nothing for Miri to find, and the largest pool
+        // of every variant, 65 535 workers, takes it a minute each.
+        skip: &["sleep::counters"],
+    },
+    MiriTarget { target: &["--test", "behaviour"], skip: &[] },
+    MiriTarget { target: &["--test", "stress"], skip: &[] },
+];
+
+/// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler.
+pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant]) -> Result<()> {
+    prove_installed(sh)?;
+    let _flags = sh.push_env("MIRIFLAGS", miri_flags(seeds));
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/miri"));
+    for variant in variants {
+        for MiriTarget { target, skip } in &MIRI_TARGETS {
+            let features = variant.features();
+            let skip = skip.iter().flat_map(|tests| ["--skip", tests]);
+            let test = nightly_cargo(sh, "miri")
+                .args(["test", "--package", "rayon-core", "--features", &features])
+                .args(*target)
+                .args(["--", "--quiet"])
+                .args(skip);
+            step(&format!("Miri, {}, {}", variant.name(), target.join(" ")), test)?;
+        }
+    }
+    Ok(())
+}
+
+fn miri_flags(seeds: u32) -> String {
+    format!("{} -Zmiri-many-seeds=0..{seeds}", MIRI_FLAGS.join(" "))
+}
+
+/// Runs the fork's tests on `variants` under the thread sanitizer.
+pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    prove_installed(sh)?;
+    let _flags = sh.push_env("RUSTFLAGS", "-Zsanitizer=thread");
+    let suppressions = sh.current_dir().join("rayon-fork/tsan-suppressions.txt");
+    let options = format!("halt_on_error=1 suppressions='{}'", suppressions.display());
+    let _options = sh.push_env("TSAN_OPTIONS", options);
+    // Other flags and another standard library than every other build.
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/tsan"));
+    for variant in variants {
+        let features = variant.features();
+        let test = nightly_cargo(sh, "test")
+            // Uninstrumented, the standard library's locks and channels would look like races.
+            .args(["-Zbuild-std", "--target", TSAN_TARGET])
+            .args(["--quiet", "--package", "rayon-core", "--features", &features])
+            .args(["--lib", "--test", "behaviour", "--test", "process", "--test", "stress"]);
+        step(&format!("thread sanitizer, {}", variant.name()), test)?;
+    }
+    Ok(())
+}
+
+/// A command of the nightly Cargo.
+fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
+    // This very program runs under another Cargo, which says so in `CARGO`; Miri would call that.
+    cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")
+}
+
+fn prove_installed(sh: &Shell) -> Result<()> {
+    let installed = cmd!(sh, "rustup component list --toolchain {TOOLCHAIN} --installed")
+        .quiet()
+        .ignore_stderr()
+        .ignore_status()
+        .read()
+        .context("Miri and the sanitizer need rustup (https://rustup.rs), to have two compilers")?;
+    let missing = missing_components(&installed);
+    ensure!(
+        missing.is_empty(),
+        "the toolchain `{TOOLCHAIN}` lacks {}; to install it: \
+         rustup toolchain install {TOOLCHAIN} --profile minimal --component {}",
+        missing.join(" and "),
+        COMPONENTS.join(","),
+    );
+    Ok(())
+}
+
+/// Those of [`COMPONENTS`] that are not in rustup's list, which names some with their platform.
+fn missing_components(installed: &str) -> Vec<&'static str> {
+    let has = |component: &str| {
+        installed
+            .lines()
+            .filter_map(|line| line.strip_prefix(component))
+            .any(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    COMPONENTS.into_iter().filter(|component| !has(component)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{miri_flags, missing_components};
+
+    #[test]
+    fn a_component_is_found_with_and_without_its_platform() {
+        let list = "cargo-x86_64-unknown-linux-gnu\nmiri-x86_64-unknown-linux-gnu\nrust-src\n";
+        assert!(missing_components(list).is_empty());
+    }
+
+    #[test]
+    fn without_a_toolchain_every_component_is_missing() {
+        assert_eq!(missing_components(""), ["miri", "rust-src"]);
+        assert_eq!(missing_components("mirilike-x\nrust-src\n"), ["miri"]);
+    }
+
+    #[test]
+    fn as_many_seeds_are_tried_as_were_asked_for() {
+        assert!(miri_flags(3).ends_with(" -Zmiri-many-seeds=0..3"), "{}", miri_flags(3));
+    }
+}
