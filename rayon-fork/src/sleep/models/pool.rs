@@ -20,6 +20,13 @@ pub(super) enum Job {
     OpenGate,
 }
 
+/// Queues that a sleeper may forget to look at.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Unseen {
+    Deques,
+    Injector,
+}
+
 /// What is in a model.
 pub(super) struct Setup {
     /// Workers that sleep and wake.
@@ -34,10 +41,8 @@ pub(super) struct Setup {
     pub(super) shares: Vec<Job>,
     /// Whether a job was announced, so that the events counter is odd, before the model begins.
     pub(super) starts_with_news: bool,
-    /// Mistake: sleepers do not look at deques.
-    pub(super) is_blind_to_deques: bool,
-    /// Mistake: sleepers do not look at the injector.
-    pub(super) is_blind_to_injector: bool,
+    /// Mistake: sleepers do not look at these before they block.
+    pub(super) unseen: Option<Unseen>,
     /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
     /// the jobs, which end nobody but that wait.
     pub(super) is_owned: bool,
@@ -52,8 +57,7 @@ impl Setup {
             waiting: 0,
             shares: Vec::new(),
             starts_with_news: false,
-            is_blind_to_deques: false,
-            is_blind_to_injector: false,
+            unseen: None,
             is_owned: false,
         }
     }
@@ -75,8 +79,7 @@ pub(super) struct Pool<C, S> {
     injector: Injector<Job>,
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
-    is_blind_to_deques: bool,
-    is_blind_to_injector: bool,
+    unseen: Option<Unseen>,
     is_owned: bool,
     asker: Option<Asker<C, S>>,
     /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
@@ -102,8 +105,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             injector: Injector::new(setup.injected, setup.waiting),
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
-            is_blind_to_deques: setup.is_blind_to_deques,
-            is_blind_to_injector: setup.is_blind_to_injector,
+            unseen: setup.unseen,
             is_owned: setup.is_owned,
             asker: None,
         }
@@ -251,7 +253,7 @@ impl<C, S> Queues for View<'_, C, S> {
     }
 
     fn has_injected(&self) -> bool {
-        !self.pool.is_blind_to_injector
+        self.pool.unseen != Some(Unseen::Injector)
             && !self.pool.injector.is_unused()
             && !self.pool.injector.is_empty()
     }
@@ -259,7 +261,7 @@ impl<C, S> Queues for View<'_, C, S> {
     fn has_stealable(&self) -> bool {
         let is_own = self.pool.is_owned && self.worker == 0;
         !is_own
-            && !self.pool.is_blind_to_deques
+            && self.pool.unseen != Some(Unseen::Deques)
             && !self.pool.deque.is_unused()
             && !self.pool.deque.looks_empty()
     }

@@ -1,7 +1,7 @@
 //! What happens in a model, and what must be true at its end. A job that nobody takes leaves every
 //! thread blocked.
 
-use super::pool::{Asker, Job, Pool, Setup};
+use super::pool::{Asker, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::parking::ParkingSlot;
 use loom::thread;
@@ -41,7 +41,8 @@ pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
 
 /// The same, by sleepers that do not look at the injector.
 pub(super) fn inject_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::Tick], is_blind_to_injector: true, ..Setup::new(1) };
+    let setup =
+        Setup { injected: vec![Job::Tick], unseen: Some(Unseen::Injector), ..Setup::new(1) };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
@@ -69,7 +70,7 @@ pub(super) fn push_after_news<C: Counts, S: ParkingSlot + 'static>() {
 
 /// The same, by sleepers that do not look at deques.
 pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup { is_blind_to_deques: true, ..push_setup() });
+    push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), ..push_setup() });
 }
 
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
