@@ -2,7 +2,7 @@
 
 use super::scenarios as play;
 use super::twins::*;
-use super::{PAIR, TRIO, must_fail, must_hold};
+use super::{PAIR, TRIO, TWO_SLEEPERS, must_fail, must_hold};
 use crate::sleep::counters::axes::{FencedJec, IdleFirst, Inline, Jec, NoJec, SleepersOnly};
 use crate::sleep::counters::variants::for_every_protocol;
 use crate::sleep::counters::{Packed, SleepCounters, Split, SplitIdle};
@@ -71,7 +71,7 @@ macro_rules! holds_for_all {
             a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast, $counters;
             one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
             a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate, $counters;
-            a_worker_that_asks_another_pool_is_told_the_end: PAIR, play::ask_another_pool, $counters;
+            a_worker_that_asks_another_pool_is_told_the_end: TWO_SLEEPERS, play::ask_another_pool, $counters;
             a_sleeper_that_backs_out_is_woken_no_more_than_once: TRIO, play::broadcast_and_inject, $counters;
             a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope, $counters;
         }
@@ -224,9 +224,9 @@ mod deciding_to_block_without_the_lock_is_caught {
 mod waking_a_worker_of_the_wrong_pool_is_caught {
     use super::*;
     is_caught! {
-        packed: PAIR, LOST, play::ask_another_pool_that_wakes_its_own, PackedJec<IdleFirst>, Slot;
-        split_no_jec: PAIR, LOST, play::ask_another_pool_that_wakes_its_own, SplitNoJec<IdleFirst>, Slot;
-        split_idle: PAIR, LOST, play::ask_another_pool_that_wakes_its_own, SplitIdleJec<IdleFirst>, Slot;
+        packed: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, PackedJec<IdleFirst>, Slot;
+        split_no_jec: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitNoJec<IdleFirst>, Slot;
+        split_idle: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitIdleJec<IdleFirst>, Slot;
     }
 }
 
