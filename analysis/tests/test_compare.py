@@ -198,3 +198,13 @@ def test_a_baseline_that_never_ran_gives_no_rows(tmp_path: Path) -> None:
 def test_holm_multiplies_and_stays_in_order() -> None:
     assert holm(np.array([0.01, 0.04, 0.03])).tolist() == pytest.approx([0.03, 0.06, 0.06])
     assert holm(np.array([0.6, 0.9])).tolist() == pytest.approx([1.0, 1.0])
+
+
+def test_another_baseline_is_judged_by_the_noise_of_the_twins(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005)
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    pooled = compare(times, "packed").filter(pl.col("level") == "workload", pl.col("workload") == "tsp")
+    verdicts = dict(zip(pooled["branch"], pooled["verdict"], strict=True))
+    assert verdicts["split-counters"] == SLOWER
+    assert verdicts["master"] == UNCLEAR
+    assert verdicts["master-again"] == UNJUDGED

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.findings import analyse, cautions, headline, verdict_sentences
+from sweep_analysis.findings import analyse, cautions, counter_sentences, headline, verdict_sentences
 from sweep_analysis.load import read_sweep
 from sweep_analysis.palette import DARK, LIGHT, Theme, styles
 from sweep_analysis.report import render_page, write_report
@@ -127,13 +127,16 @@ def test_an_unfinished_sweep_is_said(tmp_path: Path) -> None:
     assert any("32 of 35 planned trials are recorded" in text for text in cautions(analyse(read_sweep(folder))))
 
 
-def test_a_host_that_never_rests_is_called_busy(tmp_path: Path) -> None:
+def test_a_host_that_takes_the_cpu_away_is_called_busy(tmp_path: Path) -> None:
     folder = made_up.write_sweep(tmp_path / "sweep", small())
     assert not any("busy" in text for text in cautions(analyse(read_sweep(folder))))
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    busy = [json.dumps(json.loads(line) | {"load_before": 9.25}) for line in lines]
-    (folder / "trials.jsonl").write_text("\n".join(busy) + "\n")
-    assert any("load average below 9.2, with 4 CPUs" in text for text in cautions(analyse(read_sweep(folder))))
+    trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    for trial in trials:
+        for iteration in trial["iterations"]:
+            iteration["user_ns"] = iteration["elapsed_ns"] * 4 // 5
+            iteration["system_ns"] = 0
+    (folder / "trials.jsonl").write_text("".join(json.dumps(trial) + "\n" for trial in trials))
+    assert any("got only 80 % of a CPU" in text for text in cautions(analyse(read_sweep(folder))))
 
 
 def test_cautions_follow_the_host(tmp_path: Path) -> None:
@@ -152,6 +155,31 @@ def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     assert headline(analysis).endswith("no branch can be told from master.")
     assert verdict_sentences(analysis) == ["tsp · small: 1 branch not distinguishable."]
+
+
+def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(tmp_path: Path) -> None:
+    branches = ["master", "packed", "split-counters", "split-counters-no-jec"]
+    effects = {("packed", "tsp"): 0.7, ("split-counters", "tsp"): 0.7, ("split-counters-no-jec", "tsp"): 0.77}
+    folder = made_up.write_sweep(tmp_path / "sweep", small(branches=branches, effects=effects))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    features = {"packed": [], "split-counters": ["split"], "split-counters-no-jec": ["no-jec", "split"]}
+    for branch in manifest["branches"]:
+        known = features.get(branch["name"])
+        branch["source"] = {"kind": "published"} if known is None else {"kind": "fork", "features": known}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    analysis = analyse(read_sweep(folder))
+    assert "cannot be told" not in headline(analysis)  # all three are faster: there are no others
+    (sentence,) = counter_sentences(analysis)
+    assert re.fullmatch(
+        r"tsp · small: slower than packed: split-counters-no-jec \+(8|9|10|11|12)\.\d\s% time \([^)]*\); "
+        r"1 branch not distinguishable\.",
+        sentence,
+    ), sentence
+    assert sentence in html.unescape(render_page(analysis))
+
+
+def test_a_sweep_without_the_plain_fork_says_nothing_of_counters_alone(tmp_path: Path) -> None:
+    assert counter_sentences(analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", small())))) == []
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -1,15 +1,15 @@
 //! Options of a pool, and the threads that are about to become its workers.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::{env, fmt};
 
 use crate::deque::{Deque, Stealer};
 use crate::error::ThreadPoolBuildError;
 use crate::job::JobRef;
 use crate::registry::{self, Registry};
-use crate::sleep;
 use crate::sync::thread;
+use crate::thread_count;
 use crate::thread_pool::ThreadPool;
 use crate::unwind::Payload;
 
@@ -253,7 +253,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 
     pub(crate) fn start(self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
         let plan = PoolPlan {
-            workers: settle_num_threads(self.num_threads),
+            workers: thread_count::settle(self.num_threads),
             adopts_current_thread: self.use_current_thread,
             name: self.thread_name,
             stack_size: self.stack_size,
@@ -388,57 +388,5 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("exit_handler", &closure(self.handlers.exit.as_ref()))
             .field("breadth_first", &self.breadth_first)
             .finish_non_exhaustive()
-    }
-}
-
-/// The number of workers for a builder that asked for `requested` (0: unspecified).
-fn settle_num_threads(requested: usize) -> usize {
-    let from_machine = || thread::available_parallelism().map_or(1, usize::from);
-    let workers = match requested {
-        0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(from_machine),
-        requested => requested,
-    };
-    workers.min(sleep::MAX_WORKERS)
-}
-
-/// The number of workers that the environment asks for, if it does.
-fn num_threads_from(environment: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    let number = |name| environment(name)?.parse::<usize>().ok();
-    match number("RAYON_NUM_THREADS") {
-        // An explicit "default" also silences the old variable.
-        Some(0) => None,
-        Some(workers) => Some(workers),
-        None => number("RAYON_RS_NUM_CPUS").filter(|&workers| workers > 0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::num_threads_from;
-
-    fn from(new: Option<&str>, old: Option<&str>) -> Option<usize> {
-        num_threads_from(|name| match name {
-            "RAYON_NUM_THREADS" => new.map(str::to_owned),
-            "RAYON_RS_NUM_CPUS" => old.map(str::to_owned),
-            other => panic!("{other} is not ours"),
-        })
-    }
-
-    #[test]
-    fn the_new_variable_wins_over_the_old() {
-        assert_eq!(from(Some("3"), Some("5")), Some(3));
-        assert_eq!(from(None, Some("5")), Some(5));
-    }
-
-    #[test]
-    fn zero_in_the_new_variable_means_default_whatever_the_old_says() {
-        assert_eq!(from(Some("0"), Some("5")), None);
-    }
-
-    #[test]
-    fn what_is_no_number_counts_as_unset() {
-        assert_eq!(from(Some(" 3"), Some("5")), Some(5));
-        assert_eq!(from(Some("three"), Some("0")), None);
-        assert_eq!(from(None, Some("-1")), None);
     }
 }

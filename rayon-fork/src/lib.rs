@@ -28,6 +28,7 @@ mod scope;
 mod sleep;
 mod spawn;
 mod sync;
+mod thread_count;
 mod thread_pool;
 mod unwind;
 

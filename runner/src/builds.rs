@@ -152,7 +152,10 @@ impl<'a> Builder<'a> {
     }
 
     /// A `path` source must be there and be rayon-core, told before cargo's less direct words.
-    fn check_folder(&self, branch: &Branch) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] with what lies there.
+    pub fn check_folder(&self, branch: &Branch) -> Result<()> {
         let Source::Path { path, .. } = &branch.source else { return Ok(()) };
         let folder = self.recipe.config_folder.join(path);
         let name = fs::read_to_string(folder.join("Cargo.toml"))
@@ -309,7 +312,9 @@ impl<'a> Builder<'a> {
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let copy = folder.join(format!("{}-{}", branch.name, &sha256[..16]));
+        // Without the branch's name: a program's path lies on its stack, and paths of different
+        // lengths would shift the stacks of branches by different amounts.
+        let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
             let store = || -> std::io::Result<()> {
                 let mut file = tempfile::NamedTempFile::new_in(&folder)?;

@@ -1,6 +1,6 @@
 //! How long trials take: from what this host measured before, else from the design of the sizes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use workloads::protocol::Program;
@@ -24,9 +24,11 @@ pub struct Estimate {
     pub measured_share: f64,
 }
 
-type Key = (String, String, Program, usize);
+/// All that an iteration's time depends on, apart from the branch: a size with another parameter or
+/// another input is another program.
+type Key = (String, String, BTreeMap<String, String>, Option<String>, Program, usize);
 
-/// Median time of an iteration, by workload, size, program and threads, in nanoseconds.
+/// Median time of an iteration by [`Key`], in nanoseconds.
 #[derive(Debug, Default)]
 pub struct Past {
     iteration_ns: HashMap<Key, f64>,
@@ -49,8 +51,14 @@ impl Past {
     fn learn(&mut self, records: &[Record]) {
         let mut times: HashMap<Key, Vec<f64>> = HashMap::new();
         for record in records.iter().filter(|record| record.outcome == Ending::Ok) {
-            let key =
-                (record.workload.clone(), record.size.clone(), record.program, record.threads);
+            let key = (
+                record.workload.clone(),
+                record.size.clone(),
+                record.parameters.clone(),
+                record.input.clone(),
+                record.program,
+                record.threads,
+            );
             let own = record.iterations.iter().map(|iteration| iteration.elapsed_ns as f64);
             times.entry(key).or_default().extend(own);
         }
@@ -62,7 +70,14 @@ impl Past {
     }
 
     fn iteration(&self, load: &Load, trial: &Trial) -> (Duration, bool) {
-        let key = (load.workload.clone(), load.size.clone(), trial.program, trial.threads);
+        let key = (
+            load.workload.clone(),
+            load.size.clone(),
+            load.parameters.clone(),
+            load.input.as_ref().map(|input| input.path.clone()),
+            trial.program,
+            trial.threads,
+        );
         match self.iteration_ns.get(&key) {
             Some(time) => (Duration::from_secs_f64(time / 1e9), true),
             None => (by_design(&load.size), false),
@@ -92,4 +107,64 @@ fn by_design(size: &str) -> Duration {
         Ok(Size::Medium) => 250,
         Ok(Size::Large) => 3000,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{self, Mode};
+
+    fn load(elements: &str) -> Load {
+        Load {
+            workload: "quicksort".to_owned(),
+            size: "tiny".to_owned(),
+            parameters: BTreeMap::from([("elements".to_owned(), elements.to_owned())]),
+            input: None,
+        }
+    }
+
+    /// One cell of one trial, apart from the sequential one.
+    fn asked(load: Load) -> Asked {
+        Asked {
+            preset: "smoke".to_owned(),
+            branches: vec!["master".to_owned()],
+            baseline: "master".to_owned(),
+            twin: false,
+            workloads: vec![load],
+            threads: vec![1],
+            modes: vec![Mode::Dynamic],
+            trials: 1,
+            warmup_iterations: 0,
+            iterations: 1,
+            seed: 1,
+            timeout_s: 60.0,
+        }
+    }
+
+    fn measured_share(measured: &Load, planned: Load) -> f64 {
+        let key = |program| {
+            (
+                measured.workload.clone(),
+                measured.size.clone(),
+                measured.parameters.clone(),
+                None,
+                program,
+                1,
+            )
+        };
+        let programs = [Program::Sequential, Program::Parallel];
+        let past = Past {
+            iteration_ns: programs.map(|program| (key(program), 1e6)).into_iter().collect(),
+        };
+        let asked = asked(planned);
+        let identities = BTreeMap::from([("master".to_owned(), String::new())]);
+        past.estimate(&asked, &plan::order(&asked, &identities)).measured_share
+    }
+
+    #[test]
+    fn a_measured_time_counts_for_the_same_parameters_only() {
+        let shares =
+            ["1000", "1000000000"].map(|elements| measured_share(&load("1000"), load(elements)));
+        assert!(shares[0] > 0.99 && shares[1] < 0.01, "{shares:?}");
+    }
 }

@@ -256,7 +256,8 @@ impl Facts<'_> {
         );
         kernel["autogroup"] =
             self.file("kernel.autogroup", "proc/sys/kernel/sched_autogroup_enabled");
-        kernel["command_line"] = self.file("kernel.command_line", "proc/cmdline");
+        let command_line = self.host.read("proc/cmdline").map(|line| kernel_arguments(&line));
+        kernel["command_line"] = self.note("kernel.command_line", command_line);
         let clock = "sys/devices/system/clocksource/clocksource0";
         kernel["clocksource"] =
             self.file("kernel.clocksource", &format!("{clock}/current_clocksource"));
@@ -305,6 +306,14 @@ fn cpu_list(text: &str) -> Vec<usize> {
     cpus
 }
 
+/// The kernel's own words of its command line: which program it starts first, and with what
+/// arguments, says nothing about time and may be nobody's business.
+fn kernel_arguments(command_line: &str) -> String {
+    let words = command_line.split_whitespace().take_while(|word| *word != "--");
+    let own = words.filter(|word| !word.starts_with("init=") && !word.starts_with("rdinit="));
+    own.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,6 +335,12 @@ mod tests {
             write(&format!("{folder}/core_id"), &format!("{}\n", cpu / 2));
         }
         root
+    }
+
+    #[test]
+    fn the_first_program_and_its_arguments_are_not_recorded() {
+        let line = "quiet mitigations=off init=/sbin/start -- --token secret";
+        assert_eq!(kernel_arguments(line), "quiet mitigations=off");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match runner::cli::run() {
         Ok(exit) => ExitCode::from(exit.code()),
+        // Whoever read our output has enough of it: `… | head` is no failure.
+        Err(error) if runner::stop::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(runner::stop::exit_of(&error).code())

@@ -113,6 +113,7 @@ fn find_python() -> Result<String> {
         match version(name) {
             Some(version) if version >= OLDEST => return Ok(name.to_owned()),
             Some((major, minor)) => seen.push(format!("{name} is {major}.{minor}")),
+            None if is_there(name) => seen.push(format!("{name} does not say its version")),
             None => {}
         }
     }
@@ -122,6 +123,10 @@ fn find_python() -> Result<String> {
         OLDEST.1,
         if seen.is_empty() { "there is no `python3`".to_owned() } else { seen.join(", ") }
     )))
+}
+
+fn is_there(name: &str) -> bool {
+    Command::new(name).arg("--version").output().is_ok()
 }
 
 fn version(name: &str) -> Option<(u32, u32)> {

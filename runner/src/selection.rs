@@ -281,7 +281,13 @@ fn assign(
             )));
         }
         for taker in takers {
-            explicit.entry(taker.name).or_default().insert(name.to_owned(), value.to_owned());
+            let assigned = explicit.entry(taker.name).or_default();
+            if let Some(earlier) = assigned.insert(name.to_owned(), value.to_owned()) {
+                bail!(Stop::BadInput(format!(
+                    "--parameter {text}: `{}.{name}` is already {earlier}; give each parameter once",
+                    taker.name
+                )));
+            }
         }
     }
     Ok(explicit)

@@ -13,15 +13,18 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     }
 }
 
+/// With fewer pairs that happen to agree, the band is narrow for no reason; the report's limit as well.
+pub const FEWEST_PAIRS: usize = 4;
+
 /// Half width of the A/A band: how far the median of `n` paired log-ratios strays from 0 in 95 of 100
 /// cases when nothing differs, `twin` being `n` log-ratios of two runs of the same binary.
 ///
 /// The spread of a single log-ratio is estimated around 0, its known centre, with Student's factor
 /// for the `n` values it is estimated from; the median of `n` strays by at most √(π/2) times the
-/// standard error of the mean. `None` below two pairs.
+/// standard error of the mean. `None` below [`FEWEST_PAIRS`].
 #[must_use]
 pub fn noise_band(twin: &[f64]) -> Option<f64> {
-    if twin.len() < 2 {
+    if twin.len() < FEWEST_PAIRS {
         return None;
     }
     let count = twin.len() as f64;
@@ -79,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn two_pairs_prove_little_and_fewer_nothing() {
-        assert!(noise_band(&[0.01, -0.01]).unwrap() > 0.03);
-        assert_eq!(noise_band(&[0.01]), None);
+    fn four_pairs_prove_little_and_fewer_nothing() {
+        assert!(noise_band(&[0.01, -0.01, 0.01, -0.01]).unwrap() > 0.015);
+        assert_eq!(noise_band(&[0.01, -0.01, 0.01]), None);
     }
 }

@@ -67,3 +67,10 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
         Some(Stop::HostNotFit(_)) | None => Exit::HostNotFit,
     }
 }
+
+/// Whether a command only stopped because nobody reads its standard output any more.
+#[must_use]
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_it = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.downcast_ref::<std::io::Error>().is_some_and(is_it)
+}

@@ -281,6 +281,24 @@ impl HostLock {
     }
 }
 
+/// Checks that sweeps can be made in a folder, before minutes go into builds.
+///
+/// # Errors
+/// [`Stop::HostNotFit`] if nothing can be written there.
+pub fn check_parent(parent: &Path) -> Result<()> {
+    let probe = || {
+        fs::create_dir_all(parent)?;
+        tempfile::NamedTempFile::new_in(parent).map(drop)
+    };
+    probe().map_err(|error| {
+        Stop::HostNotFit(format!(
+            "{}: no sweep can be written there: {error}; mend that, or choose a folder with --output",
+            parent.display()
+        ))
+        .into()
+    })
+}
+
 /// Everything up to and including the last line end.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);

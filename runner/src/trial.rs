@@ -75,6 +75,20 @@ impl RunTrial for Subprocesses {
     }
 }
 
+/// Variables of the user's environment that would override the plan, or change times unseen.
+const NOT_INHERITED: [&str; 10] = [
+    "RAYON_NUM_THREADS",
+    "RAYON_RS_NUM_CPUS",
+    "RAYON_LOG",
+    "RUST_MIN_STACK",
+    "RUST_BACKTRACE",
+    "LD_PRELOAD",
+    "LD_BIND_NOW",
+    "GLIBC_TUNABLES",
+    "MALLOC_ARENA_MAX",
+    "MALLOC_CONF",
+];
+
 /// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt.
 ///
 /// # Panics
@@ -82,8 +96,7 @@ impl RunTrial for Subprocesses {
 #[must_use]
 pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
     let mut command = Command::new(binary);
-    // What rayon reads from the environment would override what the plan says.
-    for name in ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS", "RAYON_LOG"] {
+    for name in NOT_INHERITED {
         command.env_remove(name);
     }
     let mut line = serde_json::to_vec(request).expect("a request is made of plain values");

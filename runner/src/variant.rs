@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use workloads::protocol::{Program, Request, SCHEMA};
 
-use crate::config::{Branch, Source};
+use crate::config::{Branch, LAYOUTS, Source};
 use crate::stop::Stop;
 use crate::{interrupt, trial};
 
@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 pub fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
     let mut words = features.clone();
-    if !words.contains("split") {
+    if !LAYOUTS.iter().any(|&layout| words.contains(layout)) {
         words.insert("packed".to_owned());
     }
     words
@@ -76,12 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_without_split_is_packed_and_anything_else_is_upstream() {
+    fn a_fork_without_a_layout_is_packed_and_anything_else_is_upstream() {
         let words =
             |source: &Source| expected_variant(source).into_iter().collect::<Vec<_>>().join("+");
         assert_eq!(words(&fork(&[])), "packed");
         assert_eq!(words(&fork(&["packed"])), "packed");
         assert_eq!(words(&fork(&["split", "no-jec"])), "no-jec+split");
+        assert_eq!(words(&fork(&["split-idle", "push-fence"])), "push-fence+split-idle");
+        assert_eq!(words(&fork(&["push-fence"])), "packed+push-fence");
         assert_eq!(words(&Source::Published { version: "1.13.0".to_owned() }), "upstream");
     }
 

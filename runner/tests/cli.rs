@@ -4,8 +4,10 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use tempfile::TempDir;
 
@@ -70,8 +72,8 @@ fn plan_prints_the_order_on_request() {
         ["plan", "--branches", "master", "--workloads", "tsp", "--threads", "2", "--order"];
     let output = run(&folder(), &arguments).success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    // A header, and 5 trials each of master, its twin and the sequential program.
-    assert_eq!(text.lines().count(), 1 + 15);
+    // A header, and 7 trials each of master, its twin and the sequential program.
+    assert_eq!(text.lines().count(), 1 + 21);
     assert!(text.starts_with("block,position,replicate,"), "{text}");
 }
 
@@ -124,6 +126,38 @@ fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
 }
 
 #[test]
+fn a_parameter_given_twice_is_bad_input() {
+    let twice = ["plan", "--parameter", "elements=5", "--parameter", "quicksort.elements=6"];
+    run(&folder(), &twice)
+        .code(2)
+        .stderr(contains("`quicksort.elements` is already 5; give each parameter once"));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    let folder = folder();
+    let mut child = common::runner(folder.path())
+        .args(["plan", "--preset", "full", "--order"]) // far more than a pipe holds
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    child.wait_with_output().unwrap().assert().success().stderr(contains("error").not());
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_told_before_anything_is_built() {
+    let folder = folder();
+    let taken = folder.path().join("taken");
+    fs::write(&taken, "a file").unwrap();
+    run(&folder, &["sweep", "--output", &taken.display().to_string()])
+        .code(4)
+        .stderr(contains("choose a folder with --output"))
+        .stderr(contains("building").not());
+}
+
+#[test]
 fn resume_takes_no_other_selection() {
     run(&folder(), &["sweep", "--resume", "latest", "--trials", "3"]).code(2);
 }
@@ -166,7 +200,8 @@ fn a_path_without_rayon_core_is_bad_input() {
     let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
     run(&folder, &["build", "--branches", "mine", "--config", &config])
         .code(2)
-        .stderr(contains("path = \"nowhere\" holds no Cargo package"));
+        .stderr(contains("path = \"nowhere\" holds no Cargo package"))
+        .stderr(contains("building").not());
 }
 
 #[test]

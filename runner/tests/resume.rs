@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assert_cmd::assert::OutputAssertExt as _;
+use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -99,8 +100,15 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     assert_complete(&sweep);
     let torn = fs::read_to_string(sweep.join("trials.torn-1")).unwrap();
     assert_eq!(torn, r#"{"schema":1,"trial":"half"#);
-    // Once more: nothing is missing, nothing runs.
-    resume(&folder).assert().success().stdout(contains("0 trials in"));
+    // Once more: nothing is missing, so nothing is built and nothing runs.
+    let manifest = fs::read(sweep.join("manifest.json")).unwrap();
+    resume(&folder)
+        .assert()
+        .success()
+        .stdout(contains("two runs of master differ"))
+        .stdout(contains("all 150 trials were there already"))
+        .stderr(contains("building").not());
+    assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
     assert_complete(&sweep);
 }
 

@@ -57,6 +57,15 @@ fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
 }
 
 #[test]
+fn a_tour_is_one_unit_of_work_however_many_nodes_were_visited() {
+    for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 3)] {
+        let outcome = run("test", &request("tsp", program, threads, 0)).unwrap();
+        assert!(outcome.iterations.iter().all(|iteration| iteration.work_units == 1));
+        assert!(outcome.metrics["nodes"].value > 1.0);
+    }
+}
+
+#[test]
 fn every_strategy_of_packets_agrees_with_the_sequential_program() {
     for generator in ["uniform", "exponential"] {
         let sequential = answer(&with(

@@ -190,3 +190,15 @@ fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
         }
     }
 }
+
+#[test]
+fn a_name_in_latin_1_is_read_and_other_bytes_are_refused_with_their_line() {
+    let mut latin = b"NAME: Z\xfcrich\n".to_vec();
+    latin.extend(tsp_file(5).into_bytes());
+    let file = tempfile::Builder::new().suffix(".tsp").tempfile().unwrap();
+    fs::write(file.path(), &latin).unwrap();
+    run("test", &tsp(file.path())).unwrap();
+    fs::write(file.path(), b"\x00\xff\xfe\x80").unwrap();
+    let message = refusal(|request| *request = tsp(file.path()));
+    assert!(message.contains(": line 1: "), "{message}");
+}

@@ -54,12 +54,9 @@ fn prepare(sh: &Shell, version: &str) -> Result<PathBuf> {
     copy_folder(&source, &copy).with_context(|| format!("copying {}", source.display()))?;
     let manifest = copy.join("Cargo.toml");
     let fork = toml::Value::from(root.join("rayon-fork").display().to_string());
-    let mut text = sh.read_file(&manifest)?;
-    // The variant's features reach the fork through a dependency of the suite itself.
-    text.push_str(&format!(
-        "\n[workspace]\n\n[patch.crates-io]\nrayon-core = {{ path = {fork} }}\n"
-    ));
-    sh.write_file(&manifest, text)?;
+    let text = sh.read_file(&manifest)?;
+    let patch = format!("[workspace]\n\n[patch.crates-io]\nrayon-core = {{ path = {fork} }}\n");
+    sh.write_file(&manifest, format!("{text}\n{patch}"))?;
     // The package's own lock file pins the published rayon-core, which would switch the patch off.
     sh.remove_path(copy.join("Cargo.lock"))?;
     Ok(copy)

@@ -62,7 +62,7 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
 /// The fork's tests. What no variant can change (interface, compile errors, examples in the
 /// documentation) is tested on the first one alone.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    // Sixteen builds that are run once: debug info and incremental state would only cost time.
+    // Many builds that are run once: debug info and incremental state would only cost time.
     let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/variants"));

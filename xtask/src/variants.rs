@@ -1,16 +1,22 @@
-//! The fork's variants: every combination of its counter features, read from its manifest.
+//! The fork's variants: combinations of its counter features, read from its manifest.
 
 use anyhow::{Context, Result, bail};
+use runner::config::excluding_pair;
 use xshell::Shell;
 
 /// Features that are no modifier: the no-op of the default, and the one that is upstream's.
 const NO_MODIFIERS: [&str; 2] = ["packed", "web_spin_lock"];
 
+/// The modifiers of the study, of which every combination is tested. Any other is tested once, alone:
+/// unit tests and models cover all its combinations in every build, and each build takes a while.
+const OF_THE_STUDY: [&str; 4] = ["split", "no-jec", "sleepers-only", "cache-padded"];
+
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
     /// A variant by its features, for example `split,no-jec` or `packed`; may be repeated
-    /// (default: every combination; where one takes long, the first and the last).
+    /// (default: every combination of the study's features, and each further one alone; where one
+    /// takes long, the first and the last).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }
@@ -22,11 +28,11 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// The variants to run on, `packed` first and all modifiers together last.
+    /// The variants to run on, `packed` first and all modifiers of the study together last.
     pub(crate) fn chosen(&self, sh: &Shell) -> Result<Vec<Variant>> {
         let modifiers = modifiers(&sh.read_file("rayon-fork/Cargo.toml")?)?;
         if self.asked.is_empty() {
-            return Ok(all(&modifiers));
+            return Ok(tested(&modifiers));
         }
         self.asked.iter().map(|asked| Variant::parse(asked, &modifiers)).collect()
     }
@@ -52,6 +58,10 @@ impl Variant {
                 modifiers.join(", ")
             );
         }
+        let asked_for = features.iter().cloned().collect();
+        if let Some((one, other)) = excluding_pair(&asked_for) {
+            bail!("--variant {asked}: `{one}` and `{other}` exclude each other; keep one");
+        }
         Ok(Self { features })
     }
 
@@ -73,31 +83,45 @@ fn modifiers(manifest: &str) -> Result<Vec<String>> {
     Ok(features.keys().filter(|name| !NO_MODIFIERS.contains(&name.as_str())).cloned().collect())
 }
 
-/// Every subset of `modifiers`, the empty one first and the full one last.
-fn all(modifiers: &[String]) -> Vec<Variant> {
-    (0..1_usize << modifiers.len())
+/// Every subset of `modifiers` that can be compiled and is either of the study or a single one,
+/// small ones first.
+fn tested(modifiers: &[String]) -> Vec<Variant> {
+    let is_of_the_study = |name: &String| OF_THE_STUDY.contains(&name.as_str());
+    let mut subsets: Vec<Vec<String>> = (0..1_usize << modifiers.len())
         .map(|subset| {
             let chosen = modifiers.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1);
-            Variant { features: chosen.map(|(_, name)| name.clone()).collect() }
+            chosen.map(|(_, name)| name.clone()).collect::<Vec<_>>()
         })
-        .collect()
+        .filter(|names| names.len() <= 1 || names.iter().all(is_of_the_study))
+        .filter(|names| excluding_pair(&names.iter().cloned().collect()).is_none())
+        .collect();
+    subsets.sort_by_key(Vec::len);
+    subsets.into_iter().map(|features| Variant { features }).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Variant, all, modifiers};
+    use super::{Variant, modifiers, tested};
 
     fn known() -> Vec<String> {
-        let manifest = "[features]\npacked = []\nsplit = []\nno-jec = []\nweb_spin_lock = []\n";
-        modifiers(manifest).unwrap()
+        modifiers(include_str!("../../rayon-fork/Cargo.toml")).unwrap()
     }
 
     #[test]
-    fn every_combination_of_the_manifests_modifiers_is_a_variant() {
-        let names: Vec<_> = all(&known()).iter().map(Variant::name).collect();
-        assert_eq!(names.len(), 4);
+    fn every_combination_of_the_studys_modifiers_is_tested_and_each_further_one_alone() {
+        let names: Vec<_> = tested(&known()).iter().map(Variant::name).collect();
+        let (further, study): (Vec<_>, Vec<_>) =
+            names.iter().partition(|name| ["push-fence", "split-idle"].contains(&name.as_str()));
+        assert_eq!((study.len(), further.len()), (16, 2), "{names:?}");
         assert_eq!(names.first().map(String::as_str), Some("packed"));
-        assert!(names.contains(&"split".to_owned()) && names.contains(&"no-jec".to_owned()));
+        assert_eq!(names.last().map(|name| name.split('+').count()), Some(4), "{names:?}");
+    }
+
+    #[test]
+    fn features_that_exclude_each_other_are_no_variant() {
+        let error = Variant::parse("push-fence,no-jec", &known()).unwrap_err().to_string();
+        assert!(error.contains("`push-fence` and `no-jec` exclude each other"), "{error}");
+        Variant::parse("split-idle,push-fence,cache-padded", &known()).unwrap();
     }
 
     #[test]

@@ -17,6 +17,7 @@ from sweep_analysis.speedup import DEFINITIONS
 from sweep_analysis.study import TIME_UNITS, read_study
 
 BAD_INPUT = 2
+HOST_NOT_FIT = 4
 
 EXAMPLES = """\
 examples:
@@ -27,7 +28,7 @@ examples:
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
   python -m sweep_analysis notebooks --execute
 
-exit codes: 0 all good, 2 bad input
+exit codes: 0 all good, 2 bad input, 4 host not fit (nothing can be written there)
 """
 
 
@@ -39,6 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
+    except OSError as error:
+        # Reading is told by `InputError`; what is left is a place that cannot be written.
+        where = error.filename or "standard output"
+        print(f"error: {where}: {error.strerror}; choose another `--output`, or mend that", file=sys.stderr)
+        return HOST_NOT_FIT
     return 0
 
 
@@ -71,7 +77,9 @@ def _parser() -> argparse.ArgumentParser:
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
     executed.add_argument("--execute", action="store_true", required=True, help="run every notebook in place")
-    executed.add_argument("--sweep", type=Path, help="sweep to show; default: the newest in results/sweeps")
+    executed.add_argument(
+        "--sweep", type=Path, help="sweep to show; default: the committed one that each notebook names"
+    )
     executed.set_defaults(run=lambda asked: notebooks.execute_all(asked.sweep))
     return parser
 

@@ -63,15 +63,20 @@ def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
     """Compare all branches with `baseline`, per cell, per workload and overall.
 
     In:  rows of `schema.TIMES`.
-    Out: rows of `schema.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). Cells
+    Out: rows of `schema.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). The noise is
+         that of the branch that was run twice, whether or not it is the one compared with. Cells
          without the baseline have no rows; `workload` and `overall` pool only cells that all branches have, as a
          geometric mean of the cells' ratios.
     """
     rng = np.random.default_rng(SEED)
     sets = [cell_set for cell_set in cell_sets(times) if cell_set.key["program"] == PARALLEL]
     cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
-    twin = baseline + TWIN_SUFFIX
-    twin_cells = [cell for cell in cells if cell.branch == twin]
+    twinned = _twinned(sets, baseline)
+    twin = twinned + TWIN_SUFFIX
+    against_twinned = cells
+    if twinned != baseline:
+        against_twinned = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, twinned, rng)]
+    twin_cells = [cell for cell in against_twinned if cell.branch == twin]
     shared = _shared_cells(cells)
     rows = [_row("cell", [cell], twin_cells) for cell in cells]
     for level, names in (("workload", PANEL), ("overall", [])):
@@ -82,6 +87,13 @@ def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
     frame = pl.DataFrame(rows, schema=COMPARISONS)
     judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
+
+
+def _twinned(sets: list[CellSet], baseline: str) -> str:
+    """The branch that was run twice; `baseline` if none was."""
+    branches = {branch for cell_set in sets for branch in cell_set.branches}
+    twinned = sorted(branch for branch in branches if branch + TWIN_SUFFIX in branches)
+    return baseline if baseline in twinned or not twinned else twinned[0]
 
 
 def holm(p_values: Floats) -> Floats:

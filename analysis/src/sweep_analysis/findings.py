@@ -21,6 +21,9 @@ STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""
 ROBUST_TRIALS = 6
 """Fewest trials at which the range of a sample covers its median with at least 95 % (1 - 2**(1 - trials))."""
+QUIET_CPU_SHARE = 0.97
+"""CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
+and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
 DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 
@@ -83,14 +86,45 @@ def headline(analysis: Analysis) -> str:
     scope = f"Over {count(int(rows['cells'][0]), 'cell')} (workloads and thread counts) together"
     if not claims:
         return f"{scope}, no branch can be told from {baseline}."
-    return f"{scope}: {'; '.join(claims)}. The other branches cannot be told from {baseline}."
+    rest = f" The other branches cannot be told from {baseline}." if UNCLEAR in rows["verdict"] else ""
+    return f"{scope}: {'; '.join(claims)}.{rest}"
 
 
 def verdict_sentences(analysis: Analysis) -> list[str]:
     """One sentence per workload and verdict: which branches differ from the baseline there, and by how much."""
-    baseline = analysis.sweep.baseline
-    rows = with_panel(analysis.comparisons.filter(pl.col("level") == "workload"))
-    rows = rows.filter(pl.col("branch") != analysis.sweep.twin)
+    rows = analysis.comparisons.filter(pl.col("branch") != analysis.sweep.twin)
+    return _verdict_sentences(rows, analysis.sweep.baseline)
+
+
+def plain_fork(sweep: Sweep) -> str | None:
+    """The branch that is our scheduler with upstream's counters; None if it was not measured or is the baseline."""
+    plain = [
+        branch["name"]
+        for branch in sweep.manifest.get("branches", [])
+        if branch.get("source", {}).get("kind") == "fork" and set(branch["source"]["features"]) <= {"packed"}
+    ]
+    return plain[0] if plain and plain[0] in sweep.branches and sweep.baseline not in plain else None
+
+
+def counter_sentences(analysis: Analysis) -> list[str]:
+    """What the counters alone do, per workload: branches of the fork against the fork with upstream's counters.
+
+    Against the baseline, every branch of the fork also shows what the rest of the scheduler does, alike in all.
+    """
+    plain = plain_fork(analysis.sweep)
+    if plain is None:
+        return []
+    outside = [
+        branch["name"]
+        for branch in analysis.sweep.manifest["branches"]
+        if branch.get("source", {}).get("kind") != "fork"
+    ]
+    rows = compare(analysis.times.lazy(), plain)
+    return _verdict_sentences(rows.filter(~pl.col("branch").is_in([*outside, analysis.sweep.twin or ""])), plain)
+
+
+def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
+    rows = with_panel(comparisons.filter(pl.col("level") == "workload"))
     sentences = []
     for part in rows.partition_by("panel", maintain_order=True):
         panel = part["panel"][0]
@@ -174,12 +208,11 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
             f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
         )
-    # Our own crowded trials raise the load average too, so only a host that never came to rest is called busy.
-    calmest = analysis.sweep.trials.select(pl.col("load_before").min()).collect().item()
-    if cpus is not None and calmest is not None and calmest > cpus:
+    share = _cpu_share(analysis.sweep)
+    if share is not None and share < QUIET_CPU_SHARE:
         found.append(
-            f"The host was busy with other work: before no trial was its load average below {calmest:.1f}, with "
-            f"{count(cpus, 'CPU')}. Such a sweep shows that the tool works, not which branch is better."
+            f"The host was busy with other work: programs with a single thread got only {share * 100:.0f} % of a CPU. "
+            "Such a sweep shows that the tool works, not which branch is better."
         )
     trend = drift(analysis.times.lazy())
     if trend is not None and trend.p_value < DRIFT_ALPHA:
@@ -191,6 +224,15 @@ def _host_cautions(analysis: Analysis) -> list[str]:
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
         found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
     return found
+
+
+def _cpu_share(sweep: Sweep) -> float | None:
+    """CPU time over wall time of all single-threaded iterations together; None if none was told."""
+    alone = sweep.trials.filter(pl.col("threads") == 1).select("trial")
+    spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
+    share = sweep.iterations.join(alone, on="trial", how="semi").select(spent / pl.col("elapsed_ns").sum())
+    value: float | None = share.collect().item()
+    return value if value and value > 0 else None
 
 
 def _design_cautions(analysis: Analysis) -> list[str]:

@@ -16,7 +16,16 @@ import polars as pl
 import vl_convert
 
 from sweep_analysis import plots, tables
-from sweep_analysis.findings import Analysis, analyse, cautions, headline, noise_sentences, verdict_sentences
+from sweep_analysis.findings import (
+    Analysis,
+    analyse,
+    cautions,
+    counter_sentences,
+    headline,
+    noise_sentences,
+    plain_fork,
+    verdict_sentences,
+)
 from sweep_analysis.labels import count, ranges, with_panel
 from sweep_analysis.load import Sweep
 from sweep_analysis.palette import DARK, LIGHT, Theme, styles
@@ -108,6 +117,8 @@ def render_page(analysis: Analysis) -> str:
         definition=DEFINITIONS.get(definition or "", ""),
         headline=headline(analysis),
         verdicts=verdict_sentences(analysis),
+        plain=plain_fork(analysis.sweep),
+        counters=counter_sentences(analysis),
         noise=noise_sentences(analysis),
         cautions=cautions(analysis),
         legend=styles(look.branches, look.baseline, LIGHT),

@@ -150,6 +150,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             }
             Phase::Searching { .. } => {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
+                if C::FENCES_EVERY_PUSH && !C::SCANS_BEFORE_SLEEP {
+                    // ORDERING: SeqCst fence, pairs with the one in `job_pushed`. The events are
+                    // read or stepped, the search for jobs comes next: a publisher whose job it
+                    // misses must find those events even (README, section 9).
+                    fence(Ordering::SeqCst);
+                }
                 yield_now();
             }
             Phase::Sleepy(ticket) => self.sleep(idle, ticket, latch, queues),
@@ -160,9 +166,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         if C::FENCES_EVERY_PUSH {
-            // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`. The job is stored, the
-            // sleepers are read next; if that read misses a sleeper, the sleeper's scan must find
-            // the job (README, section 5).
+            // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`, or with the one in
+            // `found_nothing`. The job is stored, the counters are read next; if that read misses a
+            // sleeper or a sleepy worker, its scan or search must find the job (README, sections 5
+            // and 9).
             fence(Ordering::SeqCst);
         }
         self.announce_job(queue_was_empty);

@@ -3,7 +3,7 @@
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{Packed, Split, axes::*};
+use super::counters::{Packed, Split, SplitIdle, axes::*};
 use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;

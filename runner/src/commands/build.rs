@@ -27,8 +27,10 @@ pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder)?;
     let (built, failed) = all(&builder, &branches, true)?;
-    for branch in branches.iter().filter_map(|branch| built.get(&branch.name)) {
-        println!("{}", branch.binary.display());
+    for branch in &branches {
+        if let Some(built) = built.get(&branch.name) {
+            println!("{} {}", branch.name, built.binary.display());
+        }
     }
     Ok(if failed.is_empty() { Exit::Good } else { Exit::BuildFailed })
 }
@@ -38,6 +40,8 @@ pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
 /// Builds branches one after another and says so. A failure stops, or is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
+    // What can be told at once is told before minutes go into other branches.
+    branches.iter().try_for_each(|branch| builder.check_folder(branch))?;
     let sources = builder.shared_sources(branches)?;
     let mut built = BTreeMap::new();
     let mut failed = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! `list`: branches and workloads.
 
+use std::io::{self, Write};
+
 use anyhow::Result;
 use serde_json::json;
 use workloads::workload::{self, Description, Size};
@@ -14,6 +16,7 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     let config = wants(ListWhat::Branches).then(|| place.config()).transpose()?;
     let workloads: Vec<&Description> =
         workload::catalogue().iter().map(|workload| workload.description()).collect();
+    let mut out = io::stdout().lock();
     if arguments.format == ListFormat::Json {
         let mut all = json!({});
         if let Some(config) = &config {
@@ -22,46 +25,48 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
         if wants(ListWhat::Workloads) {
             all["workloads"] = serde_json::to_value(&workloads)?;
         }
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(Exit::Good);
     }
     if let Some(config) = &config {
-        print_branches(config);
+        print_branches(&mut out, config)?;
     }
     if wants(ListWhat::Workloads) {
-        print_workloads(&workloads);
+        print_workloads(&mut out, &workloads)?;
     }
     Ok(Exit::Good)
 }
 
-fn print_branches(config: &Config) {
-    println!("BRANCHES ({} in all; `--branches` takes these names)\n", config.branches.len());
+fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
+    writeln!(out, "BRANCHES ({} in all; `--branches` takes these names)\n", config.branches.len())?;
     for branch in &config.branches {
         let mark = if branch.baseline { " (baseline)" } else { "" };
-        println!("{}{mark}", branch.name);
-        println!("    source      {}", branch.source);
+        writeln!(out, "{}{mark}", branch.name)?;
+        writeln!(out, "    source      {}", branch.source)?;
         if !branch.hypothesis.is_empty() {
-            println!("    hypothesis  {}", branch.hypothesis);
+            writeln!(out, "    hypothesis  {}", branch.hypothesis)?;
         }
     }
-    println!();
+    writeln!(out)
 }
 
-fn print_workloads(workloads: &[&Description]) {
-    println!("WORKLOADS (sizes: {})\n", Size::ALL.map(Size::name).join(", "));
+fn print_workloads(out: &mut impl Write, workloads: &[&Description]) -> io::Result<()> {
+    writeln!(out, "WORKLOADS (sizes: {})\n", Size::ALL.map(Size::name).join(", "))?;
     for workload in workloads {
-        println!("{}", workload.name);
-        println!("    does        {}", workload.summary);
-        println!("    stresses    {}", workload.stresses);
+        writeln!(out, "{}", workload.name)?;
+        writeln!(out, "    does        {}", workload.summary)?;
+        writeln!(out, "    stresses    {}", workload.stresses)?;
         if let Some(input) = workload.input {
-            println!("    --input     {input}");
+            writeln!(out, "    --input     {input}")?;
         }
         let at_small = workload.parameters_of(Size::Small);
         for parameter in workload.parameters {
-            println!(
+            writeln!(
+                out,
                 "    --parameter {}={} at small; {}: {}",
                 parameter.name, at_small[parameter.name], parameter.accepts, parameter.summary
-            );
+            )?;
         }
     }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use crate::frequency::Frequency;
 use crate::host::Host;
 use crate::plan::{Asked, Mode};
 use crate::selection::{self, Preset};
+use crate::sweep_dir::SweepDir;
 
 pub(crate) mod build;
 pub(crate) mod list;
@@ -37,6 +38,14 @@ impl Place {
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
         let absolute = std::path::absolute(&self.config)?;
         Ok(absolute.parent().unwrap_or(Path::new("/")).to_owned())
+    }
+
+    /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere
+    /// than in the checkout's folder of sweeps.
+    pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
+        let is_at_home = sweep.path().parent().and_then(|parent| parent.canonicalize().ok())
+            == self.checkout.sweeps().canonicalize().ok();
+        if is_at_home { sweep.name() } else { self.checkout.shown(sweep.path()) }
     }
 
     pub(crate) fn sweeps(&self, explicit: Option<&Path>) -> PathBuf {

@@ -26,35 +26,40 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     let modes: Vec<String> = asked.modes.iter().map(ToString::to_string).collect();
     let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id());
     let estimate = past.estimate(&asked, &plan);
-    println!("branches    {}", asked.branches.join("\n            "));
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "branches    {}", asked.branches.join("\n            "))?;
     if let Some(twin) = asked.twin_name() {
-        println!("            {twin} (A/A: the baseline once more)");
+        writeln!(out, "            {twin} (A/A: the baseline once more)")?;
     }
     for (index, load) in asked.workloads.iter().enumerate() {
         let parameters: Vec<String> =
             load.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let label = if index == 0 { "workloads" } else { "" };
-        println!("{label:12}{}, {}: {}", load.workload, load.size, parameters.join(" "));
+        writeln!(out, "{label:12}{}, {}: {}", load.workload, load.size, parameters.join(" "))?;
     }
-    println!("threads     {}", threads.join(" "));
-    println!("frequency   {}", modes.join(" "));
-    println!(
+    writeln!(out, "threads     {}", threads.join(" "))?;
+    writeln!(out, "frequency   {}", modes.join(" "))?;
+    writeln!(
+        out,
         "each cell   {} trials of {} + {} iterations (untimed + timed)",
         asked.trials, asked.warmup_iterations, asked.iterations
-    );
-    println!(
+    )?;
+    writeln!(
+        out,
         "in all      {} cells, {} blocks, {} trials",
         plan.cells(),
         plan.blocks,
         plan.trials.len()
-    );
-    println!(
-        "time        about {} for the trials; {:.0} % of them were measured on this host before",
+    )?;
+    writeln!(
+        out,
+        "time        about {} for the trials; {:.0} % of them were measured on this host before{}",
         human(estimate.time),
-        100.0 * estimate.measured_share
-    );
+        100.0 * estimate.measured_share,
+        if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" }
+    )?;
     if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
-        println!("            * more threads than the {} CPUs here", Host::usable_cpus());
+        writeln!(out, "            * more threads than the {} CPUs here", Host::usable_cpus())?;
     }
     Ok(Exit::Good)
 }

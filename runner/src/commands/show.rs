@@ -23,11 +23,7 @@ pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
             "note: {} of {} trials; `cargo runner sweep --resume {}` runs the others",
             records.len(),
             manifest.trials_planned,
-            if arguments.output.is_some() {
-                place.checkout.shown(sweep.path())
-            } else {
-                sweep.name()
-            }
+            place.reference_to(&sweep)
         );
     }
     Ok(Exit::Good)

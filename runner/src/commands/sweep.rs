@@ -1,6 +1,7 @@
 //! `sweep`: build, run, print; and the same again from where it was stopped.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,17 +26,40 @@ use crate::selection;
 use crate::stop::{Exit, Stop};
 use crate::summary::Format;
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
-use crate::sweep_dir::{Appender, HostLock, SweepDir};
+use crate::sweep_dir::{self, Appender, HostLock, SweepDir};
 use crate::trial::Subprocesses;
 
 pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take()?;
     let ready = match &arguments.resume {
-        Some(which) => resume(place, arguments, which)?,
+        Some(which) => {
+            let parent = place.sweeps(arguments.output.as_deref());
+            let sweep = SweepDir::find(&place.checkout, &parent, which)?;
+            // Nothing will be measured, so it does not matter whether the branches can still be built.
+            if let Some(exit) = already_finished(place, arguments, &sweep)? {
+                return Ok(exit);
+            }
+            resume(place, arguments, sweep)?
+        }
         None => begin(place, arguments)?,
     };
     measure(place, arguments, ready)
+}
+
+/// Prints a sweep that has all its trials.
+fn already_finished(
+    place: &Place,
+    arguments: &SweepArgs,
+    sweep: &SweepDir,
+) -> Result<Option<Exit>> {
+    let manifest = sweep.manifest()?;
+    let records = sweep.records()?;
+    let present: HashSet<&str> = records.iter().map(|record| record.trial.as_str()).collect();
+    if present.len() < manifest.trials_planned {
+        return Ok(None);
+    }
+    finish(place, arguments, sweep, &manifest, &records, Tally::default()).map(Some)
 }
 
 /// All that is needed to run trials.
@@ -48,6 +72,8 @@ struct Ready {
 
 fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
     let (asked, branches) = asked(place, &arguments.selection)?;
+    let parent = place.sweeps(arguments.output.as_deref());
+    sweep_dir::check_parent(&parent)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder)?;
@@ -72,7 +98,6 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
         trials_planned: plan.trials.len(),
         runs: Vec::new(),
     };
-    let parent = place.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
     Ok(Ready { sweep, manifest, plan, binaries })
 }
@@ -118,9 +143,7 @@ fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> R
     Ok((measured, built.into_iter().map(|(name, built)| (name, built.binary)).collect()))
 }
 
-fn resume(place: &Place, arguments: &SweepArgs, which: &str) -> Result<Ready> {
-    let parent = place.sweeps(arguments.output.as_deref());
-    let sweep = SweepDir::find(&place.checkout, &parent, which)?;
+fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
     let manifest = sweep.manifest()?;
     let host = Host::default().id();
     if host != manifest.host {
@@ -292,6 +315,14 @@ fn run_trials(
     tally
 }
 
+fn done_now(trials: usize, tally: Tally) -> String {
+    if tally.trials == 0 {
+        return format!("all {trials} trials were there already, so nothing was run");
+    }
+    let share = 100.0 * tally.in_trials.as_secs_f64() / tally.wall.as_secs_f64().max(1e-9);
+    format!("{} trials in {}, {share:.0} % of it inside trials", tally.trials, human(tally.wall))
+}
+
 fn finish(
     place: &Place,
     arguments: &SweepArgs,
@@ -300,9 +331,7 @@ fn finish(
     records: &[Record],
     tally: Tally,
 ) -> Result<Exit> {
-    let name = sweep.name();
-    // A sweep elsewhere than results/sweeps is known by its path.
-    let which = if arguments.output.is_some() { place.checkout.shown(sweep.path()) } else { name };
+    let which = place.reference_to(sweep);
     let left = manifest.trials_planned - records.len();
     if tally.is_interrupted {
         bail!(Stop::Interrupted(format!(
@@ -312,18 +341,15 @@ fn finish(
         )));
     }
     show::print(manifest, records, arguments.format)?;
-    let share = 100.0 * tally.in_trials.as_secs_f64() / tally.wall.as_secs_f64().max(1e-9);
     let failed =
         records.iter().filter(|record| record.outcome != crate::record::Ending::Ok).count();
     let end = format!(
-        "\n{} trials in {}, {share:.0} % of it inside trials; {failed} failed.\n\
-         results: {}\ndraw:    cargo runner report {which}\n",
-        tally.trials,
-        human(tally.wall),
+        "\n{}; {failed} failed.\nresults: {}\ndraw:    cargo runner report {which}\n",
+        done_now(records.len(), tally),
         place.checkout.shown(sweep.path()),
     );
     match arguments.format {
-        Format::Table | Format::Markdown => print!("{end}"),
+        Format::Table | Format::Markdown => std::io::stdout().write_all(end.as_bytes())?,
         Format::Json | Format::Csv => eprint!("{end}"),
     }
     if let Some(unbuilt) = manifest.branches.iter().find(|branch| branch.receipt.is_none()) {

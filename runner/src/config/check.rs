@@ -11,6 +11,20 @@ const RESERVED: [&str; 2] = ["all", "sequential"];
 /// What the A/A twin of the baseline is called: the baseline's name with this behind it.
 pub const TWIN_SUFFIX: &str = "-again";
 
+/// The fork's layouts of counters. A build without any of them is `packed`.
+pub const LAYOUTS: [&str; 3] = ["packed", "split", "split-idle"];
+/// Features of the fork of which a build can have one; its compiler errors say why.
+const EXCLUSIVE: [&[&str]; 3] = [&LAYOUTS, &["split-idle", "no-jec"], &["push-fence", "no-jec"]];
+
+/// The first two of the fork's `features` that exclude each other.
+#[must_use]
+pub fn excluding_pair(features: &BTreeSet<String>) -> Option<(&'static str, &'static str)> {
+    EXCLUSIVE.into_iter().find_map(|group| {
+        let mut chosen = group.iter().copied().filter(|&name| features.contains(name));
+        chosen.next().zip(chosen.next())
+    })
+}
+
 /// Checks the text of a `branches.toml`; `file` is how messages call it.
 ///
 /// # Errors
@@ -197,8 +211,8 @@ fn check_fork(
             return Err((at, format!("feature `{name}` is listed twice; remove one")));
         }
     }
-    if checked.contains("packed") && checked.contains("split") {
-        return Err((None, "`packed` and `split` exclude each other; keep one".to_owned()));
+    if let Some((one, other)) = excluding_pair(&checked) {
+        return Err((None, format!("`{one}` and `{other}` exclude each other; keep one")));
     }
     Ok(checked)
 }

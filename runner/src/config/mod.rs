@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use check::{TWIN_SUFFIX, nearest, parse};
+pub use check::{LAYOUTS, TWIN_SUFFIX, excluding_pair, nearest, parse};
 
 /// The branches of one file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

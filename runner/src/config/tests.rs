@@ -6,7 +6,9 @@ use super::parse;
 use crate::config::Source;
 
 fn known() -> BTreeSet<String> {
-    ["cache-padded", "no-jec", "packed", "sleepers-only", "split"].map(str::to_owned).into()
+    ["cache-padded", "no-jec", "packed", "push-fence", "sleepers-only", "split", "split-idle"]
+        .map(str::to_owned)
+        .into()
 }
 
 const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
@@ -24,6 +26,20 @@ fn the_committed_file_is_accepted_and_has_the_ten_branches() {
     assert_eq!(config.branches.len(), 10);
     assert_eq!(config.baseline().name, "master");
     assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
+}
+
+#[test]
+fn the_committed_file_of_further_branches_is_accepted_and_shares_only_the_references() {
+    let read = |text| parse("branches.toml", text, &known()).unwrap().branches;
+    let study = read(include_str!("../../../branches.toml"));
+    let further = read(include_str!("../../../branches-more.toml"));
+    assert_eq!(further[0], study[0], "the baseline, so that results can be put side by side");
+    let shared: Vec<_> =
+        further.iter().filter(|row| study.iter().any(|other| other.name == row.name)).collect();
+    assert!(
+        shared.iter().all(|row| study.contains(row)),
+        "a name may not mean two things: {shared:#?}"
+    );
 }
 
 #[test]
@@ -52,7 +68,7 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = [\n  \"no-jec\",\n  \"spilt\",\n]\n"),
         "branches.toml:10: branch `x`: unknown feature `spilt`; \
-         known: cache-padded, no-jec, packed, sleepers-only, split; did you mean `split`?"
+         known: cache-padded, no-jec, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
     );
 }
 
@@ -104,11 +120,27 @@ fn two_sources_and_none_are_refused_at_the_table() {
 }
 
 #[test]
-fn packed_and_split_exclude_each_other() {
-    assert!(
-        fault("[[branch]]\nname = \"x\"\nfork = [\"packed\", \"split\"]\n")
-            .contains("exclude each other")
-    );
+fn features_that_the_fork_refuses_together_are_refused_here() {
+    for (one, other) in [
+        ("packed", "split"),
+        ("packed", "split-idle"),
+        ("split", "split-idle"),
+        ("split-idle", "no-jec"),
+        ("push-fence", "no-jec"),
+    ] {
+        let message =
+            fault(&format!("[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"));
+        let expected = format!("branch `x`: `{one}` and `{other}` exclude each other; keep one");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
+fn each_layout_goes_with_the_modifiers_that_fit_it() {
+    for features in ["\"split\", \"no-jec\"", "\"split-idle\", \"push-fence\"", "\"push-fence\""] {
+        let text = format!("{BASE}[[branch]]\nname = \"x\"\nfork = [{features}]\n");
+        parse("branches.toml", &text, &known()).unwrap();
+    }
 }
 
 #[test]

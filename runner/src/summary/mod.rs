@@ -10,7 +10,7 @@ use workloads::protocol::Program;
 
 use crate::plan::{Asked, Load, Mode};
 use crate::record::{Ending, Record};
-use crate::stats::{median, noise_band};
+use crate::stats::{FEWEST_PAIRS, median, noise_band};
 
 pub use show::{Format, table};
 
@@ -63,7 +63,7 @@ pub enum Verdict {
     Reference,
     /// The A/A twin: its ratio is noise by construction.
     Twin,
-    /// No pairs, or no twin to judge by.
+    /// Too few pairs, of the branch or of the twin, to judge by.
     Unknown,
 }
 
@@ -169,9 +169,10 @@ pub fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
                     if *name != asked.baseline {
                         let mut ratios =
                             baseline.map(|base| cell.log_ratios(base)).unwrap_or_default();
+                        let is_judged = ratios.len() >= FEWEST_PAIRS;
                         let ratio = median(&mut ratios);
                         row.ratio = ratio.map(f64::exp);
-                        row.verdict = judge(ratio, band);
+                        row.verdict = judge(ratio, band.filter(|_| is_judged));
                         if twin_name.as_ref() == Some(name) {
                             row.verdict = Verdict::Twin;
                         }

@@ -8,6 +8,7 @@ use workloads::protocol::Program;
 
 use super::{Row, Verdict};
 use crate::plan::Asked;
+use crate::stats::FEWEST_PAIRS;
 
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -148,9 +149,11 @@ fn one_table(rows: &[Row], width: usize, format: Format, has_colour: bool) -> Ta
 fn legend(asked: &Asked) -> String {
     let baseline = &asked.baseline;
     format!(
-        "time: median of the trials' medians. speed-up: the sequential program's time over this one's.\n\
-         ratio: time over {baseline}'s, paired inside blocks; below 1 is faster. A verdict is given only\n\
-         outside the A/A band, which one ratio in twenty leaves by chance; the report corrects for that.\n"
+        "time: median of the trials' medians. speed-up: the sequential program's time\n\
+         over this one's. ratio: time over {baseline}'s, paired inside blocks; below 1 is\n\
+         faster. A verdict is given from {FEWEST_PAIRS} pairs on (before: `?`), and only outside the\n\
+         A/A band, which one ratio in twenty leaves by chance; the report corrects for\n\
+         that.\n"
     )
 }
 

@@ -1,4 +1,4 @@
-//! What both layouts are generic over: padding, events, and the rule by which a new job wakes
+//! What the layouts are generic over: padding, events, and the rule by which a new job wakes
 //! sleepers.
 
 use crossbeam_utils::CachePadded;
@@ -53,11 +53,20 @@ pub(crate) trait Events: Send + Sync + 'static {
     const MODIFIER: &'static str;
     /// A jobs event counter (JEC) tells sleepy workers that there is news.
     const COUNTED: bool;
+    /// See [`FENCES_EVERY_PUSH`](super::SleepCounters::FENCES_EVERY_PUSH).
+    const FENCES_EVERY_PUSH: bool;
 }
+
+/// Announcements are counted; what a layout asks for that has no form without them.
+pub(crate) trait CountedEvents: Events {}
 
 /// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:
 /// some were.
 pub(crate) enum Jec {}
+
+/// With a jobs event counter, and yet pushes fence: no job can slip past a worker that becomes
+/// sleepy.
+pub(crate) enum FencedJec {}
 
 /// Without one: pushes fence, and sleepers scan.
 pub(crate) enum NoJec {}
@@ -65,12 +74,23 @@ pub(crate) enum NoJec {}
 impl Events for Jec {
     const MODIFIER: &'static str = "";
     const COUNTED: bool = true;
+    const FENCES_EVERY_PUSH: bool = false;
+}
+
+impl Events for FencedJec {
+    const MODIFIER: &'static str = "+push-fence";
+    const COUNTED: bool = true;
+    const FENCES_EVERY_PUSH: bool = true;
 }
 
 impl Events for NoJec {
     const MODIFIER: &'static str = "+no-jec";
     const COUNTED: bool = false;
+    const FENCES_EVERY_PUSH: bool = true;
 }
+
+impl CountedEvents for Jec {}
+impl CountedEvents for FencedJec {}
 
 /// How many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {

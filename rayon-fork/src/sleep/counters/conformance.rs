@@ -1,9 +1,11 @@
 //! What every variant must do, one thread at a time, and what only one layout can get wrong.
 
-use super::axes::{Events, IdleFirst, Inline, Jec, NoJec, Padded, Padding, SleepersOnly, WakeRule};
+use super::axes::*;
 use super::counts::Counts;
-use super::variants::for_every_variant;
-use super::{COUNT_BITS, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split};
+use super::variants::{COUNT, for_every_variant};
+use super::{
+    COUNT_BITS, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split, SplitIdle,
+};
 use crate::sync::modelled::Ordering;
 
 /// What a variant is meant to count and to decide.
@@ -31,6 +33,15 @@ impl<P: Padding, E: Events, W: WakeRule> Traits for Split<P, E, W> {
 
     fn events(&self) -> usize {
         self.events.load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Padding, E: CountedEvents, W: WakeRule> Traits for SplitIdle<P, E, W> {
+    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+
+    fn events(&self) -> usize {
+        self.load().events()
     }
 }
 
@@ -228,13 +239,24 @@ macro_rules! conformance_tests {
             fn its_name_is_that_of_its_parts() {
                 assert_eq!(<$counters>::NAME, $name);
             }
+
+            #[test]
+            fn pushes_fence_where_its_name_says_so_or_there_are_no_events() {
+                let is_named = $name.contains("+push-fence") || $name.contains("+no-jec");
+                assert_eq!(<$counters>::FENCES_EVERY_PUSH, is_named);
+            }
+
+            #[test]
+            fn sleepers_scan_only_where_there_are_no_events() {
+                assert_eq!(<$counters>::SCANS_BEFORE_SLEEP, $name.contains("+no-jec"));
+            }
         })*
 
         #[test]
         fn no_two_variants_share_a_name_and_one_of_them_was_built() {
             let names = [$($name),*];
             let distinct: std::collections::HashSet<_> = names.into();
-            assert_eq!(distinct.len(), 16);
+            assert_eq!(distinct.len(), COUNT);
             assert!(distinct.contains(Selected::NAME), "{} is not listed", Selected::NAME);
         }
     };
@@ -249,15 +271,33 @@ for_every_variant!(conformance_tests);
 
 #[test]
 fn the_built_variant_is_the_one_that_the_features_say() {
-    let mut name = String::from(if cfg!(feature = "split") { "split" } else { "packed" });
+    let mut name = String::from(if cfg!(feature = "split") {
+        "split"
+    } else if cfg!(feature = "split-idle") {
+        "split-idle"
+    } else {
+        "packed"
+    });
     for (modifier, is_on) in [
         ("+no-jec", cfg!(feature = "no-jec")),
+        ("+push-fence", cfg!(feature = "push-fence")),
         ("+sleepers-only", cfg!(feature = "sleepers-only")),
         ("+cache-padded", cfg!(feature = "cache-padded")),
     ] {
         name += if is_on { modifier } else { "" };
     }
     assert_eq!(Selected::NAME, name);
+}
+
+#[test]
+fn split_idle_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
+    let three_asleep_and_news = (1 << COUNT_BITS) | 3;
+    for inactive in 0..=3 {
+        let torn = SplitIdle::<Inline, Jec, IdleFirst>::from_words(three_asleep_and_news, inactive);
+        assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
+    }
+    let apart = SplitIdle::<Inline, Jec, IdleFirst>::from_words(three_asleep_and_news, 4);
+    assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
 }
 
 #[test]
@@ -286,6 +326,15 @@ fn packed_events_wrap_without_touching_the_counts() {
 }
 
 #[test]
+fn split_idle_events_wrap_without_touching_the_sleepers() {
+    let last_event = usize::MAX << COUNT_BITS;
+    let counters = SplitIdle::<Inline, Jec, IdleFirst>::from_words(last_event | 1, 2);
+    assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
+    assert_eq!((counters.sleeping(), counters.inactive()), (1, 2));
+    assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
+}
+
+#[test]
 fn split_events_wrap_to_zero() {
     let counters = Split::<Inline, Jec, IdleFirst>::from_words(0, 1, usize::MAX);
     assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
@@ -299,6 +348,10 @@ fn words_that_a_variant_does_not_use_stay_untouched() {
     assert_eq!((without_events.inactive(), without_events.events()), (2, 0));
 
     let without_searchers = pool::<Split<Padded, Jec, SleepersOnly>>(1, 1);
+    without_searchers.announce_job(true);
+    assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
+
+    let without_searchers = pool::<SplitIdle<Padded, Jec, SleepersOnly>>(1, 1);
     without_searchers.announce_job(true);
     assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
 }

@@ -5,7 +5,8 @@
 //! |------------------|----------------------------------------------------------------|
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
-//! | `axes.rs`        | what both layouts are generic over: padding, events, wake rule |
+//! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
+//! | `axes.rs`        | what the layouts are generic over: padding, events, wake rule  |
 //! | `name.rs`        | a variant's name from its parts                                |
 //! | `variants.rs`    | the list of all variants                                       |
 //! | `counts.rs`      | for tests: the counts themselves                               |
@@ -19,6 +20,7 @@ pub(crate) mod axes;
 mod name;
 mod packed;
 mod split;
+mod split_idle;
 pub(crate) mod variants;
 
 #[cfg(all(test, not(fork_loom)))]
@@ -28,24 +30,39 @@ pub(crate) mod counts;
 
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
+pub(crate) use self::split_idle::SplitIdle;
 
 #[cfg(all(feature = "packed", feature = "split"))]
 compile_error!(
     "features `packed` and `split` exclude each other: `packed` is the default, leave it out"
 );
 
-#[cfg(not(feature = "split"))]
+#[cfg(all(feature = "split-idle", any(feature = "packed", feature = "split")))]
+compile_error!("feature `split-idle` is a layout of its own: leave out `packed` and `split`");
+#[cfg(all(feature = "split-idle", feature = "no-jec"))]
+compile_error!(
+    "feature `split-idle` keeps sleepers and events in one word; without events, by `no-jec`, \
+     nothing would tell it from `split`: use `split` with `no-jec`"
+);
+#[cfg(all(feature = "push-fence", feature = "no-jec"))]
+compile_error!("feature `no-jec` fences every push already: leave out `push-fence`");
+
+#[cfg(not(any(feature = "split", feature = "split-idle")))]
 pub(crate) type Selected = Packed<SelectedPadding, SelectedEvents, SelectedWakeRule>;
 #[cfg(feature = "split")]
 pub(crate) type Selected = Split<SelectedPadding, SelectedEvents, SelectedWakeRule>;
+#[cfg(all(feature = "split-idle", not(any(feature = "split", feature = "no-jec"))))]
+pub(crate) type Selected = SplitIdle<SelectedPadding, SelectedEvents, SelectedWakeRule>;
 
 #[cfg(not(feature = "cache-padded"))]
 type SelectedPadding = axes::Inline;
 #[cfg(feature = "cache-padded")]
 type SelectedPadding = axes::Padded;
 
-#[cfg(not(feature = "no-jec"))]
+#[cfg(not(any(feature = "no-jec", feature = "push-fence")))]
 type SelectedEvents = axes::Jec;
+#[cfg(all(feature = "push-fence", not(feature = "no-jec")))]
+type SelectedEvents = axes::FencedJec;
 #[cfg(feature = "no-jec")]
 type SelectedEvents = axes::NoJec;
 
@@ -82,7 +99,8 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// fill.
     const SCANS_BEFORE_SLEEP: bool;
     /// A `SeqCst` fence stands between pushing an internal job and `announce_job`. The partner of
-    /// that scan: one without the other loses wake-ups.
+    /// that scan, or of the search after `become_sleepy`: a scan without it loses wake-ups, and
+    /// events without it leave the hole of the README's section 9.
     const FENCES_EVERY_PUSH: bool;
 
     /// For `workers` workers, all of them active.

@@ -1,6 +1,6 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// Room for the longest name, `packed+no-jec+sleepers-only+cache-padded`.
+/// Room for the longest name, `split-idle+push-fence+sleepers-only+cache-padded`.
 const CAPACITY: usize = 48;
 
 /// Text of which the first `len` bytes are meant.

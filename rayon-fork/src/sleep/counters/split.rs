@@ -111,7 +111,7 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
 impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
     const SCANS_BEFORE_SLEEP: bool = !E::COUNTED;
-    const FENCES_EVERY_PUSH: bool = !E::COUNTED;
+    const FENCES_EVERY_PUSH: bool = E::FENCES_EVERY_PUSH;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0, 0)

@@ -6,6 +6,7 @@ use crate::sleep::counters::counts::Counts;
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{Condvar, Mutex};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a job does. The last job of a model to end also ends every worker.
@@ -17,6 +18,13 @@ pub(super) enum Job {
     AwaitGate,
     /// Opens the gate.
     OpenGate,
+}
+
+/// Queues that a sleeper may forget to look at.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Unseen {
+    Deques,
+    Injector,
 }
 
 /// What is in a model.
@@ -33,10 +41,11 @@ pub(super) struct Setup {
     pub(super) shares: Vec<Job>,
     /// Whether a job was announced, so that the events counter is odd, before the model begins.
     pub(super) starts_with_news: bool,
-    /// Mistake: sleepers do not look at deques.
-    pub(super) is_blind_to_deques: bool,
-    /// Mistake: sleepers do not look at the injector.
-    pub(super) is_blind_to_injector: bool,
+    /// Mistake: sleepers do not look at these before they block.
+    pub(super) unseen: Option<Unseen>,
+    /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
+    /// the jobs, which end nobody but that wait.
+    pub(super) is_owned: bool,
 }
 
 impl Setup {
@@ -48,10 +57,18 @@ impl Setup {
             waiting: 0,
             shares: Vec::new(),
             starts_with_news: false,
-            is_blind_to_deques: false,
-            is_blind_to_injector: false,
+            unseen: None,
+            is_owned: false,
         }
     }
+}
+
+/// Who injected a pool's jobs, and sleeps on a latch until they have ended: worker 0 of another
+/// pool.
+pub(super) struct Asker<C, S> {
+    pub(super) pool: Arc<Pool<C, S>>,
+    /// Mistake: whoever sets the latch wakes the worker of that number in its own pool.
+    pub(super) is_mistaken_for_own: bool,
 }
 
 /// A pool of which one worker may be busy with code of the user.
@@ -62,8 +79,9 @@ pub(super) struct Pool<C, S> {
     injector: Injector<Job>,
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
-    is_blind_to_deques: bool,
-    is_blind_to_injector: bool,
+    unseen: Option<Unseen>,
+    is_owned: bool,
+    asker: Option<Asker<C, S>>,
     /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
     /// Loom runs one thread at a time, so the count is exact.
     jobs: usize,
@@ -72,7 +90,8 @@ pub(super) struct Pool<C, S> {
 
 impl<C: Counts, S: ParkingSlot> Pool<C, S> {
     pub(super) fn new(setup: Setup) -> Self {
-        let sleep = Sleep::with_workers(setup.workers + usize::from(!setup.pushed.is_empty()));
+        let has_busy_worker = !setup.pushed.is_empty() && !setup.is_owned;
+        let sleep = Sleep::with_workers(setup.workers + usize::from(has_busy_worker));
         if setup.starts_with_news {
             sleep.job_pushed(true);
         }
@@ -86,9 +105,15 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             injector: Injector::new(setup.injected, setup.waiting),
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
-            is_blind_to_deques: setup.is_blind_to_deques,
-            is_blind_to_injector: setup.is_blind_to_injector,
+            unseen: setup.unseen,
+            is_owned: setup.is_owned,
+            asker: None,
         }
+    }
+
+    /// The last job to end tells `asker`, and ends no worker of this pool.
+    pub(super) fn asked_by(self, asker: Asker<C, S>) -> Self {
+        Self { asker: Some(asker), ..self }
     }
 
     /// The worker that never searches pushes its next job.
@@ -141,9 +166,28 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         assert!(ended <= self.jobs, "a job was run twice");
         if ended == self.jobs {
-            for worker in 0..self.latches.len() {
-                self.set_latch(worker);
+            self.tell_that_all_have_ended();
+        }
+    }
+
+    fn tell_that_all_have_ended(&self) {
+        match &self.asker {
+            Some(asker) => {
+                let woken = if asker.is_mistaken_for_own { self } else { &asker.pool };
+                // SAFETY: the latches live as long as their pool.
+                if unsafe { CoreLatch::set(&raw const asker.pool.latches[0]) } {
+                    woken.sleep.wake_worker(0);
+                }
             }
+            None if self.is_owned => self.set_latch(0),
+            None => self.end_workers_from(0),
+        }
+    }
+
+    /// Sets the latches of all workers from number `first` up.
+    pub(super) fn end_workers_from(&self, first: usize) {
+        for worker in first..self.latches.len() {
+            self.set_latch(worker);
         }
     }
 
@@ -186,7 +230,8 @@ struct View<'a, C, S> {
 }
 
 impl<C, S> View<'_, C, S> {
-    /// In the order of the real search: own shares, others' deques, the injector.
+    /// In the order of the real search: own shares, others' deques, the injector. An owner takes its
+    /// own job as a thief would; it cannot miss it.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {
@@ -208,13 +253,15 @@ impl<C, S> Queues for View<'_, C, S> {
     }
 
     fn has_injected(&self) -> bool {
-        !self.pool.is_blind_to_injector
+        self.pool.unseen != Some(Unseen::Injector)
             && !self.pool.injector.is_unused()
             && !self.pool.injector.is_empty()
     }
 
     fn has_stealable(&self) -> bool {
-        !self.pool.is_blind_to_deques
+        let is_own = self.pool.is_owned && self.worker == 0;
+        !is_own
+            && self.pool.unseen != Some(Unseen::Deques)
             && !self.pool.deque.is_unused()
             && !self.pool.deque.looks_empty()
     }

@@ -1,21 +1,21 @@
 //! What happens in a model, and what must be true at its end. A job that nobody takes leaves every
 //! thread blocked.
 
-use super::pool::{Job, Pool, Setup};
+use super::pool::{Asker, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;
 
-/// Workers 0.. search or sleep in threads of their own while `meanwhile` happens here; then every
-/// job must have run.
+/// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
+/// here; then every job must have run.
 fn play<C: Counts, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
 ) {
-    let workers = setup.workers;
+    let workers = usize::from(setup.is_owned)..setup.workers;
     let pool = Arc::new(Pool::<C, S>::new(setup));
-    let threads: Vec<_> = (0..workers)
+    let threads: Vec<_> = workers
         .map(|worker| {
             let pool = Arc::clone(&pool);
             thread::spawn(move || pool.work(worker))
@@ -41,7 +41,8 @@ pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
 
 /// The same, by sleepers that do not look at the injector.
 pub(super) fn inject_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::Tick], is_blind_to_injector: true, ..Setup::new(1) };
+    let setup =
+        Setup { injected: vec![Job::Tick], unseen: Some(Unseen::Injector), ..Setup::new(1) };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
@@ -69,7 +70,7 @@ pub(super) fn push_after_news<C: Counts, S: ParkingSlot + 'static>() {
 
 /// The same, by sleepers that do not look at deques.
 pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup { is_blind_to_deques: true, ..push_setup() });
+    push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), ..push_setup() });
 }
 
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
@@ -137,5 +138,70 @@ pub(super) fn terminate<C: Counts, S: ParkingSlot + 'static>() {
     play::<C, S>(Setup::new(2), |pool| {
         pool.set_latch(0);
         pool.set_latch(1);
+    });
+}
+
+/// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it
+/// ends that pool.
+fn ask<C: Counts, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
+    let home = Arc::new(Pool::<C, S>::new(Setup::new(1)));
+    let asker = Asker { pool: Arc::clone(&home), is_mistaken_for_own };
+    let setup = Setup { injected: vec![Job::Tick], ..Setup::new(1) };
+    let other = Arc::new(Pool::new(setup).asked_by(asker));
+    let thread = thread::spawn({
+        let other = Arc::clone(&other);
+        move || other.work(0)
+    });
+    other.inject();
+    home.work(0);
+    other.end_workers_from(0);
+    thread.join().expect("a failed thread has failed the model");
+    home.assert_at_rest();
+    other.assert_at_rest();
+}
+
+/// See [`ask`].
+pub(super) fn ask_another_pool<C: Counts, S: ParkingSlot + 'static>() {
+    ask::<C, S>(false);
+}
+
+/// The same by a pool that takes whoever asked for a worker of its own.
+pub(super) fn ask_another_pool_that_wakes_its_own<C: Counts, S: ParkingSlot + 'static>() {
+    ask::<C, S>(true);
+}
+
+/// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or
+/// the other way round.
+pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup { shares: vec![Job::Tick], injected: vec![Job::Tick], ..Setup::new(1) };
+    play::<C, S>(setup, |pool| {
+        let outsider = thread::spawn({
+            let pool = Arc::clone(pool);
+            move || pool.inject()
+        });
+        pool.broadcast();
+        outsider.join().expect("a failed thread has failed the model");
+    });
+}
+
+/// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
+/// for it as a scope does, while an outsider injects what that job waits for: whichever of the two
+/// workers is left must take it, asleep or not.
+pub(super) fn wait_for_a_scope<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup {
+        pushed: vec![Job::AwaitGate],
+        injected: vec![Job::OpenGate],
+        is_owned: true,
+        ..Setup::new(2)
+    };
+    play::<C, S>(setup, |pool| {
+        let outsider = thread::spawn({
+            let pool = Arc::clone(pool);
+            move || pool.inject()
+        });
+        pool.push();
+        pool.work(0);
+        outsider.join().expect("a failed thread has failed the model");
+        pool.end_workers_from(1);
     });
 }

@@ -1,13 +1,12 @@
-//! The code under test with one mistake planted, and the one addition, a fence, that closes the
-//! known hole.
+//! The code under test with one mistake planted.
 //!
 //! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
 //! nothing in the code that ships knows of them.
 
-use crate::sleep::counters::axes::{Events, Padding, WakeRule};
+use crate::sleep::counters::axes::{CountedEvents, Events, Padding, WakeRule};
 use crate::sleep::counters::counts::Counts;
-use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
-use crate::sleep::parking::{ParkingSlot, Slot};
+use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split, SplitIdle};
+use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
 
@@ -75,13 +74,6 @@ impl<T: Change<C>, C: Counts> Counts for With<T, C> {
     }
 }
 
-/// Not a mistake: every push fences, also where a counter of events makes do without.
-pub(super) enum PushFence {}
-
-impl<C: Counts> Change<C> for PushFence {
-    const FENCES_EVERY_PUSH: bool = true;
-}
-
 /// No push fences.
 pub(super) enum NoPushFence {}
 
@@ -127,6 +119,16 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeL
     }
 }
 
+impl<P: Padding, E: CountedEvents, W: WakeRule> Change<SplitIdle<P, E, W>> for LooksBeforeLeaving {
+    fn end_search(real: &SplitIdle<P, E, W>, _worker: usize) -> usize {
+        // ORDERING: SeqCst and fence, as above.
+        let sleeping = real.load().sleeping();
+        fence_for_loom();
+        real.inactive.fetch_sub(1, Ordering::SeqCst);
+        sleeping.min(2)
+    }
+}
+
 /// A sleeper looks for news first, and then registers.
 pub(super) enum LooksBeforeRegistering {}
 
@@ -137,6 +139,19 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeR
         if !has_news {
             fence_for_loom();
             real.sleeping.fetch_add(1, Ordering::SeqCst);
+        }
+        !has_news
+    }
+}
+
+impl<P: Padding, E: CountedEvents, W: WakeRule> Change<SplitIdle<P, E, W>>
+    for LooksBeforeRegistering
+{
+    fn try_begin_sleep(real: &SplitIdle<P, E, W>, _worker: usize, ticket: SleepyTicket) -> bool {
+        let has_news = real.load().events() != ticket.0;
+        if !has_news {
+            // ORDERING: SeqCst, as in the original; only that it does not compare is wrong.
+            real.word.fetch_add(1, Ordering::SeqCst);
         }
         !has_news
     }
@@ -180,7 +195,7 @@ macro_rules! slot_twin {
             }
 
             fn park_if(&self, commit: impl FnOnce() -> bool) {
-                self.0.park_if(commit);
+                self.commit_and_park(commit);
             }
 
             fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool {
@@ -192,7 +207,7 @@ macro_rules! slot_twin {
             }
 
             fn disarm(&self, unregister: impl FnOnce()) {
-                self.0.disarm(unregister);
+                self.back_out(unregister);
             }
 
             fn wake(&self, unregister: impl FnOnce()) -> bool {
@@ -212,6 +227,14 @@ trait Handover {
 
     fn park(&self) {
         self.real().park_unless_claimed();
+    }
+
+    fn back_out(&self, unregister: impl FnOnce()) {
+        self.real().disarm(unregister);
+    }
+
+    fn commit_and_park(&self, commit: impl FnOnce() -> bool) {
+        self.real().park_if(commit);
     }
 
     fn rouse(&self, unregister: impl FnOnce()) -> bool {
@@ -247,5 +270,25 @@ slot_twin! {
             unregister();
         }
         is_woken
+    }
+}
+
+slot_twin! {
+    /// Decides to block, and only then takes the lock.
+    CommitsWithoutTheLock,
+    fn commit_and_park(&self, commit: impl FnOnce() -> bool) {
+        if commit() {
+            self.0.block(self.0.state.lock());
+        }
+    }
+}
+
+slot_twin! {
+    /// Backs out as if no waker could have claimed the worker while it scanned.
+    UnregistersThoughClaimed,
+    fn back_out(&self, unregister: impl FnOnce()) {
+        let mut state = self.0.state.lock();
+        *state = State::Awake;
+        unregister();
     }
 }

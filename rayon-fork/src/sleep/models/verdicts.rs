@@ -2,10 +2,10 @@
 
 use super::scenarios as play;
 use super::twins::*;
-use super::{PAIR, TRIO, must_fail, must_hold};
-use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly};
+use super::{PAIR, TRIO, TWO_SLEEPERS, must_fail, must_hold};
+use crate::sleep::counters::axes::{FencedJec, IdleFirst, Inline, Jec, NoJec, SleepersOnly};
 use crate::sleep::counters::variants::for_every_protocol;
-use crate::sleep::counters::{Packed, SleepCounters, Split};
+use crate::sleep::counters::{Packed, SleepCounters, Split, SplitIdle};
 use crate::sleep::parking::Slot;
 
 /// All threads are blocked, so a wake-up was lost.
@@ -31,29 +31,50 @@ macro_rules! is_caught {
     };
 }
 
-/// What must hold for every variant. Where an internal job must not be lost, variants that count
-/// events get a push fence: without it they have a hole, which the tests below put on record.
+/// What must hold for every variant, and what only for those that fence every push: the others may
+/// lose an internal job, and are on record for it below.
 macro_rules! every_scenario {
-    ($($module:ident: $counters:ty;)*) => {
-        $(mod $module {
+    (
+        fence_every_push { $($fenced:ident: $fenced_counters:ty;)* }
+        others { $($unfenced:ident: $unfenced_counters:ty;)* }
+    ) => {
+        $(mod $fenced {
             use super::*;
 
+            holds_for_all! { $fenced_counters }
             holds! {
-                an_injected_job_is_never_stranded: PAIR, play::inject, $counters;
-                an_injected_job_is_never_stranded_after_news: PAIR, play::inject_after_news, $counters;
-                a_pushed_job_finds_a_sleeper_if_pushes_fence: PAIR, play::push, With<PushFence, $counters>;
-                a_pushed_job_finds_a_sleeper_after_news_if_pushes_fence: PAIR, play::push_after_news, With<PushFence, $counters>;
-                a_pushed_job_finds_a_sleeper_who_is_told_of_it: PAIR, play::push, $counters;
-                a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits, $counters;
-                a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, With<PushFence, $counters>;
-                a_set_latch_never_leaves_its_owner_asleep: PAIR, play::set_latch, $counters;
-                a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast, $counters;
-                two_publishers_lose_neither_job: TRIO, play::two_publishers, With<PushFence, $counters>;
-                one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
-                a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, With<PushFence, $counters>;
-                a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate, $counters;
+                a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news, $fenced_counters;
+                a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, $fenced_counters;
+                a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, $fenced_counters;
+                two_publishers_lose_neither_job: TRIO, play::two_publishers, $fenced_counters;
             }
         })*
+        $(mod $unfenced {
+            use super::*;
+
+            holds_for_all! { $unfenced_counters }
+            is_caught! {
+                a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $unfenced_counters, Slot;
+            }
+        })*
+    };
+}
+
+macro_rules! holds_for_all {
+    ($counters:ty) => {
+        holds! {
+            an_injected_job_is_never_stranded: PAIR, play::inject, $counters;
+            an_injected_job_is_never_stranded_after_news: PAIR, play::inject_after_news, $counters;
+            a_pushed_job_finds_a_sleeper_who_is_told_of_it: PAIR, play::push, $counters;
+            a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits, $counters;
+            a_set_latch_never_leaves_its_owner_asleep: PAIR, play::set_latch, $counters;
+            a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast, $counters;
+            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
+            a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate, $counters;
+            a_worker_that_asks_another_pool_is_told_the_end: TWO_SLEEPERS, play::ask_another_pool, $counters;
+            a_sleeper_that_backs_out_is_woken_no_more_than_once: TRIO, play::broadcast_and_inject, $counters;
+            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope, $counters;
+        }
     };
 }
 for_every_protocol!(every_scenario);
@@ -62,17 +83,7 @@ type PackedJec<W> = Packed<Inline, Jec, W>;
 type PackedNoJec<W> = Packed<Inline, NoJec, W>;
 type SplitJec<W> = Split<Inline, Jec, W>;
 type SplitNoJec<W> = Split<Inline, NoJec, W>;
-
-/// The hole that variants with an events counter share with rayon-core (README, section 9).
-mod the_accepted_hole {
-    use super::*;
-    is_caught! {
-        packed: PAIR, LOST, play::push_after_news, PackedJec<IdleFirst>, Slot;
-        packed_sleepers_only: PAIR, LOST, play::push_after_news, PackedJec<SleepersOnly>, Slot;
-        split: PAIR, LOST, play::push_after_news, SplitJec<IdleFirst>, Slot;
-        split_sleepers_only: PAIR, LOST, play::push_after_news, SplitJec<SleepersOnly>, Slot;
-    }
-}
+type SplitIdleJec<W> = SplitIdle<Inline, Jec, W>;
 
 /// Injected jobs do not rest on the counter of events.
 mod events_that_wrap_at_two_strand_no_injected_job {
@@ -89,6 +100,7 @@ mod looking_for_news_before_registering_is_caught {
     is_caught! {
         split: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitJec<IdleFirst>>, Slot;
         split_sleepers_only: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitJec<SleepersOnly>>, Slot;
+        split_idle: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitIdleJec<IdleFirst>>, Slot;
     }
 }
 
@@ -97,6 +109,7 @@ mod looking_for_sleepers_before_leaving_is_caught {
     is_caught! {
         split: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitJec<IdleFirst>>, Slot;
         split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitNoJec<IdleFirst>>, Slot;
+        split_idle: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitIdleJec<IdleFirst>>, Slot;
     }
 }
 
@@ -107,6 +120,7 @@ mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
         packed_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, PackedNoJec<IdleFirst>>, Slot;
         split: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitJec<IdleFirst>>, Slot;
         split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitNoJec<IdleFirst>>, Slot;
+        split_idle: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitIdleJec<IdleFirst>>, Slot;
     }
 }
 
@@ -117,6 +131,7 @@ mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
         packed_no_jec: TRIO, play::inject_what_a_job_awaits, With<NoChain, PackedNoJec<SleepersOnly>>;
         split: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitJec<SleepersOnly>>;
         split_no_jec: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitNoJec<SleepersOnly>>;
+        split_idle: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitIdleJec<SleepersOnly>>;
     }
 }
 
@@ -147,6 +162,9 @@ mod pushing_without_a_fence_is_caught {
         packed_no_jec_sleepers_only: PAIR, LOST, play::push, With<NoPushFence, PackedNoJec<SleepersOnly>>, Slot;
         split_no_jec: PAIR, LOST, play::push, With<NoPushFence, SplitNoJec<IdleFirst>>, Slot;
         split_no_jec_sleepers_only: PAIR, LOST, play::push, With<NoPushFence, SplitNoJec<SleepersOnly>>, Slot;
+        packed_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, Packed<Inline, FencedJec, IdleFirst>>, Slot;
+        split_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, Split<Inline, FencedJec, IdleFirst>>, Slot;
+        split_idle_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, SplitIdle<Inline, FencedJec, IdleFirst>>, Slot;
     }
 }
 
@@ -155,6 +173,8 @@ mod fencing_only_pushes_on_an_empty_deque_is_caught {
     is_caught! {
         packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, PackedNoJec<IdleFirst>>, Slot;
         split_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, SplitNoJec<IdleFirst>>, Slot;
+        packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<Inline, FencedJec, IdleFirst>>, Slot;
+        split_idle_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, SplitIdle<Inline, FencedJec, IdleFirst>>, Slot;
     }
 }
 
@@ -180,5 +200,41 @@ mod unregistering_after_the_lock_is_caught_where_it_can_be_seen {
     is_caught! {
         packed: TRIO, SEEN, play::one_job_for_two, PackedJec<IdleFirst>, UnregistersTooLate;
         packed_no_jec: TRIO, SEEN, play::one_job_for_two, PackedNoJec<IdleFirst>, UnregistersTooLate;
+    }
+}
+
+mod backing_out_though_claimed_is_caught {
+    use super::*;
+    const SEEN: &str = "wakes up that was not counted as asleep";
+    is_caught! {
+        packed_no_jec: TRIO, SEEN, play::broadcast_and_inject, PackedNoJec<IdleFirst>, UnregistersThoughClaimed;
+        split_no_jec: TRIO, SEEN, play::broadcast_and_inject, SplitNoJec<IdleFirst>, UnregistersThoughClaimed;
+    }
+}
+
+mod deciding_to_block_without_the_lock_is_caught {
+    use super::*;
+    is_caught! {
+        packed: TRIO, LOST, play::broadcast_and_inject, PackedJec<IdleFirst>, CommitsWithoutTheLock;
+        split: TRIO, LOST, play::broadcast_and_inject, SplitJec<IdleFirst>, CommitsWithoutTheLock;
+        split_idle: TRIO, LOST, play::broadcast_and_inject, SplitIdleJec<IdleFirst>, CommitsWithoutTheLock;
+    }
+}
+
+mod waking_a_worker_of_the_wrong_pool_is_caught {
+    use super::*;
+    is_caught! {
+        packed: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, PackedJec<IdleFirst>, Slot;
+        split_no_jec: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitNoJec<IdleFirst>, Slot;
+        split_idle: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitIdleJec<IdleFirst>, Slot;
+    }
+}
+
+mod an_owner_that_leaves_without_a_wake_is_caught {
+    use super::*;
+    is_caught! {
+        packed: TRIO, LOST, play::wait_for_a_scope, With<NoChain, PackedJec<IdleFirst>>, Slot;
+        split_no_jec: TRIO, LOST, play::wait_for_a_scope, With<NoChain, SplitNoJec<IdleFirst>>, Slot;
+        split_idle: TRIO, LOST, play::wait_for_a_scope, With<NoChain, SplitIdleJec<IdleFirst>>, Slot;
     }
 }

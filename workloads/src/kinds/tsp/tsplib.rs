@@ -108,7 +108,8 @@ pub enum Problem {
 /// # Errors
 /// At the first line that is wrong.
 pub(super) fn parse(text: &str) -> Result<Cities, TsplibError> {
-    let mut lines = Lines::new(text);
+    // Some editors put a byte-order mark first, which nobody sees in a message about the first keyword.
+    let mut lines = Lines::new(text.trim_start_matches('\u{feff}'));
     let dimension = parse_keywords(&mut lines)?;
     parse_cities(&mut lines, dimension)
 }
@@ -258,6 +259,11 @@ anything after the end
         let without = GOOD.split("EOF").next().unwrap();
         assert_eq!(parse(without).unwrap().len(), 4);
         assert_eq!(parse(&GOOD.replace('\n', "\r\n")).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_keyword() {
+        assert_eq!(parse(&format!("\u{feff}{GOOD}")).unwrap().len(), 4);
     }
 
     #[test]

@@ -1,0 +1,217 @@
+//! Two words: those who only search no longer disturb those who push, and yet "no news" and "one
+//! more sleeper" stay one step.
+//!
+//! | word       | bits (64-bit) | bits (32-bit) | field | counts                                |
+//! |------------|---------------|---------------|-------|---------------------------------------|
+//! | `word`     | 0..16         | 0..8          | S     | workers asleep: blocked, or about to  |
+//! | `word`     | 16..64        | 8..32         | J     | even: no news since one became sleepy |
+//! | `inactive` | all           | all           | I     | workers searching, sleepy or asleep   |
+//!
+//! | placement | where                                                        |
+//! |-----------|--------------------------------------------------------------|
+//! | unpadded  | one block of 16 bytes, aligned, and so within one cache line |
+//! | padded    | each word on cache lines of its own                          |
+//!
+//! J is on top so that its overflow falls off the word. `sleepers-only` does not use I, which then
+//! stays in its place and is never touched. Without events there would be nothing to pack, so
+//! `no-jec` is refused.
+//!
+//! Sleepers and events are as in `packed.rs`, searchers as in `split.rs`; why values of different
+//! age do no harm is in the sleep README, section 8.
+
+use super::axes::{CountedEvents, Padding, WakeRule};
+use super::name::Name;
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH};
+use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
+use std::marker::PhantomData;
+
+const ONE_SLEEPING: usize = 1;
+const ONE_EVENT: usize = 1 << COUNT_BITS;
+
+const SLEEPING: usize = ONE_EVENT - 1;
+
+/// Sleepers and events in one word, inactive workers in another.
+#[repr(C)]
+#[cfg_attr(target_pointer_width = "64", repr(align(16)))]
+#[cfg_attr(target_pointer_width = "32", repr(align(8)))]
+pub(crate) struct SplitIdle<P: Padding, E, W> {
+    pub(crate) word: P::Line<AtomicUsize>,
+    pub(crate) inactive: P::Line<AtomicUsize>,
+    axes: PhantomData<(E, W)>,
+}
+
+const _: () = assert!(MAX_WORKERS == SLEEPING);
+#[cfg(not(fork_loom))]
+const _: () = {
+    use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use crossbeam_utils::CachePadded;
+    use std::mem::offset_of;
+
+    type Together = SplitIdle<Inline, Jec, IdleFirst>;
+    type Apart = SplitIdle<Padded, Jec, IdleFirst>;
+
+    assert!(size_of::<Together>() == 2 * size_of::<usize>());
+    assert!(align_of::<Together>() == size_of::<Together>());
+
+    let line = align_of::<CachePadded<usize>>();
+    assert!(align_of::<Apart>() == line && size_of::<Apart>() == 2 * line);
+    assert!(offset_of!(Apart, inactive) == line);
+};
+
+/// One value of the word of sleepers and events, taken apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Word(usize);
+
+impl Word {
+    #[inline]
+    pub(crate) fn sleeping(self) -> usize {
+        self.0 & SLEEPING
+    }
+
+    #[inline]
+    pub(crate) fn events(self) -> usize {
+        self.0 >> COUNT_BITS
+    }
+
+    #[inline]
+    fn has_news(self) -> bool {
+        self.0 & ONE_EVENT != 0
+    }
+}
+
+impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
+    const FULL_NAME: Name = Name::join(["split-idle", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+
+    /// Counters that continue from these values.
+    pub(crate) fn from_words(word: usize, inactive: usize) -> Self {
+        Self {
+            word: AtomicUsize::new(word).into(),
+            inactive: AtomicUsize::new(inactive).into(),
+            axes: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn load(&self) -> Word {
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a
+        // change by the same thread, this must see every sleeper that did not see what came before
+        // it.
+        Word(self.word.load(Ordering::SeqCst))
+    }
+
+    /// Steps the events counter if its parity says so, and returns a value of the word in which it
+    /// does not.
+    fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
+        let mut word = self.load();
+        while is_due(word) {
+            let next = word.0.wrapping_add(ONE_EVENT);
+            // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are
+            // changes of one word, so one of them comes first and the other sees it.
+            match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst)
+            {
+                Ok(_) => word = Word(next),
+                Err(current) => word = Word(current),
+            }
+        }
+        word
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
+        let sleeping = self.count_event_if(|word| !word.has_news()).sleeping();
+        if sleeping == 0 {
+            return 0;
+        }
+        W::sleepers_to_wake(sleeping, queue_was_empty, || {
+            fence_for_loom();
+            // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after
+            // this load, and then reads the sleepers this publisher relies on it to wake.
+            let inactive = self.inactive.load(Ordering::SeqCst);
+            // The two loads are of different age, so there may seem to be more sleepers than
+            // inactive workers.
+            inactive.saturating_sub(sleeping)
+        })
+    }
+}
+
+impl<P: Padding, E: CountedEvents, W: WakeRule> SleepCounters for SplitIdle<P, E, W> {
+    const NAME: &'static str = Self::FULL_NAME.as_str();
+    const SCANS_BEFORE_SLEEP: bool = false;
+    const FENCES_EVERY_PUSH: bool = E::FENCES_EVERY_PUSH;
+
+    fn new(_workers: usize) -> Self {
+        Self::from_words(0, 0)
+    }
+
+    #[inline]
+    fn begin_search(&self, _worker: usize) {
+        if W::COUNTS_SEARCHERS {
+            // ORDERING: SeqCst, as all accesses to counters.
+            let before = self.inactive.fetch_add(1, Ordering::SeqCst);
+            debug_or_loom_assert!(before < MAX_WORKERS, "more workers search than a pool can have");
+        }
+    }
+
+    #[inline]
+    fn end_search(&self, _worker: usize) -> usize {
+        if W::COUNTS_SEARCHERS {
+            // ORDERING: SeqCst, as all accesses to counters, and before the load below: a publisher
+            // that counted on this worker read I before this, so the load shows the sleepers it
+            // left asleep. The other way round, one could fall asleep in between and be left to
+            // nobody (README, section 8).
+            let before = self.inactive.fetch_sub(1, Ordering::SeqCst);
+            debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
+            fence_for_loom();
+        }
+        self.load().sleeping().min(WAKES_PER_END_OF_SEARCH)
+    }
+
+    fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
+        SleepyTicket(self.count_event_if(Word::has_news).events())
+    }
+
+    fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
+        let mut word = self.load();
+        loop {
+            if word.events() != ticket.0 {
+                return false;
+            }
+            debug_or_loom_assert!(
+                word.sleeping() < MAX_WORKERS,
+                "more workers sleep than a pool can have"
+            );
+            // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged:
+            // it is what makes "no news" and "one more sleeper" one step.
+            match self.word.compare_exchange_weak(
+                word.0,
+                word.0 + ONE_SLEEPING,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            ) {
+                Ok(_) => return true,
+                Err(current) => word = Word(current),
+            }
+        }
+    }
+
+    fn end_sleep(&self, _worker: usize) {
+        // ORDERING: SeqCst, as all accesses to counters.
+        let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
+        debug_or_loom_assert!(
+            before.sleeping() > 0,
+            "a worker wakes up that was not counted as asleep"
+        );
+    }
+
+    #[inline]
+    fn announce_job(&self, queue_was_empty: bool) -> usize {
+        // One mask and one comparison in the common case: news were told already, and nobody
+        // sleeps.
+        if self.load().0 & (ONE_EVENT | SLEEPING) == ONE_EVENT {
+            0
+        } else {
+            self.announce_to_sleepers(queue_was_empty)
+        }
+    }
+}
