@@ -102,7 +102,8 @@ pub struct Run {
     pub started_at: String,
     /// RFC 3339, UTC.
     pub ended_at: String,
-    /// `finished`, `interrupted` or `failed` (the runner itself, for example a full disk).
+    /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or `killed`:
+    /// what a run writes when it begins and replaces when it ends. Its figures are then 0.
     pub end: String,
     /// Trials that ran in it.
     pub trials: usize,

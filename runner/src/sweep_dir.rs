@@ -117,11 +117,12 @@ impl SweepDir {
         let text = fs::read_to_string(&path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
         serde_json::from_str(&text).map_err(|error| {
-            Stop::BadInput(format!(
-                "{}: {error}; sweeps are read by the version of the runner that wrote them",
-                path.display()
-            ))
-            .into()
+            let remedy = if error.is_data() {
+                "sweeps are read by the version of the runner that wrote them"
+            } else {
+                "the file is damaged; put back a copy of it, the trials beside it are untouched"
+            };
+            Stop::BadInput(format!("{}: {error}; {remedy}", path.display())).into()
         })
     }
 
@@ -140,8 +141,13 @@ impl SweepDir {
     /// A line that is no record, by its number.
     pub fn records(&self) -> Result<Vec<Record>> {
         let path = self.trials();
-        let bytes =
-            fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let bytes = fs::read(&path).map_err(|error| {
+            Stop::BadInput(format!(
+                "{} cannot be read: {error}; a sweep is a folder with manifest.json, host.json and \
+                 trials.jsonl",
+                path.display()
+            ))
+        })?;
         let mut records = Vec::new();
         for (index, line) in whole_lines(&bytes).split(|byte| *byte == b'\n').enumerate() {
             if line.is_empty() {

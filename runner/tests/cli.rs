@@ -238,3 +238,15 @@ fn a_broken_instance_file_is_bad_input_with_its_line() {
         .stderr(contains("line 7"))
         .stderr(contains("`ten`"));
 }
+
+#[test]
+fn a_damaged_manifest_is_bad_input_with_the_remedy() {
+    let folder = folder();
+    let sweep = folder.path().join("results/sweeps/2026-01-01-broken");
+    fs::create_dir_all(&sweep).unwrap();
+    fs::write(sweep.join("manifest.json"), "{\"schema\": 1, \"na").unwrap();
+    run(&folder, &["show", &sweep.display().to_string()])
+        .code(2)
+        .stderr(contains("manifest.json"))
+        .stderr(contains("the file is damaged; put back a copy of it"));
+}

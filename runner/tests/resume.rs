@@ -102,6 +102,8 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     assert_eq!(torn, r#"{"schema":1,"trial":"half"#);
     // Once more: nothing is missing, so nothing is built and nothing runs.
     let manifest = fs::read(sweep.join("manifest.json")).unwrap();
+    let runs = serde_json::from_slice::<Value>(&manifest).unwrap()["runs"].take();
+    assert_eq!((&runs[0]["end"], &runs[1]["end"]), (&"killed".into(), &"finished".into()));
     resume(&folder)
         .assert()
         .success()

@@ -244,6 +244,18 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
     }
     announce(place, &sweep, &manifest.asked, &plan, done.len());
     let started_at = Timestamp::now();
+    let mut run = Run {
+        started_at: started_at.to_string(),
+        ended_at: started_at.to_string(),
+        end: "killed".to_owned(),
+        trials: 0,
+        failed: 0,
+        wall_ns: 0,
+        in_trials_ns: 0,
+    };
+    // Written now, so that a run which is killed has left its trace; replaced at its end.
+    manifest.runs.push(run.clone());
+    sweep.write_manifest(&manifest)?;
     let result = run_trials(place, &manifest, &plan, binaries, &mut appender, &mut records, done);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
@@ -251,15 +263,14 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
         Ok(tally) if tally.is_interrupted => "interrupted",
         Ok(_) => "finished",
     };
-    manifest.runs.push(Run {
-        started_at: started_at.to_string(),
-        ended_at: Timestamp::now().to_string(),
-        end: end.to_owned(),
-        trials: tally.trials,
-        failed: tally.failed,
-        wall_ns: nanoseconds(tally.wall),
-        in_trials_ns: nanoseconds(tally.in_trials),
-    });
+    run.ended_at = Timestamp::now().to_string();
+    end.clone_into(&mut run.end);
+    run.trials = tally.trials;
+    run.failed = tally.failed;
+    run.wall_ns = nanoseconds(tally.wall);
+    run.in_trials_ns = nanoseconds(tally.in_trials);
+    manifest.runs.pop();
+    manifest.runs.push(run);
     let noted = sweep.write_manifest(&manifest);
     result?;
     noted?;
