@@ -171,27 +171,16 @@ fn how_it_ended(finished: &Finished) -> String {
 
 #[cfg(test)]
 mod tests {
-    use workloads::protocol::Program;
-
     use super::*;
 
     /// Asks a shell script in the place of a workload binary.
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
         let binary = crate::testing::script(folder.path(), script);
-        let request = Request {
-            schema: SCHEMA,
-            workload: "quicksort".to_owned(),
-            size: "tiny".to_owned(),
-            parameters: BTreeMap::new(),
-            input: None,
-            program: Program::Parallel,
-            threads: 2,
-            seed: 1,
-            warmup_iterations: 0,
-            iterations: 1,
-        };
-        ask(&binary, &request, Duration::from_millis(500)).unwrap().result.unwrap_err()
+        ask(&binary, &crate::variant::smallest_request(), Duration::from_millis(500))
+            .unwrap()
+            .result
+            .unwrap_err()
     }
 
     #[test]

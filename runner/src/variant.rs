@@ -25,12 +25,9 @@ pub fn expected_variant(source: &Source) -> BTreeSet<String> {
     words
 }
 
-/// Gives a binary a tiny request and compares the variant it names with its row.
-///
-/// # Errors
-/// [`Stop::BuildFailed`] if it cannot answer or names another variant; [`Stop::Interrupted`].
-pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
-    let request = Request {
+/// A request that any workload binary answers at once.
+pub(crate) fn smallest_request() -> Request {
+    Request {
         schema: SCHEMA,
         workload: "quicksort".to_owned(),
         size: "tiny".to_owned(),
@@ -41,8 +38,16 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
         seed: 1,
         warmup_iterations: 0,
         iterations: 1,
-    };
-    let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
+    }
+}
+
+/// Gives a binary a tiny request and compares the variant it names with its row.
+///
+/// # Errors
+/// [`Stop::BuildFailed`] if it cannot answer or names another variant; [`Stop::Interrupted`].
+pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
+    let ended =
+        trial::ask(binary, &smallest_request(), LIMIT).filter(|_| !interrupt::is_requested());
     let Some(ended) = ended else {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
     };
