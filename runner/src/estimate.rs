@@ -28,7 +28,7 @@ pub struct Estimate {
 /// another input is another program.
 type Key = (String, String, BTreeMap<String, String>, Option<String>, Program, usize);
 
-/// Median time of an iteration by [`Key`], in nanoseconds.
+/// Median time of an iteration by workload, parameters and threads, in nanoseconds.
 #[derive(Debug, Default)]
 pub struct Past {
     iteration_ns: HashMap<Key, f64>,
