@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Registry;
 use crate::builder::ThreadBuilder;
 use crate::core_latch::CoreLatch;
-use crate::deque::{Deque, Stealer, Taken, settle};
+use crate::deque::{Deque, Steal, Stealer, settle};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
@@ -137,10 +137,10 @@ impl Worker {
                 if index == self.index {
                     continue;
                 }
-                match victim.steal().into() {
-                    Taken::Job(job) => return Some(job),
-                    Taken::Contended => was_contended = true,
-                    Taken::Nothing => {}
+                match victim.steal() {
+                    Steal::Success(job) => return Some(job),
+                    Steal::Retry => was_contended = true,
+                    Steal::Empty => {}
                 }
             }
             if !was_contended {
