@@ -6,6 +6,7 @@
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
 //! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
+//! | `words.rs`       | what more than one layout does with one of its words           |
 //! | `axes.rs`        | what the layouts are generic over: padding, events, wake rule  |
 //! | `name.rs`        | a variant's name from its parts                                |
 //! | `variants.rs`    | the list of all variants                                       |
@@ -22,6 +23,7 @@ mod packed;
 mod split;
 mod split_idle;
 pub(crate) mod variants;
+mod words;
 
 #[cfg(all(test, not(fork_loom)))]
 mod conformance;

@@ -16,7 +16,7 @@
 
 use super::axes::{Events, Padding, WakeRule};
 use super::name::Name;
-use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH};
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::sync::modelled::{AtomicUsize, Ordering};
 use std::marker::PhantomData;
 
@@ -86,20 +86,10 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
     }
 
     /// Steps the events counter if its parity says so, and returns a value of the word in which it
-    /// does not.
+    /// does not. A publisher's step and a sleeper's registration are changes of one word, so one of
+    /// them comes first and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
-        let mut word = self.load();
-        while is_due(word) {
-            let next = word.0.wrapping_add(ONE_EVENT);
-            // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are
-            // changes of one word, so one of them comes first and the other sees it.
-            match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst)
-            {
-                Ok(_) => word = Word(next),
-                Err(current) => word = Word(current),
-            }
-        }
-        word
+        Word(words::count_event_if(&self.word, ONE_EVENT, |word| is_due(Word(word))))
     }
 
     #[cold]
@@ -164,27 +154,19 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
             );
             return true;
         }
-        let mut word = self.load();
-        loop {
-            if word.events() != ticket.0 {
-                return false;
+        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is
+        // what makes "no news" and "one more sleeper" one step.
+        let registered = self.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
+            if Word(word).events() != ticket.0 {
+                return None;
             }
             debug_or_loom_assert!(
-                word.sleeping() < word.inactive(),
+                Word(word).sleeping() < Word(word).inactive(),
                 "a worker falls asleep that did not search"
             );
-            // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged:
-            // it is what makes "no news" and "one more sleeper" one step.
-            match self.word.compare_exchange_weak(
-                word.0,
-                word.0 + ONE_SLEEPING,
-                Ordering::SeqCst,
-                Ordering::SeqCst,
-            ) {
-                Ok(_) => return true,
-                Err(current) => word = Word(current),
-            }
-        }
+            Some(word + ONE_SLEEPING)
+        });
+        registered.is_ok()
     }
 
     fn end_sleep(&self, _worker: usize) {

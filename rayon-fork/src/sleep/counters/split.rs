@@ -20,7 +20,7 @@
 
 use super::axes::{Events, Padding, WakeRule};
 use super::name::Name;
-use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH};
+use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
 use std::marker::PhantomData;
 
@@ -69,21 +69,7 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
 
     /// Steps the events counter if its parity says so, and returns a value in which it does not.
     fn count_event_if(&self, is_due: impl Fn(usize) -> bool) -> usize {
-        // ORDERING: SeqCst here and below, as all accesses to counters.
-        let mut events = self.events.load(Ordering::SeqCst);
-        while is_due(events) {
-            let next = events.wrapping_add(1);
-            match self.events.compare_exchange_weak(
-                events,
-                next,
-                Ordering::SeqCst,
-                Ordering::SeqCst,
-            ) {
-                Ok(_) => events = next,
-                Err(current) => events = current,
-            }
-        }
-        events
+        words::count_event_if(&self.events, 1, is_due)
     }
 
     #[cold]
@@ -97,13 +83,7 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
     #[inline(never)]
     fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
         W::sleepers_to_wake(sleeping, queue_was_empty, || {
-            fence_for_loom();
-            // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after
-            // this load, and then reads the sleepers this publisher relies on it to wake.
-            let inactive = self.inactive.load(Ordering::SeqCst);
-            // The two loads are of different age, so there may seem to be more sleepers than
-            // inactive workers.
-            inactive.saturating_sub(sleeping)
+            words::searching(&self.inactive, sleeping)
         })
     }
 }
@@ -119,25 +99,13 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
 
     #[inline]
     fn begin_search(&self, _worker: usize) {
-        if W::COUNTS_SEARCHERS {
-            // ORDERING: SeqCst, as all accesses to counters.
-            let before = self.inactive.fetch_add(1, Ordering::SeqCst);
-            debug_or_loom_assert!(before < MAX_WORKERS, "more workers search than a pool can have");
-        }
+        words::begin_search::<W>(&self.inactive);
     }
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        if W::COUNTS_SEARCHERS {
-            // ORDERING: SeqCst, as all accesses to counters, and before the load below: a publisher
-            // that counted on this worker read I before this, so the load shows the sleepers it
-            // left asleep. The other way round, one could fall asleep in between and be left to
-            // nobody (README, section 8).
-            let before = self.inactive.fetch_sub(1, Ordering::SeqCst);
-            debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
-            fence_for_loom();
-        }
-        // ORDERING: SeqCst, as above.
+        words::end_search::<W>(&self.inactive);
+        // ORDERING: SeqCst, as all accesses to counters.
         self.sleeping.load(Ordering::SeqCst).min(WAKES_PER_END_OF_SEARCH)
     }
 

@@ -16,13 +16,13 @@
 //! stays in its place and is never touched. Without events there would be nothing to pack, so
 //! `no-jec` is refused.
 //!
-//! Sleepers and events are as in `packed.rs`, searchers as in `split.rs`; why values of different
-//! age do no harm is in the sleep README, section 8.
+//! Sleepers and events go together as in `packed.rs`, searchers are apart as in `split.rs`; why
+//! values of different age do no harm is in the sleep README, section 8.
 
 use super::axes::{CountedEvents, Padding, WakeRule};
 use super::name::Name;
-use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH};
-use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use crate::sync::modelled::{AtomicUsize, Ordering};
 use std::marker::PhantomData;
 
 const ONE_SLEEPING: usize = 1;
@@ -100,20 +100,10 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
     }
 
     /// Steps the events counter if its parity says so, and returns a value of the word in which it
-    /// does not.
+    /// does not. A publisher's step and a sleeper's registration are changes of one word, so one of
+    /// them comes first and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
-        let mut word = self.load();
-        while is_due(word) {
-            let next = word.0.wrapping_add(ONE_EVENT);
-            // ORDERING: SeqCst, as above. A publisher's step and a sleeper's registration are
-            // changes of one word, so one of them comes first and the other sees it.
-            match self.word.compare_exchange_weak(word.0, next, Ordering::SeqCst, Ordering::SeqCst)
-            {
-                Ok(_) => word = Word(next),
-                Err(current) => word = Word(current),
-            }
-        }
-        word
+        Word(words::count_event_if(&self.word, ONE_EVENT, |word| is_due(Word(word))))
     }
 
     #[cold]
@@ -124,13 +114,7 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
             return 0;
         }
         W::sleepers_to_wake(sleeping, queue_was_empty, || {
-            fence_for_loom();
-            // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after
-            // this load, and then reads the sleepers this publisher relies on it to wake.
-            let inactive = self.inactive.load(Ordering::SeqCst);
-            // The two loads are of different age, so there may seem to be more sleepers than
-            // inactive workers.
-            inactive.saturating_sub(sleeping)
+            words::searching(&self.inactive, sleeping)
         })
     }
 }
@@ -146,24 +130,12 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SleepCounters for SplitIdle<P, E
 
     #[inline]
     fn begin_search(&self, _worker: usize) {
-        if W::COUNTS_SEARCHERS {
-            // ORDERING: SeqCst, as all accesses to counters.
-            let before = self.inactive.fetch_add(1, Ordering::SeqCst);
-            debug_or_loom_assert!(before < MAX_WORKERS, "more workers search than a pool can have");
-        }
+        words::begin_search::<W>(&self.inactive);
     }
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        if W::COUNTS_SEARCHERS {
-            // ORDERING: SeqCst, as all accesses to counters, and before the load below: a publisher
-            // that counted on this worker read I before this, so the load shows the sleepers it
-            // left asleep. The other way round, one could fall asleep in between and be left to
-            // nobody (README, section 8).
-            let before = self.inactive.fetch_sub(1, Ordering::SeqCst);
-            debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
-            fence_for_loom();
-        }
+        words::end_search::<W>(&self.inactive);
         self.load().sleeping().min(WAKES_PER_END_OF_SEARCH)
     }
 
@@ -172,27 +144,19 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SleepCounters for SplitIdle<P, E
     }
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
-        let mut word = self.load();
-        loop {
-            if word.events() != ticket.0 {
-                return false;
+        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is
+        // what makes "no news" and "one more sleeper" one step.
+        let registered = self.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
+            if Word(word).events() != ticket.0 {
+                return None;
             }
             debug_or_loom_assert!(
-                word.sleeping() < MAX_WORKERS,
+                Word(word).sleeping() < MAX_WORKERS,
                 "more workers sleep than a pool can have"
             );
-            // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged:
-            // it is what makes "no news" and "one more sleeper" one step.
-            match self.word.compare_exchange_weak(
-                word.0,
-                word.0 + ONE_SLEEPING,
-                Ordering::SeqCst,
-                Ordering::SeqCst,
-            ) {
-                Ok(_) => return true,
-                Err(current) => word = Word(current),
-            }
-        }
+            Some(word + ONE_SLEEPING)
+        });
+        registered.is_ok()
     }
 
     fn end_sleep(&self, _worker: usize) {

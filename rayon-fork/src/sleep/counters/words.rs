@@ -1,0 +1,62 @@
+//! What more than one layout does with one of its words: step the events, or keep I apart.
+
+use super::MAX_WORKERS;
+use super::axes::WakeRule;
+use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
+
+/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that;
+/// returns a value of the word in which it is not.
+#[inline]
+pub(super) fn count_event_if(
+    word: &AtomicUsize,
+    one_event: usize,
+    is_due: impl Fn(usize) -> bool,
+) -> usize {
+    // ORDERING: SeqCst here and below, as all accesses to counters.
+    let mut value = word.load(Ordering::SeqCst);
+    while is_due(value) {
+        let next = value.wrapping_add(one_event);
+        match word.compare_exchange_weak(value, next, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => value = next,
+            Err(current) => value = current,
+        }
+    }
+    value
+}
+
+/// A worker begins to search, where I is a word of its own.
+#[inline]
+pub(super) fn begin_search<W: WakeRule>(inactive: &AtomicUsize) {
+    if W::COUNTS_SEARCHERS {
+        // ORDERING: SeqCst, as all accesses to counters.
+        let before = inactive.fetch_add(1, Ordering::SeqCst);
+        debug_or_loom_assert!(before < MAX_WORKERS, "more workers search than a pool can have");
+    }
+}
+
+/// A worker ends its search, where I is a word of its own. The caller reads S next.
+#[inline]
+pub(super) fn end_search<W: WakeRule>(inactive: &AtomicUsize) {
+    if W::COUNTS_SEARCHERS {
+        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a
+        // publisher that counted on this worker read I before this, so the load shows the sleepers
+        // it left asleep. The other way round, one could fall asleep in between and be left to
+        // nobody (README, section 8).
+        let before = inactive.fetch_sub(1, Ordering::SeqCst);
+        debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
+        fence_for_loom();
+    }
+}
+
+/// How many workers search, by a publisher that has read how many sleep, where I is a word of its
+/// own.
+#[inline]
+pub(super) fn searching(inactive: &AtomicUsize, sleeping: usize) -> usize {
+    fence_for_loom();
+    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load,
+    // and then reads the sleepers this publisher relies on it to wake.
+    let inactive = inactive.load(Ordering::SeqCst);
+    // The two loads are of different age, so there may seem to be more sleepers than inactive
+    // workers.
+    inactive.saturating_sub(sleeping)
+}
