@@ -38,6 +38,15 @@ macro_rules! unpoisoned_locks {
             pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
                 self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
             }
+
+            /// Takes the mutex if it is free.
+            pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+                match self.0.try_lock() {
+                    Ok(guard) => Some(guard),
+                    Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                    Err(std::sync::TryLockError::WouldBlock) => None,
+                }
+            }
         }
 
         /// A condition variable for guards of [`Mutex`].

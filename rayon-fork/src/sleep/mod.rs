@@ -24,11 +24,13 @@ mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
 
+use self::counters::counts::Counts;
 use self::counters::{Selected, SleepCounters, SleepyTicket};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::sync::modelled::{Ordering, fence, yield_now};
 use crossbeam_utils::CachePadded;
+use std::fmt;
 
 /// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
 /// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
@@ -96,6 +98,21 @@ impl Sleep {
     /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize) -> Self {
         Self::with_workers(workers)
+    }
+}
+
+impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
+    /// Adds what is counted, and what each worker's slot says, to the description of a pool. For
+    /// people: the values are not of one moment.
+    pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
+        pool.field("variant", &C::NAME).field("sleeping", &self.counters.sleeping());
+        if C::COUNTS_SEARCHERS {
+            pool.field("inactive", &self.counters.inactive());
+        }
+        if C::COUNTS_EVENTS {
+            pool.field("events", &self.counters.events());
+        }
+        pool.field("workers", &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>());
     }
 }
 

@@ -11,6 +11,7 @@
 //! variants that look over the queues without holding the lock (README, section 7).
 
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
+use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -117,5 +118,15 @@ impl ParkingSlot for Slot {
         // it is still counted as asleep.
         unregister();
         true
+    }
+}
+
+/// The state, or that somebody is just changing it: a glimpse never blocks.
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.state.try_lock() {
+            Some(state) => fmt::Debug::fmt(&*state, f),
+            None => f.write_str("Locked"),
+        }
     }
 }

@@ -4,12 +4,22 @@
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
 use super::counters::{Packed, Split, SplitIdle, axes::*};
+use super::parking::{ParkingSlot, Slot};
 use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+#[test]
+fn a_slot_that_is_locked_says_so_instead_of_waiting() {
+    let slot = Slot::new();
+    let state = slot.state.lock();
+    assert_eq!(format!("{slot:?}"), "Locked");
+    drop(state);
+    assert_eq!(format!("{slot:?}"), "Awake");
+}
 
 /// Ends the process when a test that lost a wake-up would wait for ever.
 struct Watchdog(#[expect(dead_code, reason = "dropping it is its use")] mpsc::Sender<()>);

@@ -6,43 +6,23 @@ use super::variants::{COUNT, for_every_variant};
 use super::{
     COUNT_BITS, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split, SplitIdle,
 };
-use crate::sync::modelled::Ordering;
 
-/// What a variant is meant to count and to decide.
+/// What a variant is meant to decide.
 trait Traits: Counts {
     /// A new job with an empty queue is left to workers that search.
     const LEAVES_JOBS_TO_SEARCHERS: bool;
-    /// Workers that search are counted, used or not.
-    const COUNTS_SEARCHERS: bool;
-
-    fn events(&self) -> usize;
 }
 
 impl<P: Padding, E: Events, W: WakeRule> Traits for Packed<P, E, W> {
     const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-    const COUNTS_SEARCHERS: bool = true;
-
-    fn events(&self) -> usize {
-        self.load().events()
-    }
 }
 
 impl<P: Padding, E: Events, W: WakeRule> Traits for Split<P, E, W> {
     const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-
-    fn events(&self) -> usize {
-        self.events.load(Ordering::Relaxed)
-    }
 }
 
 impl<P: Padding, E: CountedEvents, W: WakeRule> Traits for SplitIdle<P, E, W> {
     const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-
-    fn events(&self) -> usize {
-        self.load().events()
-    }
 }
 
 /// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the

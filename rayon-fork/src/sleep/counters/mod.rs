@@ -10,7 +10,7 @@
 //! | `axes.rs`        | what the layouts are generic over: padding, events, wake rule  |
 //! | `name.rs`        | a variant's name from its parts                                |
 //! | `variants.rs`    | the list of all variants                                       |
-//! | `counts.rs`      | for tests: the counts themselves                               |
+//! | `counts.rs`      | for people and for tests: the counts themselves                |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //!
 //! This is the only file that names a counter feature. A feature picks a type; every type is
@@ -18,6 +18,7 @@
 //! a line in `variants.rs`.
 
 pub(crate) mod axes;
+pub(crate) mod counts;
 mod name;
 mod packed;
 mod split;
@@ -27,8 +28,6 @@ mod words;
 
 #[cfg(all(test, not(fork_loom)))]
 mod conformance;
-#[cfg(test)]
-pub(crate) mod counts;
 
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;

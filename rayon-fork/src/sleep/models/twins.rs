@@ -65,12 +65,18 @@ impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
 }
 
 impl<T: Change<C>, C: Counts> Counts for With<T, C> {
+    const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
+
     fn sleeping(&self) -> usize {
         self.0.sleeping()
     }
 
     fn inactive(&self) -> usize {
         self.0.inactive()
+    }
+
+    fn events(&self) -> usize {
+        self.0.events()
     }
 }
 
