@@ -67,6 +67,7 @@ impl RunTrial for Fake {
                 iterations: Vec::new(),
                 usage: Usage::default(),
                 metrics: BTreeMap::new(),
+                events: None,
             })
         };
         Some(Ended { process: Duration::from_millis(3), result })

@@ -136,6 +136,7 @@ fn try_workload(variant: &str, run: Run) -> ExitCode {
         seed: run.seed,
         warmup_iterations: run.warmup,
         iterations: run.iterations,
+        trace: None,
     };
     let result = measure::run(variant, &request);
     let code = result.as_ref().err().map_or(0, Failure::exit_code);

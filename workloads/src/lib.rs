@@ -5,15 +5,18 @@
 
 pub mod kinds;
 pub mod measure;
+pub mod observer;
 pub mod parameters;
 pub mod protocol;
 pub mod random;
+pub mod trace;
 pub mod usage;
 pub mod workload;
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
+use observer::Observer;
 use protocol::{Failure, Outcome, Request};
 use workload::Refusal;
 
@@ -27,8 +30,21 @@ const MAX_REQUEST_BYTES: u64 = 1 << 20;
 /// If a workload does: the process then ends with code 101 and the message on standard error.
 #[must_use]
 pub fn main(variant: &str) -> ExitCode {
-    let result =
-        read_request(io::stdin().lock()).and_then(|request| measure::run(variant, &request));
+    serve(|request| measure::run(variant, request))
+}
+
+/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
+/// are worth nothing.
+///
+/// # Panics
+/// As [`main`].
+#[must_use]
+pub fn main_instrumented(variant: &str, observer: &dyn Observer) -> ExitCode {
+    serve(|request| measure::run_observed(variant, request, observer))
+}
+
+fn serve(run: impl FnOnce(&Request) -> Result<Outcome, Failure>) -> ExitCode {
+    let result = read_request(io::stdin().lock()).and_then(|request| run(&request));
     match answer(&result, &mut io::stdout()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::parameters::Values;
 use crate::protocol::{Failure, Iteration, Metric, Outcome, Program, Request, SCHEMA};
 use crate::usage::UsageSample;
@@ -34,8 +35,35 @@ pub fn run_workload(
     workload: &dyn Workload,
     request: &Request,
 ) -> Result<Outcome, Failure> {
+    run_watched(variant, workload, request, Nobody)
+}
+
+/// [`run`] in an instrumented build: the outcome also says what `observer` counted.
+///
+/// # Errors
+/// As [`run`], and if a trace is asked for that cannot be made.
+///
+/// # Panics
+/// If the workload does.
+pub fn run_observed(
+    variant: &str,
+    request: &Request,
+    observer: &dyn Observer,
+) -> Result<Outcome, Failure> {
+    let workload = workload::find(&request.workload)?;
+    run_watched(variant, workload, request, Observing::new(observer))
+}
+
+/// Generic, so that a timed binary, which nobody watches, has no trace of watching in it.
+fn run_watched<W: Watch>(
+    variant: &str,
+    workload: &dyn Workload,
+    request: &Request,
+    mut watch: W,
+) -> Result<Outcome, Failure> {
     let description = workload.description();
     check_counts(request)?;
+    watch.check(request)?;
     if let (Some(input), None) = (&request.input, description.input) {
         return Err(Failure::from(Refusal::new(format!(
             "workload `{}` reads no input file; remove input = {}",
@@ -61,7 +89,11 @@ pub fn run_workload(
     let mut agreed_answer: Option<String> = None;
     for index in 0..total {
         instance.reset();
-        samples.push(engine.time(instance.as_mut()));
+        let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
+        watched.inspect(|pool| watch.begin(request, pool));
+        let sample = engine.time(instance.as_mut());
+        watched.inspect(|pool| watch.end(pool, sample.elapsed, sample.work_units));
+        samples.push(sample);
         let wrong = |mismatch: Mismatch| Failure::WrongAnswer {
             iteration: index,
             expected: mismatch.expected,
@@ -76,6 +108,8 @@ pub fn run_workload(
     let timed = samples.split_off(samples.len() - request.iterations as usize);
     let mut metrics = instance.metrics();
     metrics.extend(common_metrics(&timed, description.work_unit));
+    let observed = watch.finish(variant, request, engine.pool())?;
+    metrics.extend(observed.metrics);
     Ok(Outcome {
         schema: SCHEMA,
         variant: variant.to_owned(),
@@ -86,6 +120,7 @@ pub fn run_workload(
         iterations: timed.into_iter().map(Iteration::from).collect(),
         usage: UsageSample::now().counts,
         metrics,
+        events: observed.events,
     })
 }
 
@@ -137,6 +172,13 @@ impl Engine {
         }
     }
 
+    fn pool(&self) -> Option<&ThreadPool> {
+        match self {
+            Self::Sequential => None,
+            Self::Parallel(pool) => Some(pool),
+        }
+    }
+
     /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it.
     /// Between the two clock readings the harness neither allocates nor prints.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
@@ -181,7 +223,8 @@ impl From<Sample> for Iteration {
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+/// A duration as records have it.
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).expect("a trial is shorter than 500 years")
 }
 

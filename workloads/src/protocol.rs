@@ -49,6 +49,19 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
+    /// Record what each worker does during the timed iterations; only an instrumented build can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceRequest>,
+}
+
+/// Where a trace goes, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRequest {
+    /// File to write, replaced if it exists.
+    pub path: PathBuf,
+    /// The branch as the trace names it; the process knows only its variant.
+    pub branch: String,
 }
 
 /// One timed repeat inside a trial.
@@ -92,6 +105,21 @@ pub struct Metric {
     pub unit: String,
 }
 
+/// What an instrumented rayon-core counted inside the timed regions, all timed iterations together.
+/// What each name means is told by the fork's README.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    /// Timed iterations that were counted.
+    pub iterations: u32,
+    /// Units of work done in them: what counts are divided by.
+    pub work_units: u64,
+    /// Counts by name, for each worker of the pool.
+    pub workers: Vec<BTreeMap<String, u64>>,
+    /// Counts by name of all threads that are no workers of the pool.
+    pub outside: BTreeMap<String, u64>,
+}
+
 /// What one process found out, every answer checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,6 +144,9 @@ pub struct Outcome {
     /// Further figures by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
+    /// What happened inside the scheduler; only an instrumented build knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
 }
 
 /// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1

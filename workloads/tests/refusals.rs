@@ -20,6 +20,7 @@ fn good() -> Request {
         seed: 1,
         warmup_iterations: 0,
         iterations: 1,
+        trace: None,
     }
 }
 
