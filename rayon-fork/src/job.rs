@@ -98,15 +98,23 @@ where
         unsafe { JobRef::new(self) }
     }
 
-    /// Runs the work on the owner's own stack. A panic goes straight through.
-    ///
-    /// By reference, because moving the job out of its slot first would cost more than a small job.
+    /// Runs the work on the owner's own stack, moved out of its slot. A panic goes straight through.
     ///
     /// # Safety
     ///
     /// The caller has got the job's reference back from the queue, unexecuted.
     #[inline]
-    pub(crate) unsafe fn run_inline(&self, migrated: bool) -> R {
+    pub(crate) unsafe fn run_inline(self, migrated: bool) -> R {
+        self.work.into_inner().expect("a job taken back was not run")(migrated)
+    }
+
+    /// As [`Self::run_inline`], from where the work lies.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::run_inline`].
+    #[inline]
+    pub(crate) unsafe fn run_in_place(&self, migrated: bool) -> R {
         // SAFETY: there is no other reference to the job left that could lead anyone here.
         let work = unsafe { (*self.work.get()).take() }.expect("a job taken back was not run");
         work(migrated)

@@ -22,6 +22,7 @@ mod error;
 mod job;
 mod join;
 mod latch;
+mod name;
 mod registry;
 mod rng;
 mod scope;
@@ -45,10 +46,13 @@ pub use thread_pool::{
     max_num_threads, yield_local, yield_now,
 };
 
+use name::Name;
+
 /// The variant that was compiled, for example `split+no-jec+cache-padded`.
 ///
 /// Not part of rayon-core: a measuring program asks it to prove what it measures.
 #[doc(hidden)]
 pub fn rayon_fork_variant() -> &'static str {
-    sleep::variant_name()
+    const NAME: Name = Name::join(&[sleep::VARIANT, join::MODIFIER]);
+    NAME.as_str()
 }

@@ -109,8 +109,7 @@ impl Worker {
         }
     }
 
-    /// Out of line: `join` almost always finds its own job on the deque.
-    #[inline(never)]
+    #[inline]
     fn take_broadcast(&self) -> Option<JobRef> {
         settle(|| self.broadcasts.steal())
     }

@@ -36,10 +36,8 @@ use std::fmt;
 /// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The variant that this build counts with, as in `branches.toml` and in every trial record.
-pub(crate) fn variant_name() -> &'static str {
-    Selected::NAME
-}
+/// How this build counts: the first part of the name in `branches.toml` and in every trial record.
+pub(crate) const VARIANT: &str = Selected::NAME;
 
 /// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
 /// only towards `true`.

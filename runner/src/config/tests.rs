@@ -6,9 +6,18 @@ use super::parse;
 use crate::config::Source;
 
 fn known() -> BTreeSet<String> {
-    ["cache-padded", "no-jec", "packed", "push-fence", "sleepers-only", "split", "split-idle"]
-        .map(str::to_owned)
-        .into()
+    [
+        "cache-padded",
+        "in-place-join",
+        "no-jec",
+        "packed",
+        "push-fence",
+        "sleepers-only",
+        "split",
+        "split-idle",
+    ]
+    .map(str::to_owned)
+    .into()
 }
 
 const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
@@ -68,7 +77,7 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = [\n  \"no-jec\",\n  \"spilt\",\n]\n"),
         "branches.toml:10: branch `x`: unknown feature `spilt`; \
-         known: cache-padded, no-jec, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
+         known: cache-padded, in-place-join, no-jec, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
     );
 }
 

@@ -8,7 +8,6 @@
 //! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
 //! | `words.rs`       | what more than one layout does with one of its words           |
 //! | `axes.rs`        | what the layouts are generic over: padding, events, wake rule  |
-//! | `name.rs`        | a variant's name from its parts                                |
 //! | `variants.rs`    | the list of all variants                                       |
 //! | `counts.rs`      | for people and for tests: the counts themselves                |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
@@ -19,7 +18,6 @@
 
 pub(crate) mod axes;
 pub(crate) mod counts;
-mod name;
 mod packed;
 mod split;
 mod split_idle;

@@ -15,8 +15,8 @@
 //! lines of its own.
 
 use super::axes::{Events, Padding, WakeRule};
-use super::name::Name;
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use crate::name::Name;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 use std::marker::PhantomData;
 
@@ -70,7 +70,7 @@ impl Word {
 }
 
 impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
-    const FULL_NAME: Name = Name::join(["packed", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+    const FULL_NAME: Name = Name::join(&["packed", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
 
     /// Counters that continue from `word`.
     pub(crate) fn from_word(word: usize) -> Self {

@@ -19,8 +19,8 @@
 //! age do no harm, is in the sleep README, section 8.
 
 use super::axes::{Events, Padding, WakeRule};
-use super::name::Name;
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use crate::name::Name;
 use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
 use std::marker::PhantomData;
 
@@ -55,7 +55,7 @@ fn is_odd(events: usize) -> bool {
 }
 
 impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
-    const FULL_NAME: Name = Name::join(["split", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+    const FULL_NAME: Name = Name::join(&["split", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(sleeping: usize, inactive: usize, events: usize) -> Self {

@@ -20,8 +20,8 @@
 //! values of different age do no harm is in the sleep README, section 8.
 
 use super::axes::{CountedEvents, Padding, WakeRule};
-use super::name::Name;
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use crate::name::Name;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 use std::marker::PhantomData;
 
@@ -80,7 +80,7 @@ impl Word {
 }
 
 impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
-    const FULL_NAME: Name = Name::join(["split-idle", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+    const FULL_NAME: Name = Name::join(&["split-idle", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(word: usize, inactive: usize) -> Self {

@@ -1,7 +1,7 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// Room for the longest name, `split-idle+push-fence+sleepers-only+cache-padded`.
-const CAPACITY: usize = 48;
+/// Room for the longest name, `split-idle+push-fence+sleepers-only+cache-padded+in-place-join`.
+const CAPACITY: usize = 64;
 
 /// Text of which the first `len` bytes are meant.
 pub(crate) struct Name {
@@ -11,7 +11,7 @@ pub(crate) struct Name {
 
 impl Name {
     /// The parts one after the other.
-    pub(super) const fn join(parts: [&str; 4]) -> Self {
+    pub(crate) const fn join(parts: &[&str]) -> Self {
         let mut name = Self { bytes: [0; CAPACITY], len: 0 };
         let mut part = 0;
         while part < parts.len() {
@@ -27,7 +27,7 @@ impl Name {
         name
     }
 
-    pub(super) const fn as_str(&self) -> &str {
+    pub(crate) const fn as_str(&self) -> &str {
         match str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(name) => name,
             Err(_) => panic!("whole strings in a row are UTF-8"),
