@@ -17,6 +17,7 @@ mod broadcast;
 mod builder;
 mod configuration;
 mod core_latch;
+mod current;
 mod deque;
 mod error;
 mod job;
@@ -29,22 +30,25 @@ mod scope;
 mod sleep;
 mod spawn;
 mod sync;
+mod thread_builder;
 mod thread_count;
 mod thread_pool;
 mod unwind;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
-pub use builder::{ThreadBuilder, ThreadPoolBuilder};
+pub use builder::ThreadPoolBuilder;
 #[expect(deprecated, reason = "still part of the interface")]
 pub use configuration::{Configuration, initialize};
+pub use current::{
+    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    max_num_threads, yield_local, yield_now,
+};
 pub use error::ThreadPoolBuildError;
 pub use join::{FnContext, join, join_context};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};
-pub use thread_pool::{
-    ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
-    max_num_threads, yield_local, yield_now,
-};
+pub use thread_builder::ThreadBuilder;
+pub use thread_pool::ThreadPool;
 
 use name::Name;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::builder::{Handlers, PoolPlan, ThreadBuilder};
+use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
 use crate::deque::{Deque, Injector, Stealer};
 use crate::error::ThreadPoolBuildError;
@@ -16,6 +16,7 @@ use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, SpinLatch};
 use crate::sleep::Sleep;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
+use crate::thread_builder::ThreadBuilder;
 use crate::unwind;
 
 pub(crate) use global::{build_global, global};

@@ -5,13 +5,13 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::Registry;
-use crate::builder::ThreadBuilder;
 use crate::core_latch::CoreLatch;
 use crate::deque::{Deque, Steal, Stealer, settle};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
 use crate::sleep::Queues;
+use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
 
 /// What a worker has to itself; lives on its thread and is reached through a thread-local.

@@ -1,16 +1,15 @@
 //! Any number of jobs that may borrow, because somebody waits for all of them.
 
+mod base;
+
 use std::fmt;
-use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
+use self::base::{ScopeBase, ScopeRef};
 use crate::broadcast::BroadcastContext;
-use crate::job::{HeapJob, JobFifo, JobRef, SharedJob};
-use crate::latch::{CountLatch, Latch};
+use crate::job::JobFifo;
 use crate::registry::{self, Registry, Worker};
-use crate::sync::{AtomicPtr, Ordering};
-use crate::unwind::{self, Payload};
 
 /// Where jobs are spawned that may borrow whatever outlives `'scope`; made by [`scope()`].
 pub struct Scope<'scope> {
@@ -22,18 +21,6 @@ pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
     /// One per worker of the scope's pool.
     fifos: Box<[JobFifo]>,
-}
-
-/// What both kinds of scope do alike.
-struct ScopeBase<'scope> {
-    registry: Arc<Registry>,
-    /// The first panic, boxed once more to fit a pointer; null while there is none.
-    panic: AtomicPtr<Payload>,
-    /// Jobs that have not ended, plus one for the closure of the scope itself.
-    unfinished: CountLatch,
-    /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must
-    /// neither shrink nor grow.
-    _invariant: PhantomData<Box<dyn FnOnce(&'scope ()) -> &'scope () + Send + Sync + 'scope>>,
 }
 
 /// Runs `op` in the current pool and returns when it and all jobs it spawned, directly or not, have ended.
@@ -201,121 +188,6 @@ impl<'scope> ScopeFifo<'scope> {
             // SAFETY: the scope waits for this job, which has not ended.
             body(unsafe { this.get() }, context);
         });
-    }
-}
-
-impl<'scope> ScopeBase<'scope> {
-    fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
-        Self {
-            registry: Arc::clone(registry),
-            panic: AtomicPtr::new(ptr::null_mut()),
-            unfinished: CountLatch::new(1, owner),
-            _invariant: PhantomData,
-        }
-    }
-
-    /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
-    fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        let result = self.run_counted(op);
-        self.unfinished.wait(owner);
-        // ORDERING: Relaxed would do, since the latch orders us after every job; acquire pairs with
-        // the exchange in `run_counted` for the reader's peace.
-        let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
-        if !panic.is_null() {
-            drop(result);
-            // SAFETY: `run_counted` leaked this box and stored it once; the swap took it out.
-            unwind::resume(*unsafe { Box::from_raw(panic) });
-        }
-        result.expect("the closure of a scope without a panic has returned")
-    }
-
-    /// Runs one of the things that `unfinished` counts. `None` if it panicked.
-    fn run_counted<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
-        let this = ptr::from_ref(self);
-        let result = match unwind::capture(body) {
-            Ok(result) => Some(result),
-            Err(payload) => {
-                self.keep_if_first(payload);
-                None
-            }
-        };
-        // SAFETY: the scope lives until its count is zero; it is not touched after this.
-        unsafe { CountLatch::set(&raw const (*this).unfinished) };
-        result
-    }
-
-    fn keep_if_first(&self, payload: Payload) {
-        // Relaxed: a stale null is corrected by the exchange.
-        if !self.panic.load(Ordering::Relaxed).is_null() {
-            return;
-        }
-        let boxed = Box::into_raw(Box::new(payload));
-        // ORDERING: Release publishes the payload to the swap in `run`; a loser reads nothing.
-        let won = self.panic.compare_exchange(
-            ptr::null_mut(),
-            boxed,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
-        if won.is_err() {
-            // SAFETY: leaked two lines above and not stored.
-            drop(unsafe { Box::from_raw(boxed) });
-        }
-    }
-
-    /// A job that the scope waits for.
-    fn job(&self, body: impl FnOnce() + Send + 'scope) -> JobRef {
-        self.unfinished.add(1);
-        let this = ScopeRef(ptr::from_ref(self));
-        // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
-        // `run_counted` lets no panic out. The scope itself waits too.
-        unsafe {
-            HeapJob::new_ref(move || {
-                this.get().run_counted(body);
-            })
-        }
-    }
-
-    fn submit_to_each(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
-        let workers = self.registry.num_threads();
-        self.unfinished.add(workers);
-        let this = ScopeRef(ptr::from_ref(self));
-        let job = SharedJob::new(move || {
-            // SAFETY: the scope waits for this share, which has not ended.
-            unsafe { this.get() }.run_counted(|| BroadcastContext::with(&body));
-        });
-        // SAFETY: as in `job`.
-        self.registry.submit_to_each((0..workers).map(|_| unsafe { SharedJob::new_ref(&job) }));
-    }
-}
-
-/// A scope as its jobs know it: it cannot be a reference, since the scope may be freed while the job
-/// that ended it is still returning.
-struct ScopeRef<T>(*const T);
-
-// SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.
-unsafe impl<T: Sync> Send for ScopeRef<T> {}
-// SAFETY: as above; a shared `ScopeRef` gives only shared access.
-unsafe impl<T: Sync> Sync for ScopeRef<T> {}
-
-impl<T> ScopeRef<T> {
-    /// # Safety
-    ///
-    /// The scope has not ended.
-    unsafe fn get<'a>(&self) -> &'a T {
-        // SAFETY: the caller's promise.
-        unsafe { &*self.0 }
-    }
-}
-
-impl fmt::Debug for ScopeBase<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: a glimpse for people.
-        let has_panicked = !self.panic.load(Ordering::Relaxed).is_null();
-        f.debug_struct("ScopeBase")
-            .field("pool", &self.registry.id())
-            .field("has_panicked", &has_panicked)
-            .finish_non_exhaustive()
     }
 }
 

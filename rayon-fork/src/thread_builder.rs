@@ -1,0 +1,105 @@
+//! One thread that is about to become a worker, and the ways to start it.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use crate::deque::{Deque, Stealer};
+use crate::job::JobRef;
+use crate::registry::{self, Registry};
+use crate::sync::thread;
+
+/// A thread that is about to become a worker; given to a
+/// [spawn handler](crate::ThreadPoolBuilder::spawn_handler) or to the wrapper of
+/// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped).
+///
+/// Whoever gets it must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
+/// short, and jobs may wait for ever.
+pub struct ThreadBuilder {
+    pub(crate) name: Option<String>,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) deque: Deque<JobRef>,
+    pub(crate) broadcasts: Stealer<JobRef>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) index: usize,
+}
+
+impl ThreadBuilder {
+    /// Position of the worker in the pool: `0..num_threads`.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// What the closure of [`ThreadPoolBuilder::thread_name`](crate::ThreadPoolBuilder::thread_name) returned for this worker.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What [`ThreadPoolBuilder::stack_size`](crate::ThreadPoolBuilder::stack_size) asked for, in bytes.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Works for the pool on the calling thread. Returns when the pool has ended; then the thread is no
+    /// worker any more and may become one of another pool.
+    ///
+    /// # Panics
+    ///
+    /// If the calling thread is a worker already.
+    pub fn run(self) {
+        registry::run_worker(self);
+    }
+
+    /// A std builder with the name and the stack size that were asked for.
+    pub(crate) fn to_std(&self) -> thread::Builder {
+        let mut builder = thread::Builder::new();
+        if let Some(name) = &self.name {
+            builder = builder.name(name.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        builder
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &self.registry.id())
+            .field("index", &self.index)
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How threads are started: a bound that users meet but cannot name.
+pub trait ThreadSpawn {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started.
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Starts threads with [`std::thread::Builder`].
+#[derive(Debug, Default)]
+pub struct DefaultSpawn(());
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        thread.to_std().spawn(|| thread.run()).map(drop)
+    }
+}
+
+/// Starts threads with the closure of [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+#[derive(Debug)]
+pub struct CustomSpawn<F>(pub(crate) F);
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
