@@ -8,6 +8,16 @@ use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
 
 /// What a broadcast closure is told about the worker it runs on.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+/// let numbers: Vec<u64> = (1..=10).collect();
+/// // Every worker takes its stride of the numbers.
+/// let sums = pool.broadcast(|context| {
+///     numbers.iter().skip(context.index()).step_by(context.num_threads()).sum::<u64>()
+/// });
+/// assert_eq!(sums, [1 + 4 + 7 + 10, 2 + 5 + 8, 3 + 6 + 9]);
+/// ```
 pub struct BroadcastContext<'a> {
     /// Not `Send`: it describes this thread.
     worker: &'a Worker,
@@ -19,12 +29,22 @@ impl BroadcastContext<'_> {
     }
 
     /// Position of this worker in the pool: `0..num_threads`.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+    /// ```
     #[inline]
     pub fn index(&self) -> usize {
         self.worker.index()
     }
 
     /// How many workers run this broadcast: all of the pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| context.num_threads()), [3; 3]);
+    /// ```
     #[inline]
     pub fn num_threads(&self) -> usize {
         self.worker.registry().num_threads()
@@ -65,6 +85,15 @@ where
 /// Runs `op` once on every worker of the current pool, some time, and returns at once.
 ///
 /// Each panicking share goes to the pool's panic handler, or aborts the process.
+///
+/// ```
+/// use std::sync::mpsc;
+///
+/// let (sender, receiver) = mpsc::channel();
+/// rayon_core::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+/// // The closure, and the sender in it, is dropped after the last share.
+/// assert_eq!(receiver.iter().count(), rayon_core::current_num_threads());
+/// ```
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

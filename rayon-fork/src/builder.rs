@@ -78,6 +78,11 @@ impl Default for ThreadPoolBuilder {
 
 impl ThreadPoolBuilder {
     /// A builder with default options: as many threads as the environment or the machine says.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().build().unwrap();
+    /// assert!(pool.current_num_threads() >= 1);
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -131,6 +136,11 @@ impl ThreadPoolBuilder {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds a pool. Returns as soon as its threads are started; they may not have come up yet.
     ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a thread cannot be started, or if [`use_current_thread`](Self::use_current_thread) was asked
@@ -146,6 +156,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool that is used wherever no other is named, and waits until its workers run.
     ///
     /// Without this call it is built with default options when it is first needed.
+    ///
+    /// ```
+    /// rayon_core::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
+    /// assert_eq!(rayon_core::current_num_threads(), 2);
+    /// // There is one global pool, and only one attempt to build it.
+    /// assert!(rayon_core::ThreadPoolBuilder::new().build_global().is_err());
+    /// ```
     ///
     /// # Errors
     ///
@@ -204,6 +221,13 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Names worker `i` by `closure(i)`. Without it workers have no name.
+    ///
+    /// ```
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
+    /// let pool = builder.thread_name(|index| format!("io-{index}")).build().unwrap();
+    /// let names = pool.broadcast(|_| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(names, [Some("io-0".to_owned()), Some("io-1".to_owned())]);
+    /// ```
     pub fn thread_name<F>(mut self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -217,6 +241,11 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// More than [`max_num_threads`](crate::max_num_threads) become that many. The number never changes
     /// while the pool lives.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
+    /// assert_eq!(pool.current_num_threads(), 5);
+    /// ```
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -227,6 +256,18 @@ impl<S> ThreadPoolBuilder<S> {
     /// Only `num_threads - 1` threads are started. The calling thread does the pool's work only while
     /// it is inside a call of this crate that waits or yields. Start and exit handlers do not run for
     /// it. Its share of the pool is never freed.
+    ///
+    /// ```
+    /// use rayon_core::ThreadPoolBuilder;
+    ///
+    /// let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    /// assert_eq!(pool.current_thread_index(), Some(0));
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send("done").unwrap());
+    /// assert!(receiver.try_recv().is_err()); // nobody has worked yet
+    /// rayon_core::yield_now();
+    /// assert_eq!(receiver.try_recv(), Ok("done"));
+    /// ```
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
@@ -236,6 +277,19 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// It runs on the worker that panicked, maybe on several at once. Without a handler, or if it panics
     /// itself, such a panic aborts the process.
+    ///
+    /// ```
+    /// use std::sync::{Mutex, mpsc};
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let sender = Mutex::new(sender);
+    /// let builder = rayon_core::ThreadPoolBuilder::new().panic_handler(move |payload| {
+    ///     let text = payload.downcast_ref::<&str>().copied();
+    ///     sender.lock().unwrap().send(text).unwrap();
+    /// });
+    /// builder.build().unwrap().spawn(|| panic!("nobody waits for this job"));
+    /// assert_eq!(receiver.recv(), Ok(Some("nobody waits for this job")));
+    /// ```
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
@@ -245,12 +299,36 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the workers' stack size in bytes.
+    ///
+    /// ```
+    /// fn depth(levels: u32) -> u32 {
+    ///     let frame = std::hint::black_box([1_u8; 1024]);
+    ///     if levels == 0 { 0 } else { depth(levels - 1) + u32::from(frame[0]) }
+    /// }
+    /// let builder = rayon_core::ThreadPoolBuilder::new().stack_size(64 << 20);
+    /// assert_eq!(builder.build().unwrap().install(|| depth(10_000)), 10_000); // needs over 10 MB
+    /// ```
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
     }
 
     /// Lets workers take their own jobs oldest first.
+    ///
+    /// ```
+    /// # #![allow(deprecated)]
+    /// use std::sync::mpsc;
+    ///
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1).breadth_first();
+    /// let (sender, receiver) = mpsc::channel();
+    /// builder.build().unwrap().install(|| {
+    ///     for i in 0..3 {
+    ///         let sender = sender.clone();
+    ///         rayon_core::spawn(move || sender.send(i).unwrap());
+    ///     }
+    /// });
+    /// assert_eq!(receiver.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
+    /// ```
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for jobs that must run oldest first")]
     pub fn breadth_first(mut self) -> Self {
         self.breadth_first = true;
@@ -258,6 +336,18 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `start_handler` with the worker's index on each worker, before its first job.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// thread_local!(static SCRATCH: Cell<usize> = const { Cell::new(0) });
+    /// let pool = rayon_core::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .start_handler(|index| SCRATCH.set(100 + index))
+    ///     .build()
+    ///     .unwrap();
+    /// assert_eq!(pool.broadcast(|_| SCRATCH.get()), [100, 101]);
+    /// ```
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -267,6 +357,19 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `exit_handler` with the worker's index on each worker, after its last job.
+    ///
+    /// ```
+    /// use std::sync::{Mutex, mpsc};
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let sender = Mutex::new(sender);
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
+    /// let builder = builder.exit_handler(move |i| sender.lock().unwrap().send(i).unwrap());
+    /// drop(builder.build().unwrap());
+    /// let mut ended: Vec<_> = receiver.iter().take(2).collect();
+    /// ended.sort();
+    /// assert_eq!(ended, [0, 1]);
+    /// ```
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,

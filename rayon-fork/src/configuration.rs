@@ -6,6 +6,16 @@ use std::fmt;
 use crate::{ThreadPool, ThreadPoolBuilder};
 
 /// The former [`ThreadPoolBuilder`].
+///
+/// ```
+/// # #![allow(deprecated)]
+/// let pool = rayon_core::Configuration::new()
+///     .num_threads(2)
+///     .thread_name(|index| format!("worker {index}"))
+///     .build()
+///     .unwrap();
+/// assert_eq!(pool.install(|| 6 * 7), 42);
+/// ```
 #[deprecated(note = "use `ThreadPoolBuilder`")]
 #[derive(Default)]
 pub struct Configuration {
@@ -92,6 +102,14 @@ impl fmt::Debug for Configuration {
 }
 
 /// Builds the global pool; see [`ThreadPoolBuilder::build_global`].
+///
+/// ```
+/// # #![allow(deprecated)]
+/// use rayon_core::{Configuration, initialize};
+///
+/// initialize(Configuration::new().num_threads(2)).unwrap();
+/// assert_eq!(rayon_core::current_num_threads(), 2);
+/// ```
 ///
 /// # Errors
 ///

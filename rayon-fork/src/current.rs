@@ -4,6 +4,19 @@ use crate::registry::{self, Worker};
 use crate::sleep;
 
 /// What [`yield_now`] or [`yield_local`] came to.
+///
+/// ```
+/// use rayon_core::{Yield, yield_now};
+///
+/// // Runs whatever waits, then tells how much there was.
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// let jobs_run = pool.install(|| {
+///     (0..5).for_each(|_| rayon_core::spawn(|| ()));
+///     let yields = std::iter::repeat_with(yield_now);
+///     yields.take_while(|&came_to| came_to == Some(Yield::Executed)).count()
+/// });
+/// assert_eq!(jobs_run, 5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job was found and has run.
@@ -22,11 +35,38 @@ impl Yield {
 /// `None` if the thread is no worker. Never blocks.
 ///
 /// For a worker that waits for something the pool does not know of, such as a flag.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// pool.install(|| {
+///     let is_done = Arc::new(AtomicBool::new(false));
+///     let done = Arc::clone(&is_done);
+///     rayon_core::spawn(move || done.store(true, Ordering::Release));
+///     while !is_done.load(Ordering::Acquire) {
+///         rayon_core::yield_now(); // else the only worker would wait for itself
+///     }
+/// });
+/// ```
 pub fn yield_now() -> Option<Yield> {
     Worker::with_current(|worker| worker.map(|worker| Yield::from_executed(worker.run_one())))
 }
 
 /// As [`yield_now`], but only a job that waits in the calling worker's own queues.
+///
+/// ```
+/// use rayon_core::{Yield, yield_local};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// pool.install(|| {
+///     rayon_core::spawn(|| ());
+///     assert_eq!(yield_local(), Some(Yield::Executed));
+///     assert_eq!(yield_local(), Some(Yield::Idle));
+/// });
+/// assert_eq!(yield_local(), None); // no worker
+/// ```
 pub fn yield_local() -> Option<Yield> {
     Worker::with_current(|worker| worker.map(|worker| Yield::from_executed(worker.run_one_local())))
 }
@@ -34,6 +74,14 @@ pub fn yield_local() -> Option<Yield> {
 /// The calling thread's index in its pool, `0..num_threads`; `None` if it is no worker.
 ///
 /// Two pools have workers of the same index.
+///
+/// ```
+/// use rayon_core::current_thread_index;
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+/// assert_eq!(pool.broadcast(|_| current_thread_index()), [Some(0), Some(1)]);
+/// assert_eq!(current_thread_index(), None);
+/// ```
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
     Worker::with_current(|worker| worker.map(Worker::index))
@@ -43,12 +91,29 @@ pub fn current_thread_index() -> Option<usize> {
 ///
 /// A hint for code that decides whether to split further: an empty queue means that thieves took
 /// everything.
+///
+/// ```
+/// use rayon_core::current_thread_has_pending_tasks;
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// pool.install(|| {
+///     assert_eq!(current_thread_has_pending_tasks(), Some(false));
+///     rayon_core::spawn(|| ());
+///     assert_eq!(current_thread_has_pending_tasks(), Some(true));
+/// });
+/// assert_eq!(current_thread_has_pending_tasks(), None);
+/// ```
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::with_current(|worker| worker.map(Worker::has_local_jobs))
 }
 
 /// Number of workers of the current pool. Starts the global pool if the thread is no worker.
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+/// assert_eq!(pool.install(rayon_core::current_num_threads), 3);
+/// ```
 #[inline]
 pub fn current_num_threads() -> usize {
     Worker::with_current(|worker| match worker {
@@ -58,6 +123,12 @@ pub fn current_num_threads() -> usize {
 }
 
 /// The most workers that a pool can have: 65 535, or 255 where pointers have 32 bits.
+///
+/// ```
+/// let wanted = 100_000;
+/// let workers = wanted.min(rayon_core::max_num_threads()); // what `num_threads(wanted)` would give
+/// assert!(workers < wanted);
+/// ```
 #[inline]
 pub fn max_num_threads() -> usize {
     sleep::MAX_WORKERS

@@ -6,6 +6,18 @@ use std::{fmt, io};
 /// Why a pool could not be built.
 ///
 /// Returned by [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) and its siblings.
+///
+/// ```
+/// use rayon_core::ThreadPoolBuilder;
+/// use std::error::Error;
+///
+/// let error = ThreadPoolBuilder::new()
+///     .spawn_handler(|_| Err(std::io::Error::other("no thread to spare")))
+///     .build()
+///     .unwrap_err();
+/// assert_eq!(error.to_string(), "no thread to spare");
+/// assert!(error.source().is_some()); // the handler's error
+/// ```
 #[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: Kind,

@@ -19,6 +19,12 @@ const RUNS_IN_PLACE: bool = cfg!(feature = "in-place-join");
 pub(crate) const MODIFIER: &str = if RUNS_IN_PLACE { "+in-place-join" } else { "" };
 
 /// What a closure of [`join_context`] is told about the thread it runs on.
+///
+/// ```
+/// // Called by a thread that is no worker, the whole call moves into the pool.
+/// let (a, b) = rayon_core::join_context(|a| a.migrated(), |b| b.migrated());
+/// assert!(a && b);
+/// ```
 pub struct FnContext {
     migrated: bool,
     /// Describes this thread, so it must not travel to another.
@@ -37,6 +43,24 @@ impl FnContext {
     ///
     /// True for both closures if the caller was no worker. Else false for the first closure, and for
     /// the second true unless the call took it back from its own queue unexecuted.
+    ///
+    /// ```
+    /// use rayon_core::join_context;
+    ///
+    /// /// Splits `splits` times, and anew whenever a thief shows that somebody has time.
+    /// fn sum(numbers: &[u64], splits: u32) -> u64 {
+    ///     if splits == 0 || numbers.len() < 2 {
+    ///         return numbers.iter().sum();
+    ///     }
+    ///     let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///     let (left, right) = join_context(
+    ///         |_| sum(left, splits - 1),
+    ///         |half| sum(right, if half.migrated() { 3 } else { splits - 1 }),
+    ///     );
+    ///     left + right
+    /// }
+    /// assert_eq!(sum(&[1; 100], 3), 100);
+    /// ```
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

@@ -28,6 +28,20 @@ where
 }
 
 /// As [`spawn`], but jobs that one worker spawned this way run oldest first.
+///
+/// ```
+/// use std::sync::mpsc;
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// let (sender, receiver) = mpsc::channel();
+/// pool.install(|| {
+///     for i in 0..3 {
+///         let sender = sender.clone();
+///         rayon_core::spawn_fifo(move || sender.send(i).unwrap());
+///     }
+/// });
+/// assert_eq!(receiver.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]); // `spawn` would reverse them
+/// ```
 pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,

@@ -15,6 +15,22 @@ use crate::sync::thread;
 ///
 /// Whoever gets it must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
 /// short, and jobs may wait for ever.
+///
+/// ```
+/// use rayon_core::{ThreadBuilder, ThreadPoolBuilder};
+/// use std::thread;
+///
+/// fn start(worker: ThreadBuilder) -> std::io::Result<()> {
+///     let mut builder = thread::Builder::new().name(format!("crunch {}", worker.index()));
+///     if let Some(bytes) = worker.stack_size() {
+///         builder = builder.stack_size(bytes);
+///     }
+///     builder.spawn(|| worker.run()).map(drop)
+/// }
+/// let pool = ThreadPoolBuilder::new().num_threads(2).spawn_handler(start).build().unwrap();
+/// let name = pool.install(|| thread::current().name().map(str::to_owned));
+/// assert!(name.unwrap().starts_with("crunch "));
+/// ```
 pub struct ThreadBuilder {
     pub(crate) name: Option<String>,
     pub(crate) stack_size: Option<usize>,
@@ -26,22 +42,90 @@ pub struct ThreadBuilder {
 
 impl ThreadBuilder {
     /// Position of the worker in the pool: `0..num_threads`.
+    ///
+    /// ```
+    /// # use rayon_core::ThreadPoolBuilder;
+    /// let mut seen = Vec::new();
+    /// let _pool = ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|worker| {
+    ///         seen.push(worker.index());
+    ///         std::thread::spawn(|| worker.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()
+    ///     .unwrap();
+    /// assert_eq!(seen, [0, 1]);
+    /// ```
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// What the closure of [`ThreadPoolBuilder::thread_name`](crate::ThreadPoolBuilder::thread_name) returned for this worker.
+    /// What the closure of [`thread_name`](crate::ThreadPoolBuilder::thread_name) returned for this
+    /// worker.
+    ///
+    /// ```
+    /// # use rayon_core::ThreadPoolBuilder;
+    /// let mut seen = Vec::new();
+    /// let _pool = ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .thread_name(|index| format!("w{index}"))
+    ///     .spawn_handler(|worker| {
+    ///         seen.push(worker.name().map(str::to_owned));
+    ///         std::thread::spawn(|| worker.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()
+    ///     .unwrap();
+    /// assert_eq!(seen, [Some("w0".to_owned()), Some("w1".to_owned())]);
+    /// ```
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// What [`ThreadPoolBuilder::stack_size`](crate::ThreadPoolBuilder::stack_size) asked for, in bytes.
+    /// What [`stack_size`](crate::ThreadPoolBuilder::stack_size) asked for, in bytes.
+    ///
+    /// ```
+    /// # use rayon_core::ThreadPoolBuilder;
+    /// let mut seen = Vec::new();
+    /// let _pool = ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .stack_size(1 << 20)
+    ///     .spawn_handler(|worker| {
+    ///         seen.push(worker.stack_size());
+    ///         std::thread::spawn(|| worker.run());
+    ///         Ok(())
+    ///     })
+    ///     .build()
+    ///     .unwrap();
+    /// assert_eq!(seen, [Some(1 << 20); 2]);
+    /// ```
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
     /// Works for the pool on the calling thread. Returns when the pool has ended; then the thread is no
     /// worker any more and may become one of another pool.
+    ///
+    /// ```
+    /// use rayon_core::{ThreadPoolBuilder, current_thread_index};
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let thread = std::thread::spawn(move || {
+    ///     let worker: rayon_core::ThreadBuilder = receiver.recv().unwrap();
+    ///     worker.run(); // for as long as there is the pool
+    ///     assert_eq!(current_thread_index(), None);
+    /// });
+    /// let hand_over = |worker| {
+    ///     sender.send(worker).unwrap();
+    ///     Ok(())
+    /// };
+    /// let pool = ThreadPoolBuilder::new().num_threads(1).spawn_handler(hand_over).build().unwrap();
+    /// assert_eq!(pool.install(current_thread_index), Some(0));
+    /// drop(pool);
+    /// thread.join().unwrap();
+    /// ```
     ///
     /// # Panics
     ///
@@ -94,7 +178,7 @@ impl ThreadSpawn for DefaultSpawn {
     }
 }
 
-/// Starts threads with the closure of [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+/// Starts threads with the closure of [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 #[derive(Debug)]
 pub struct CustomSpawn<F>(pub(crate) F);
 

@@ -33,6 +33,13 @@ impl ThreadPool {
 
     /// Builds a pool with the former options.
     ///
+    /// ```
+    /// # #![allow(deprecated)]
+    /// let options = rayon_core::Configuration::new().num_threads(2);
+    /// let pool = rayon_core::ThreadPool::new(options).unwrap();
+    /// assert_eq!(pool.current_num_threads(), 2);
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
@@ -49,6 +56,16 @@ impl ThreadPool {
     /// pool's work meanwhile, so code before and after `install` may see other jobs run in between on
     /// its thread. Any other thread blocks.
     ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let text = String::from("borrowed");
+    /// let length = pool.install(|| {
+    ///     assert_eq!(rayon_core::current_num_threads(), 2); // "the current pool" is this one
+    ///     text.len()
+    /// });
+    /// assert_eq!(length, 8);
+    /// ```
+    ///
     /// # Panics
     ///
     /// With the panic of `op`.
@@ -62,6 +79,11 @@ impl ThreadPool {
 
     /// [`broadcast`](crate::broadcast()) in this pool.
     ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| 10 * context.index()), [0, 10, 20]);
+    /// ```
+    ///
     /// # Panics
     ///
     /// As there.
@@ -74,24 +96,52 @@ impl ThreadPool {
     }
 
     /// Number of workers.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// assert_eq!(pool.current_num_threads(), 3);
+    /// ```
     #[inline]
     pub fn current_num_threads(&self) -> usize {
         self.registry.num_threads()
     }
 
     /// The calling thread's index, if it is a worker of this pool.
+    ///
+    /// ```
+    /// # use rayon_core::ThreadPoolBuilder;
+    /// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// assert_eq!(pool.install(|| pool.current_thread_index()), Some(0));
+    /// assert_eq!(other.install(|| pool.current_thread_index()), None);
+    /// ```
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
         self.with_own_worker(Worker::index)
     }
 
     /// Whether the calling worker's own queue holds jobs, if it is a worker of this pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let (while_first, while_second) = pool.join(
+    ///     || pool.current_thread_has_pending_tasks(), // the second closure waits on the queue
+    ///     || pool.current_thread_has_pending_tasks(),
+    /// );
+    /// assert_eq!((while_first, while_second), (Some(true), Some(false)));
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None); // this thread is no worker of it
+    /// ```
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.with_own_worker(Worker::has_local_jobs)
     }
 
     /// [`join`](crate::join()) in this pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.join(|| "left", || "right"), ("left", "right"));
+    /// ```
     ///
     /// # Panics
     ///
@@ -108,6 +158,17 @@ impl ThreadPool {
 
     /// [`scope`](crate::scope()) in this pool.
     ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut squares = [0; 4];
+    /// pool.scope(|scope| {
+    ///     for (i, square) in squares.iter_mut().enumerate() {
+    ///         scope.spawn(move |_| *square = i * i);
+    ///     }
+    /// });
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// ```
+    ///
     /// # Panics
     ///
     /// As there.
@@ -120,6 +181,13 @@ impl ThreadPool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut worker = None;
+    /// pool.scope_fifo(|scope| scope.spawn_fifo(|_| worker = rayon_core::current_thread_index()));
+    /// assert!(worker < Some(2));
+    /// ```
     ///
     /// # Panics
     ///
@@ -134,6 +202,16 @@ impl ThreadPool {
 
     /// [`in_place_scope`](crate::in_place_scope) with jobs in this pool.
     ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut worker = None;
+    /// pool.in_place_scope(|scope| {
+    ///     assert_eq!(pool.current_thread_index(), None); // still the calling thread
+    ///     scope.spawn(|_| worker = pool.current_thread_index());
+    /// });
+    /// assert!(worker.is_some());
+    /// ```
+    ///
     /// # Panics
     ///
     /// As there.
@@ -146,6 +224,16 @@ impl ThreadPool {
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) with jobs in this pool.
     ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let (mut first, mut second) = (0, 0);
+    /// pool.in_place_scope_fifo(|scope| {
+    ///     scope.spawn_fifo(|_| first = 1);
+    ///     scope.spawn_fifo(|_| second = 2);
+    /// });
+    /// assert_eq!((first, second), (1, 2));
+    /// ```
+    ///
     /// # Panics
     ///
     /// As there.
@@ -157,6 +245,14 @@ impl ThreadPool {
     }
 
     /// [`spawn`](crate::spawn()) into this pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send(6 * 7).unwrap());
+    /// drop(pool); // ends it after the job
+    /// assert_eq!(receiver.recv(), Ok(42));
+    /// ```
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -165,6 +261,16 @@ impl ThreadPool {
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// for i in 0..3 {
+    ///     let sender = sender.clone();
+    ///     pool.spawn_fifo(move || sender.send(i).unwrap());
+    /// }
+    /// assert_eq!(receiver.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
+    /// ```
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -173,6 +279,15 @@ impl ThreadPool {
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast) into this pool.
+    ///
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+    /// let mut reached: Vec<_> = receiver.iter().collect(); // until the closure is dropped
+    /// reached.sort();
+    /// assert_eq!(reached, [0, 1, 2]);
+    /// ```
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -181,11 +296,31 @@ impl ThreadPool {
     }
 
     /// [`yield_now`](crate::yield_now) if the calling thread is a worker of this pool.
+    ///
+    /// ```
+    /// use rayon_core::{ThreadPoolBuilder, Yield};
+    ///
+    /// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// assert_eq!(pool.install(|| pool.yield_now()), Some(Yield::Idle));
+    /// assert_eq!(other.install(|| pool.yield_now()), None);
+    /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.with_own_worker(|worker| Yield::from_executed(worker.run_one()))
     }
 
     /// [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.
+    ///
+    /// ```
+    /// use rayon_core::{ThreadPoolBuilder, Yield};
+    ///
+    /// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let yielded = pool.install(|| {
+    ///     rayon_core::spawn(|| ());
+    ///     [pool.yield_local(), pool.yield_local()]
+    /// });
+    /// assert_eq!(yielded, [Some(Yield::Executed), Some(Yield::Idle)]);
+    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.with_own_worker(|worker| Yield::from_executed(worker.run_one_local()))
     }

@@ -12,11 +12,47 @@ use crate::job::JobFifo;
 use crate::registry::{self, Registry, Worker};
 
 /// Where jobs are spawned that may borrow whatever outlives `'scope`; made by [`scope()`].
+///
+/// ```
+/// use rayon_core::Scope;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// // Handed from job to job, one scope holds a whole tree of them.
+/// fn grow<'scope>(scope: &Scope<'scope>, height: u32, leaves: &'scope AtomicUsize) {
+///     if height == 0 {
+///         leaves.fetch_add(1, Ordering::Relaxed);
+///     } else {
+///         for _ in 0..2 {
+///             scope.spawn(move |scope| grow(scope, height - 1, leaves));
+///         }
+///     }
+/// }
+/// let leaves = AtomicUsize::new(0);
+/// rayon_core::scope(|scope| grow(scope, 5, &leaves));
+/// assert_eq!(leaves.into_inner(), 32);
+/// ```
 pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
 /// As [`Scope`], with jobs that run oldest first; made by [`scope_fifo`].
+///
+/// ```
+/// use rayon_core::{ScopeFifo, ThreadPoolBuilder};
+/// use std::sync::Mutex;
+///
+/// fn note<'scope>(scope: &ScopeFifo<'scope>, text: &'scope str, notes: &'scope Mutex<String>) {
+///     scope.spawn_fifo(move |_| notes.lock().unwrap().push_str(text));
+/// }
+/// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// let notes = Mutex::new(String::new());
+/// pool.scope_fifo(|scope| {
+///     note(scope, "do ", &notes);
+///     note(scope, "re ", &notes);
+///     note(scope, "mi", &notes);
+/// });
+/// assert_eq!(notes.into_inner().unwrap(), "do re mi"); // a `Scope` would give "mire do "
+/// ```
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
     /// One per worker of the scope's pool.
@@ -53,6 +89,17 @@ where
 
 /// As [`scope()`], but jobs that one worker spawned run oldest first.
 ///
+/// ```
+/// let lines = ["first come", "first served"];
+/// let mut lengths = [0; 2];
+/// rayon_core::scope_fifo(|scope| {
+///     for (line, length) in lines.iter().zip(&mut lengths) {
+///         scope.spawn_fifo(move |_| *length = line.len());
+///     }
+/// });
+/// assert_eq!(lengths, [10, 12]);
+/// ```
+///
 /// # Panics
 ///
 /// As [`scope()`].
@@ -71,6 +118,19 @@ where
 /// Its jobs run in the current pool. At the end the caller goes on with its pool's work until they have
 /// ended, or blocks if it is no worker.
 ///
+/// ```
+/// use std::rc::Rc;
+///
+/// let words = Rc::new(["stays", "here"]); // cannot go to another thread
+/// let mut lengths = [0; 2];
+/// rayon_core::in_place_scope(|scope| {
+///     for (&word, length) in words.iter().zip(&mut lengths) {
+///         scope.spawn(move |_| *length = word.len());
+///     }
+/// });
+/// assert_eq!(lengths, [5, 4]);
+/// ```
+///
 /// # Panics
 ///
 /// As [`scope()`].
@@ -82,6 +142,16 @@ where
 }
 
 /// [`in_place_scope`] with jobs that run as in [`scope_fifo`].
+///
+/// ```
+/// let here = std::thread::current().id();
+/// let mut answer = 0;
+/// rayon_core::in_place_scope_fifo(|scope| {
+///     assert_eq!(std::thread::current().id(), here);
+///     scope.spawn_fifo(|_| answer = 42);
+/// });
+/// assert_eq!(answer, 42);
+/// ```
 ///
 /// # Panics
 ///
@@ -119,6 +189,18 @@ impl<'scope> Scope<'scope> {
     /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
     ///
     /// The newest job of a worker runs first. `body` gets the scope, to spawn further jobs.
+    ///
+    /// ```
+    /// let mut numbers = [1, 2, 3, 4];
+    /// let (left, right) = numbers.split_at_mut(2);
+    /// rayon_core::scope(|scope| {
+    ///     scope.spawn(move |scope| {
+    ///         scope.spawn(move |_| right[0] = 30); // the scope waits for a job of a job, too
+    ///         left[0] = 10;
+    ///     });
+    /// });
+    /// assert_eq!(numbers, [10, 2, 30, 4]);
+    /// ```
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -132,6 +214,19 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// let shares = AtomicUsize::new(0);
+    /// pool.scope(|scope| {
+    ///     scope.spawn_broadcast(|_, _| {
+    ///         shares.fetch_add(1, Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(shares.into_inner(), 3);
+    /// ```
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -158,6 +253,15 @@ impl<'scope> ScopeFifo<'scope> {
     ///
     /// Of the jobs that one worker put into one scope the oldest runs first. `body` gets the scope, to
     /// spawn further jobs.
+    ///
+    /// ```
+    /// let (mut first, mut second) = (0, 0);
+    /// rayon_core::scope_fifo(|scope| {
+    ///     scope.spawn_fifo(|_| first = 1);
+    ///     scope.spawn_fifo(|_| second = 2);
+    /// });
+    /// assert_eq!((first, second), (1, 2));
+    /// ```
     pub fn spawn_fifo<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
@@ -179,6 +283,19 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// let sum_of_indices = AtomicUsize::new(0);
+    /// pool.scope_fifo(|scope| {
+    ///     scope.spawn_broadcast(|_, context| {
+    ///         sum_of_indices.fetch_add(context.index(), Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(sum_of_indices.into_inner(), 0 + 1 + 2);
+    /// ```
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,

@@ -1,6 +1,8 @@
-//! The public interface is that of the published crate: the same items, signatures, bounds and traits.
+//! The public interface is that of the published crate: the same items, signatures, bounds and traits. And
+//! each item of it is shown by an example.
 #![cfg(not(miri))] // Miri starts no processes.
 
+mod examples;
 mod listing;
 #[path = "../common/scratch.rs"]
 mod scratch;
@@ -10,22 +12,29 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use scratch::{Scratch, Source};
+use serde_json::Value;
 
-/// Every public item of `source` with its signature, one line each, and with its traits.
-fn listing_of(source: Source) -> BTreeSet<String> {
+/// What rustdoc says of the package `name` that `package` is or depends on.
+fn document_of(package: &Scratch, name: &str) -> Value {
+    let options =
+        ["--package", name, "--lib", "--", "-Zunstable-options", "--output-format", "json"];
+    let output = package.cargo("rustdoc", &options);
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let file = format!("target/doc/{}.json", name.replace('-', "_"));
+    serde_json::from_str(&fs::read_to_string(package.path(&file)).unwrap()).unwrap()
+}
+
+/// What rustdoc says of the rayon-core of `source`.
+fn rayon_core_of(source: Source) -> Value {
     let package = Scratch::new("api", source);
     package.write("src/lib.rs", "");
-    let options =
-        ["--package", "rayon-core", "--lib", "--", "-Zunstable-options", "--output-format", "json"];
-    let output = package.cargo("rustdoc", &options);
-    assert!(output.status.success(), "{source:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let text = fs::read_to_string(package.path("target/doc/rayon_core.json")).unwrap();
-    listing::listing(&serde_json::from_str(&text).unwrap())
+    document_of(&package, "rayon-core")
 }
 
 #[test]
 fn public_items_their_signatures_and_their_traits_are_those_of_the_published_crate() {
-    let (fork, published) = (listing_of(Source::Fork), listing_of(Source::Published));
+    let [fork, published] =
+        [Source::Fork, Source::Published].map(|source| listing::listing(&rayon_core_of(source)));
     assert!(published.len() > 100, "a listing of {} lines has not seen the crate", published.len());
     let show = |ours: &BTreeSet<String>, theirs| -> String {
         ours.difference(theirs).flat_map(|line| ["  ", line, "\n"]).collect()
@@ -64,14 +73,84 @@ fn a_missing_bound_and_a_lost_trait_show_in_a_listing() {
             "src/lib.rs",
             &format!("pub struct Item(#[allow(dead_code)] {field});\npub fn take<{bound}>(_: T) {{}}\n"),
         );
-        let options = ["--lib", "--", "-Zunstable-options", "--output-format", "json"];
-        assert!(package.cargo("rustdoc", &options).status.success());
-        let text = fs::read_to_string(package.path("target/doc/scratch.json")).unwrap();
-        listing::listing(&serde_json::from_str(&text).unwrap())
+        listing::listing(&document_of(&package, "scratch"))
     });
     let (first, second) = (listings.next().unwrap(), listings.next().unwrap());
     let changed: Vec<&str> =
         first.symmetric_difference(&second).map(|line| line.split(' ').next().unwrap()).collect();
     assert!(changed.contains(&"take"), "{changed:?}");
     assert!(changed.contains(&"Item"), "{changed:?}");
+}
+
+/// Beginnings of what has no example, and why that needs none.
+const WITHOUT_EXAMPLE: [(&str, &str); 1] =
+    [("Configuration::", "deprecated; the type has an example, and the builder has one of each")];
+
+#[test]
+fn every_public_item_but_the_listed_has_an_example_that_runs() {
+    let mut without = examples::items_without(&rayon_core_of(Source::Fork));
+    for (beginning, _reason) in WITHOUT_EXAMPLE {
+        let all = without.len();
+        without.retain(|item| !item.starts_with(beginning));
+        assert!(without.len() < all, "nothing without an example begins with `{beginning}`");
+    }
+    assert!(without.is_empty(), "without an example: {without:?}");
+}
+
+#[test]
+fn only_a_rust_block_that_is_run_counts_as_an_example() {
+    let package = Scratch::new("examples-twins", Source::Fork);
+    package.write(
+        "src/lib.rs",
+        r#"
+            /// ```
+            /// assert_eq!(scratch::run(), 1);
+            /// ```
+            pub fn run() -> u8 { 1 }
+
+            /// ```should_panic
+            /// panic!("as it should");
+            /// ```
+            pub struct Panics;
+            impl Panics {
+                /// Says much, shows nothing.
+                pub fn silent(&self) {}
+                /// ```text
+                /// not a program
+                /// ```
+                pub fn drawing(&self) {}
+            }
+            impl Drop for Panics {
+                fn drop(&mut self) {}
+            }
+
+            /// ```no_run
+            /// loop {}
+            /// ```
+            pub enum Compiles { AndIsNotRun }
+        "#,
+    );
+    let without = examples::items_without(&document_of(&package, "scratch"));
+    let expected = ["Compiles", "Panics::drawing", "Panics::silent"];
+    assert_eq!(without.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_program_with_two_rayon_cores_is_refused() {
+    let package = Scratch::new("two-cores", Source::Fork);
+    package.write("src/lib.rs", "");
+    assert!(package.cargo("metadata", &["--quiet", "--format-version", "1"]).status.success());
+    // Any package that says it is the one with the global pool.
+    package.write("other/src/lib.rs", "");
+    package.write("other/build.rs", "fn main() {}");
+    package.write(
+        "other/Cargo.toml",
+        "[package]\nname = \"other\"\nversion = \"1.0.0\"\nedition = \"2024\"\nlinks = \"rayon-core\"\n",
+    );
+    let manifest = fs::read_to_string(package.path("Cargo.toml")).unwrap();
+    package.write("Cargo.toml", &format!("{manifest}other = {{ path = 'other' }}\n"));
+    let output = package.cargo("metadata", &["--quiet", "--format-version", "1"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "Cargo accepted both");
+    assert!(stderr.contains("links to the native library `rayon-core`"), "{stderr}");
 }

@@ -39,8 +39,8 @@ impl Scratch {
         this.write(
             "Cargo.toml",
             &format!(
-                "[package]\nname = \"scratch\"\nedition = \"2024\"\n\n\
-                 [dependencies]\nrayon-core = {requirement}\n\n[workspace]\n"
+                "[package]\nname = \"scratch\"\nedition = \"2024\"\n\n[workspace]\n\n\
+                 [dependencies]\nrayon-core = {requirement}\n"
             ),
         );
         // The versions of everything else are those of the workspace.
