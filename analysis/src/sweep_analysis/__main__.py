@@ -9,13 +9,16 @@ from pathlib import Path
 import polars as pl
 
 from sweep_analysis import notebooks, tables
+from sweep_analysis.calibration import CELL_MARGIN, FIGURES, MEAN_MARGIN, calibration
 from sweep_analysis.errors import InputError
 from sweep_analysis.findings import analyse
+from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.report import write_report, write_tables
-from sweep_analysis.speedup import DEFINITIONS
+from sweep_analysis.speedup import DEFINITIONS, trial_times
 from sweep_analysis.study import TIME_UNITS, read_study
 
+CHECK_FAILED = 1
 BAD_INPUT = 2
 HOST_NOT_FIT = 4
 
@@ -24,11 +27,12 @@ examples:
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
   python -m sweep_analysis speedup SWEEP --definition own --format md
   python -m sweep_analysis compare SWEEP --baseline packed --level workload
+  python -m sweep_analysis calibration SWEEP --branch packed --figure cpu
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
   python -m sweep_analysis notebooks --execute
 
-exit codes: 0 all good, 2 bad input, 4 host not fit (nothing can be written there)
+exit codes: 0 all good, 1 a branch is not calibrated, 2 bad input, 4 host not fit (nothing can be written there)
 """
 
 
@@ -36,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     asked = _parser().parse_args(arguments)
     try:
-        asked.run(asked)
+        return int(asked.run(asked) or 0)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -45,7 +49,6 @@ def main(arguments: list[str] | None = None) -> int:
         where = error.filename or "standard output"
         print(f"error: {where}: {error.strerror}; choose another `--output`, or mend that", file=sys.stderr)
         return HOST_NOT_FIT
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,6 +73,18 @@ def _parser() -> argparse.ArgumentParser:
         "--level", choices=["cell", "workload", "overall"], default="cell", help="default: %(default)s"
     )
     compare.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
+
+    calibrated = _command(
+        commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
+    )
+    calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
+    calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
+    calibrated.add_argument(
+        "--figure",
+        choices=FIGURES,
+        default="time",
+        help="wall time or CPU time per unit of work (default: %(default)s)",
+    )
 
     export = _command(commands, "export", "write the tables alone", _export)
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
@@ -137,6 +152,27 @@ def _compare(asked: argparse.Namespace) -> None:
         )
     frame = analyse(sweep, baseline).comparisons
     _print(frame.filter(pl.col("level") == asked.level), asked.format)
+
+
+def _calibration(asked: argparse.Namespace) -> int:
+    sweep = _read(asked)
+    baseline = asked.baseline or sweep.baseline
+    found = calibration(trial_times(sweep), baseline, asked.branch, asked.figure) if baseline else None
+    if found is None:
+        raise InputError(
+            asked.sweep,
+            f"`{asked.branch}` cannot be calibrated against `{baseline}`: they share no cell, or there is no A/A twin",
+            f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}, or sweep again with the twin",
+        )
+    print(tables.markdown(tables.calibration_table(with_panel(found.cells))), end="")
+    mean = found.mean.row(0, named=True)
+    low, high = percent(mean["ratio_low"]), percent(mean["ratio_high"])
+    print(
+        f"\n{asked.branch} over {baseline}, {asked.figure}: geometric mean of {count(mean['cells'], 'cell')}"
+        f" {percent(mean['time_ratio'])} ({low} to {high}), margin ±{MEAN_MARGIN:.0%};"
+        f" {count(int((~found.cells['is_near']).sum()), 'cell')} outside the A/A band plus {CELL_MARGIN:.0%}."
+    )
+    return 0 if found.is_near else CHECK_FAILED
 
 
 def _export(asked: argparse.Namespace) -> None:

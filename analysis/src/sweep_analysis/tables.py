@@ -74,6 +74,14 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def calibration_table(cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a `Calibration`, in their order, ratios as changes in per cent. In: rows with `panel`."""
+    shown = verdict_table(cells).select(
+        "workload", "threads", pl.col("time").alias("change"), "from", "to", "A/A band", "pairs"
+    )
+    return shown.with_columns(pl.Series("near", ["yes" if near else "NO" for near in cells["is_near"]]))
+
+
 def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
     """The columns of `schema.SPEEDUPS` that a reader needs. In: rows with `panel`."""
     return speedups.select(
