@@ -66,21 +66,45 @@ fn a_tour_is_one_unit_of_work_however_many_nodes_were_visited() {
     }
 }
 
+/// Every way of `packets` to hand packets on: strategy, and lock where it has one.
+const STRATEGIES: [(&str, &str); 12] = [
+    ("serial", "mutex"),
+    ("lock-free", "mutex"),
+    ("home-queue", "tas"),
+    ("home-queue", "mutex"),
+    ("home-queue", "mcs"),
+    ("home-queue", "anderson"),
+    ("awesome", "tas"),
+    ("awesome", "mutex"),
+    ("awesome", "mcs"),
+    ("awesome", "anderson"),
+    ("pool", "mutex"),
+    ("pool-batch", "mutex"),
+];
+
 #[test]
-fn every_strategy_of_packets_agrees_with_the_sequential_program() {
+fn every_strategy_and_lock_of_packets_agrees_with_the_sequential_program() {
     for generator in ["uniform", "exponential"] {
         let sequential = answer(&with(
             request("packets", Program::Sequential, 1, 5),
             &[("generator", generator)],
         ));
-        for strategy in ["serial", "lock-free", "awesome", "pool"] {
+        for (strategy, lock) in STRATEGIES {
             for threads in THREADS {
-                for depth in ["1", "32"] {
+                for depth in ["1", "2", "32"] {
                     let parallel = answer(&with(
                         request("packets", Program::Parallel, threads, 5),
-                        &[("generator", generator), ("strategy", strategy), ("depth", depth)],
+                        &[
+                            ("generator", generator),
+                            ("strategy", strategy),
+                            ("lock", lock),
+                            ("depth", depth),
+                        ],
                     ));
-                    assert_eq!(parallel, sequential, "{generator} {strategy} {threads} {depth}");
+                    assert_eq!(
+                        parallel, sequential,
+                        "{generator} {strategy} {lock} {threads} {depth}"
+                    );
                 }
             }
         }
@@ -89,27 +113,20 @@ fn every_strategy_of_packets_agrees_with_the_sequential_program() {
 
 #[test]
 fn timed_packets_stop_and_report_what_they_managed() {
-    for (program, strategies) in [
-        (Program::Sequential, &["serial"][..]),
-        (Program::Parallel, &["serial", "lock-free", "awesome", "pool"]),
-    ] {
-        for strategy in strategies {
-            let threads = if program == Program::Sequential { 1 } else { 3 };
-            let outcome = run(
-                "test",
-                &with(
-                    request("packets", program, threads, 5),
-                    &[("stop", "timed"), ("duration-ms", "10"), ("strategy", strategy)],
-                ),
-            )
-            .unwrap();
-            for iteration in &outcome.iterations {
-                assert!(iteration.elapsed_ns >= 10_000_000, "{strategy}: {iteration:?}");
-                assert!(iteration.work_units > 0, "{strategy}: {iteration:?}");
-            }
-            assert!(outcome.metrics["throughput"].value > 0.0);
-            assert_eq!(outcome.metrics["throughput"].unit, "packets/ms");
+    let sequential = (Program::Sequential, 1, STRATEGIES[0]);
+    let parallel = STRATEGIES.map(|strategy| (Program::Parallel, 3, strategy));
+    for (program, threads, (strategy, lock)) in [sequential].into_iter().chain(parallel) {
+        let request = with(
+            request("packets", program, threads, 5),
+            &[("stop", "timed"), ("duration-ms", "10"), ("strategy", strategy), ("lock", lock)],
+        );
+        let outcome = run("test", &request).unwrap();
+        for iteration in &outcome.iterations {
+            assert!(iteration.elapsed_ns >= 10_000_000, "{strategy}: {iteration:?}");
+            assert!(iteration.work_units > 0, "{strategy}: {iteration:?}");
         }
+        assert!(outcome.metrics["throughput"].value > 0.0);
+        assert_eq!(outcome.metrics["throughput"].unit, "packets/ms");
     }
 }
 

@@ -78,7 +78,11 @@ fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
         *request = Request { workload: "packets".to_owned(), ..good() };
         set(request, "strategy", "magic");
     });
-    assert!(message.ends_with("expected one of pool, lock-free, awesome, serial"), "{message}");
+    assert!(
+        message
+            .ends_with("expected one of pool, pool-batch, lock-free, home-queue, awesome, serial"),
+        "{message}"
+    );
 }
 
 #[test]

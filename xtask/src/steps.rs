@@ -96,14 +96,17 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     python::check(sh)
 }
 
-/// The fork's loom models, in a target folder of their own since the flag rebuilds everything.
+/// The loom models, in a target folder of their own since the flags rebuild everything.
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
     let ignored: &[&str] = if depth == Depth::Deep { &["--include-ignored"] } else { &[] };
     let models =
         cmd!(sh, "cargo test --quiet --release --package rayon-core --lib models -- {ignored...}");
-    step("models of the sleep protocol", models)
+    step("models of the sleep protocol", models)?;
+    let _cfg = sh.push_env("RUSTFLAGS", "--cfg locks_loom");
+    let locks = cmd!(sh, "cargo test --quiet --release --package workloads --lib models");
+    step("models of the packet locks", locks)
 }
 
 pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {

@@ -4,9 +4,10 @@
 //! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue
 //! per source. The threads of a trial are the dispatcher and its workers together, as in the study.
 //! Files: `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time,
-//! `strategies.rs` hands packets on.
+//! `strategies/` hands packets on, `locks/` guards queues.
 
 mod dispatcher;
+mod locks;
 mod strategies;
 mod traffic;
 
@@ -17,7 +18,7 @@ use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
 };
 use dispatcher::Stop;
-use strategies::{PoolCounters, Queues, Report, Strategy};
+use strategies::{Equipment, LockKind, Report, Strategy};
 use traffic::{Generator, Tally, Traffic};
 
 static DESCRIPTION: Description = Description {
@@ -29,15 +30,22 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter {
             name: "strategy",
-            summary: "who computes the checksums; only `pool` uses the scheduler",
-            accepts: Accepts::OneOf(&["pool", "lock-free", "awesome", "serial"]),
+            summary: "who computes the checksums; only `pool` and `pool-batch` use the scheduler",
+            accepts: Accepts::OneOf(&[
+                "pool",
+                "pool-batch",
+                "lock-free",
+                "home-queue",
+                "awesome",
+                "serial",
+            ]),
             default: "pool",
             is_replaced_by_input: false,
         },
         Parameter {
             name: "lock",
-            summary: "lock of the queues in `awesome`",
-            accepts: Accepts::OneOf(&["mutex"]),
+            summary: "lock of each queue in `home-queue` and `awesome`; the others have none",
+            accepts: Accepts::OneOf(&["mutex", "tas", "mcs", "anderson"]),
             default: "mutex",
             is_replaced_by_input: false,
         },
@@ -50,8 +58,8 @@ static DESCRIPTION: Description = Description {
         },
         Parameter {
             name: "sources",
-            summary: "sources of packets, each with a queue",
-            accepts: Accepts::Whole { min: 1, max: 4096 },
+            summary: "sources of packets, each with a queue; 0: one for each worker, as in the study",
+            accepts: Accepts::Whole { min: 0, max: 4096 },
             // Shared evenly by 1, 2, 3, 4, 6 and 12 workers.
             default: "12",
             is_replaced_by_input: false,
@@ -125,13 +133,6 @@ impl Workload for Packets {
     }
 }
 
-/// What a run needs, made anew before each.
-enum Equipment {
-    None,
-    Queues(Queues),
-    Counters(PoolCounters),
-}
-
 struct Firewall {
     traffic: Traffic,
     strategy: Strategy,
@@ -150,17 +151,30 @@ impl Firewall {
             "exponential" => Generator::Exponential,
             _ => Generator::Uniform,
         };
+        let lock = match values.word("lock") {
+            "tas" => LockKind::Tas,
+            "mcs" => LockKind::Mcs,
+            "anderson" => LockKind::Anderson,
+            _ => LockKind::Mutex,
+        };
         let strategy = match values.word("strategy") {
             "serial" => Strategy::Serial,
             "lock-free" => Strategy::LockFree,
-            "awesome" => Strategy::Awesome,
+            "home-queue" => Strategy::HomeQueue(lock),
+            "awesome" => Strategy::Awesome(lock),
+            "pool-batch" => Strategy::PoolBatch,
             _ => Strategy::Pool,
         };
         let stop = match values.word("stop") {
             "timed" => Stop::AfterTime(Duration::from_millis(values.whole("duration-ms"))),
             _ => Stop::AfterPackets(values.whole("packets-per-source")),
         };
-        let traffic = Traffic::new(seed, values.count("sources"), generator, values.whole("words"));
+        let sources = match values.count("sources") {
+            // One of the threads is the dispatcher. Alone it still has a source.
+            0 => (threads - 1).max(1),
+            sources => sources,
+        };
+        let traffic = Traffic::new(seed, sources, generator, values.whole("words"));
         let known = match stop {
             Stop::AfterPackets(per_source) => {
                 Some(first_packets(&traffic, per_source * traffic.sources() as u64))
@@ -194,15 +208,7 @@ fn first_packets(traffic: &Traffic, count: u64) -> Tally {
 impl Instance for Firewall {
     fn reset(&mut self) {
         self.report = None;
-        self.equipment = match self.strategy {
-            Strategy::Serial => Equipment::None,
-            Strategy::LockFree | Strategy::Awesome => {
-                Equipment::Queues(Queues::new(self.traffic.sources(), self.depth))
-            }
-            Strategy::Pool => {
-                Equipment::Counters(PoolCounters::new(self.traffic.sources(), self.threads))
-            }
-        };
+        self.equipment = self.strategy.equipment(self.traffic.sources(), self.depth, self.threads);
     }
 
     fn run_sequential(&mut self) -> u64 {
@@ -211,14 +217,8 @@ impl Instance for Firewall {
     }
 
     fn run_parallel(&mut self) -> u64 {
-        let (traffic, stop) = (&self.traffic, self.stop);
-        let report = match std::mem::replace(&mut self.equipment, Equipment::None) {
-            Equipment::None => strategies::serial(traffic, stop),
-            Equipment::Queues(queues) => {
-                strategies::through_queues(self.strategy, traffic, stop, queues)
-            }
-            Equipment::Counters(counters) => strategies::pool(traffic, stop, self.depth, &counters),
-        };
+        let equipment = std::mem::replace(&mut self.equipment, Equipment::None);
+        let report = self.strategy.run(&self.traffic, self.stop, self.depth, equipment);
         self.report.insert(report).done.packets
     }
 
@@ -279,13 +279,33 @@ mod tests {
 
     #[test]
     fn every_word_of_every_choice_means_something_of_its_own() {
-        let strategies: Vec<Strategy> = ["pool", "lock-free", "awesome", "serial"]
-            .map(|word| firewall(&[("strategy", word)]).strategy)
-            .to_vec();
-        assert_eq!(
-            strategies,
-            [Strategy::Pool, Strategy::LockFree, Strategy::Awesome, Strategy::Serial]
-        );
-        assert_ne!(firewall(&[("stop", "timed")]).stop, firewall(&[("stop", "correctness")]).stop);
+        let meaning = |name: &str| -> Vec<String> {
+            let Accepts::OneOf(words) = DESCRIPTION.parameter(name).unwrap().accepts else {
+                panic!("{name} is no choice")
+            };
+            words
+                .iter()
+                .map(|word| {
+                    let firewall = firewall(&[("strategy", "awesome"), (name, word)]);
+                    format!("{:?} {:?} {:?}", firewall.strategy, firewall.stop, firewall.traffic)
+                })
+                .collect()
+        };
+        for (name, words) in [("strategy", 6), ("lock", 4), ("generator", 2), ("stop", 2)] {
+            let mut meanings = meaning(name);
+            meanings.sort();
+            meanings.dedup();
+            assert_eq!(meanings.len(), words, "{name}: {meanings:?}");
+        }
+    }
+
+    #[test]
+    fn with_sources_0_every_worker_has_one() {
+        let sources = |threads| {
+            let explicit = [("sources".to_owned(), "0".to_owned())].into();
+            let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
+            Firewall::new(1, &values, threads).traffic.sources()
+        };
+        assert_eq!([1, 2, 3, 14].map(sources), [1, 1, 2, 13]);
     }
 }
