@@ -22,6 +22,32 @@ pub struct Parameter {
     pub is_replaced_by_input: bool,
 }
 
+impl Parameter {
+    /// One that takes whole numbers from `min` to `max`, both included.
+    #[must_use]
+    pub const fn whole(
+        name: &'static str,
+        summary: &'static str,
+        (min, max): (u64, u64),
+        default: &'static str,
+    ) -> Self {
+        let accepts = Accepts::Whole { min, max };
+        Self { name, summary, accepts, default, is_replaced_by_input: false }
+    }
+
+    /// One that takes one of these words.
+    #[must_use]
+    pub const fn one_of(
+        name: &'static str,
+        summary: &'static str,
+        words: &'static [&'static str],
+        default: &'static str,
+    ) -> Self {
+        let accepts = Accepts::OneOf(words);
+        Self { name, summary, accepts, default, is_replaced_by_input: false }
+    }
+}
+
 /// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]

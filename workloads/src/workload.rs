@@ -11,18 +11,24 @@ use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 
 /// Every workload, in the order in which it is listed. A new one needs a line here.
-static CATALOGUE: [&dyn Workload; 5] = [
+static CATALOGUE: &[&dyn Workload] = &[
     &kinds::quicksort::Quicksort,
     &kinds::tsp::Tsp,
     &kinds::packets::Packets,
     &kinds::fib_join::FibJoin,
     &kinds::mergesort::Mergesort,
+    &kinds::par_sort::ParSort,
+    &kinds::sum::Sum,
+    &kinds::nqueens::Nqueens,
+    &kinds::tree_sum::TreeSum,
+    &kinds::scope_spawn::ScopeSpawn,
+    &kinds::skynet::Skynet,
 ];
 
 /// Every workload, in the order in which it is listed.
 #[must_use]
 pub fn catalogue() -> &'static [&'static dyn Workload] {
-    &CATALOGUE
+    CATALOGUE
 }
 
 /// The workload called `name`.
@@ -114,6 +120,27 @@ pub struct SizeOverrides {
     pub size: Size,
     /// Parameter names and values that differ from the default.
     pub overrides: &'static [(&'static str, &'static str)],
+}
+
+/// Parameter names and values.
+type Overrides = &'static [(&'static str, &'static str)];
+
+impl SizeOverrides {
+    /// All four sizes.
+    #[must_use]
+    pub const fn all(
+        tiny: Overrides,
+        small: Overrides,
+        medium: Overrides,
+        large: Overrides,
+    ) -> [Self; 4] {
+        [
+            Self { size: Size::Tiny, overrides: tiny },
+            Self { size: Size::Small, overrides: small },
+            Self { size: Size::Medium, overrides: medium },
+            Self { size: Size::Large, overrides: large },
+        ]
+    }
 }
 
 impl Description {

@@ -46,8 +46,9 @@ fn set(request: &mut Request, name: &str, value: &str) {
 #[test]
 fn an_unknown_workload_lists_the_known_ones() {
     let message = refusal(|request| request.workload = "bogosort".to_owned());
-    let known = "quicksort, tsp, packets, fib-join, mergesort";
-    assert_eq!(message, format!("unknown workload `bogosort`; known: {known}"));
+    let known: Vec<&str> = catalogue().iter().map(|w| w.description().name).collect();
+    assert!(known.contains(&"quicksort"));
+    assert_eq!(message, format!("unknown workload `bogosort`; known: {}", known.join(", ")));
 }
 
 #[test]

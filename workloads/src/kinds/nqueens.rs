@@ -1,0 +1,175 @@
+//! `nqueens`: in how many ways n queens stand on a board without attacking each other.
+//!
+//! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ
+//! a lot in size, and nothing but counts comes back.
+
+use rayon::prelude::*;
+
+use crate::kinds::one_number::{OneNumber, Problem};
+use crate::parameters::Parameter;
+use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+
+/// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
+/// Sequences).
+const SOLUTIONS: [u64; 18] = [
+    1,
+    0,
+    0,
+    2,
+    10,
+    4,
+    40,
+    92,
+    352,
+    724,
+    2_680,
+    14_200,
+    73_712,
+    365_596,
+    2_279_184,
+    14_772_512,
+    95_815_104,
+    666_090_624,
+];
+
+static DESCRIPTION: Description = Description {
+    name: "nqueens",
+    summary: "counts the solutions of the n queens problem, nested parallel iterators",
+    stresses: "irregular search tree, short nested loops, no shared state",
+    work_unit: "boards",
+    input: None,
+    parameters: &[
+        Parameter::whole("queens", "queens, and side of the board", (1, 18), "8"),
+        Parameter::whole(
+            "parallel-rows",
+            "rows whose places are tried in parallel; below them one thread goes on alone",
+            (0, 18),
+            // A guess: at 13 queens some 1000 tasks of some 25 us.
+            "3",
+        ),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("queens", "7")],
+        &[("queens", "13")],
+        &[("queens", "14")],
+        &[("queens", "15")],
+    ),
+};
+
+/// The workload `nqueens`.
+#[derive(Clone, Copy, Debug)]
+pub struct Nqueens;
+
+impl Workload for Nqueens {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let number =
+            |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
+        let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
+        Ok(Box::new(OneNumber::new(Board { queens, parallel_rows })))
+    }
+}
+
+#[derive(Debug)]
+struct Board {
+    queens: u32,
+    parallel_rows: u32,
+}
+
+impl Board {
+    fn empty(&self) -> Position {
+        Position { all: (1 << self.queens) - 1, columns: 0, falling: 0, rising: 0 }
+    }
+}
+
+impl Problem for Board {
+    fn sequential(&self) -> u64 {
+        self.empty().solutions()
+    }
+
+    fn parallel(&self) -> u64 {
+        self.empty().solutions_in_parallel(self.parallel_rows)
+    }
+
+    fn work_units(&self) -> u64 {
+        1
+    }
+
+    fn known(&self) -> u64 {
+        SOLUTIONS[self.queens as usize - 1]
+    }
+}
+
+/// Rows filled from the top; each set has a bit per column.
+#[derive(Clone, Copy)]
+struct Position {
+    /// Every column of the board.
+    all: u32,
+    /// Columns that have a queen.
+    columns: u32,
+    /// Columns of the next row that a queen attacks along a falling diagonal.
+    falling: u32,
+    /// The same along a rising one.
+    rising: u32,
+}
+
+impl Position {
+    fn free(self) -> u32 {
+        self.all & !(self.columns | self.falling | self.rising)
+    }
+
+    /// With one more queen in the column of `bit`.
+    fn with(self, bit: u32) -> Self {
+        Self {
+            all: self.all,
+            columns: self.columns | bit,
+            falling: (self.falling | bit) << 1,
+            rising: (self.rising | bit) >> 1,
+        }
+    }
+
+    fn solutions(self) -> u64 {
+        if self.columns == self.all {
+            return 1;
+        }
+        let mut free = self.free();
+        let mut solutions = 0;
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            solutions += self.with(bit).solutions();
+        }
+        solutions
+    }
+
+    fn solutions_in_parallel(self, parallel_rows: u32) -> u64 {
+        if parallel_rows == 0 || self.columns == self.all {
+            return self.solutions();
+        }
+        let free = self.free();
+        (0..u32::BITS - self.all.leading_zeros())
+            .into_par_iter()
+            .map(|column| 1 << column)
+            .filter(|bit| free & bit != 0)
+            .map(|bit| self.with(bit).solutions_in_parallel(parallel_rows - 1))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::one_number::assert_solves;
+
+    #[test]
+    fn the_published_numbers_come_out_however_many_rows_are_parallel() {
+        for queens in 1..=9 {
+            for parallel_rows in [0, 1, 3, 18] {
+                assert_solves(&Board { queens, parallel_rows });
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Instances whose answer is one number that is known beforehand: what such workloads share.
+
+use std::hint::black_box;
+
+use crate::workload::{Instance, Mismatch};
+
+/// A problem with one number as its answer.
+pub(super) trait Problem: Send + Sync {
+    /// Finds the number on the calling thread alone.
+    fn sequential(&self) -> u64;
+
+    /// Finds the number on the pool that the calling thread belongs to.
+    fn parallel(&self) -> u64;
+
+    /// Units of work in one run.
+    fn work_units(&self) -> u64;
+
+    /// The number, found in another way than by the two programs.
+    fn known(&self) -> u64;
+}
+
+/// A problem, its known answer and the one that the last run gave.
+pub(super) struct OneNumber<P> {
+    problem: P,
+    known: u64,
+    answer: Option<u64>,
+}
+
+impl<P: Problem> OneNumber<P> {
+    pub(super) fn new(problem: P) -> Self {
+        Self { known: problem.known(), answer: None, problem }
+    }
+}
+
+impl<P: Problem> Instance for OneNumber<P> {
+    fn reset(&mut self) {
+        self.answer = None;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        // Hidden from the optimiser, which could otherwise see that iterations repeat each other.
+        self.answer = Some(black_box(&self.problem).sequential());
+        self.problem.work_units()
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        self.answer = Some(black_box(&self.problem).parallel());
+        self.problem.work_units()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let actual = self.answer.map_or_else(|| "none".to_owned(), |answer| answer.to_string());
+        Mismatch::unless_equal(&self.known.to_string(), &actual)
+    }
+}
+
+/// Adds what `work` gives in each of `repeats` runs, none of which the optimiser can foresee.
+pub(super) fn repeat<T: ?Sized>(repeats: u64, input: &T, work: impl Fn(&T) -> u64) -> u64 {
+    (0..repeats).map(|_| work(black_box(input))).sum()
+}
+
+/// Fails unless both programs give the known number.
+#[cfg(test)]
+pub(super) fn assert_solves(problem: &(impl Problem + std::fmt::Debug)) {
+    assert_eq!(problem.sequential(), problem.known(), "sequential, {problem:?}");
+    assert_eq!(problem.parallel(), problem.known(), "parallel, {problem:?}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Six;
+
+    impl Problem for Six {
+        fn sequential(&self) -> u64 {
+            6
+        }
+
+        fn parallel(&self) -> u64 {
+            7
+        }
+
+        fn work_units(&self) -> u64 {
+            1
+        }
+
+        fn known(&self) -> u64 {
+            6
+        }
+    }
+
+    #[test]
+    fn a_wrong_a_missing_and_a_forgotten_answer_are_rejected() {
+        let mut instance = OneNumber::new(Six);
+        assert!(instance.check().is_err(), "missing");
+        instance.run_sequential();
+        assert_eq!(instance.check().unwrap(), "6");
+        instance.run_parallel();
+        assert_eq!(instance.check().unwrap_err().actual, "7");
+        instance.run_sequential();
+        instance.reset();
+        assert!(instance.check().is_err(), "forgotten");
+    }
+
+    #[test]
+    fn repeats_add_up() {
+        assert_eq!(repeat(3, "four", |text| text.len() as u64), 12);
+    }
+}

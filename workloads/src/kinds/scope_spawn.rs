@@ -1,0 +1,109 @@
+//! `scope-spawn`: very many tiny jobs spawned into one scope from inside the pool.
+//!
+//! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from
+//! stealing them one by one. Whoever counts idle threads does it here for every job.
+
+use std::hint::black_box;
+
+use crate::parameters::Parameter;
+use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "scope-spawn",
+    summary: "one scope, one loop that spawns very many jobs of a few nanoseconds",
+    stresses: "spawn from inside: push, announcement, one steal per job, one producer",
+    work_unit: "spawns",
+    input: None,
+    parameters: &[
+        Parameter::whole("spawns", "jobs spawned into each scope", (1, 1 << 30), "100000"),
+        Parameter::whole("repeats", "scopes, one after the other", (1, 1_000_000), "1"),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("spawns", "1000")],
+        &[("repeats", "6")],
+        &[("repeats", "60")],
+        &[("repeats", "600")],
+    ),
+};
+
+/// The workload `scope-spawn`.
+#[derive(Clone, Copy, Debug)]
+pub struct ScopeSpawn;
+
+impl Workload for ScopeSpawn {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let slots = vec![0; setup.values.count("spawns")];
+        Ok(Box::new(Jobs { slots, repeats: setup.values.whole("repeats") }))
+    }
+}
+
+/// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost
+/// and one that runs twice both show.
+struct Jobs {
+    slots: Vec<u64>,
+    repeats: u64,
+}
+
+impl Jobs {
+    fn numbered(&mut self) -> impl Iterator<Item = (u64, &mut u64)> {
+        (1..).zip(&mut self.slots)
+    }
+
+    fn work_units(&self) -> u64 {
+        self.repeats * self.slots.len() as u64
+    }
+}
+
+impl Instance for Jobs {
+    fn reset(&mut self) {
+        self.slots.fill(0);
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        for _ in 0..self.repeats {
+            for (number, slot) in black_box(&mut *self).numbered() {
+                *slot += number;
+            }
+        }
+        self.work_units()
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        for _ in 0..self.repeats {
+            rayon::scope(|scope| {
+                for (number, slot) in self.numbered() {
+                    scope.spawn(move |_| *slot += number);
+                }
+            });
+        }
+        self.work_units()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let repeats = self.repeats;
+        let expected = format!("{} jobs ran {repeats} times", self.slots.len());
+        let fault = self.numbered().find(|(number, slot)| **slot != repeats * number);
+        let actual = match fault {
+            None => expected.clone(),
+            Some((number, slot)) => format!("job {number} ran {} times", *slot / number),
+        };
+        Mismatch::unless_equal(&expected, &actual)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_is_lost_or_runs_twice_is_named() {
+        let check = |slots: &[u64]| Jobs { slots: slots.to_vec(), repeats: 2 }.check();
+        assert_eq!(check(&[2, 2, 6]).unwrap_err().actual, "job 2 ran 1 times");
+        assert_eq!(check(&[2, 4, 9]).unwrap_err().actual, "job 3 ran 3 times");
+        assert_eq!(check(&[2, 4, 6]).unwrap(), "3 jobs ran 2 times");
+    }
+}

@@ -1,0 +1,79 @@
+//! `sum`: the facade's sum over a slice that fits the cache, again and again.
+//!
+//! One pass takes microseconds, so this is the shape of a program that hands many small parallel
+//! loops to a pool: how far the loop is split, and how fast the others are woken, decide.
+
+use rayon::prelude::*;
+
+use crate::kinds::one_number::{OneNumber, Problem, repeat};
+use crate::parameters::Parameter;
+use crate::random::Random;
+use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "sum",
+    summary: "sum of a slice of 32-bit numbers by a parallel iterator, repeated",
+    stresses: "many parallel loops of some microseconds: entry and exit of a loop, adaptive splitting",
+    work_unit: "elements",
+    input: None,
+    parameters: &[
+        Parameter::whole(
+            "elements",
+            "how many numbers are added in each pass",
+            (1, 1 << 30),
+            "100000",
+        ),
+        Parameter::whole("repeats", "passes, one after the other", (1, 1_000_000), "1"),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("elements", "1000"), ("repeats", "10")],
+        &[("repeats", "2000")],
+        &[("repeats", "20000")],
+        &[("repeats", "200000")],
+    ),
+};
+
+/// The workload `sum`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum;
+
+impl Workload for Sum {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let elements =
+            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+        let mut values: Vec<u32> = (0..elements).collect();
+        Random::new(setup.seed).shuffle(&mut values);
+        Ok(Box::new(OneNumber::new(Passes { values, repeats: setup.values.whole("repeats") })))
+    }
+}
+
+/// The numbers 0, 1, … in random order.
+#[derive(Debug)]
+struct Passes {
+    values: Vec<u32>,
+    repeats: u64,
+}
+
+impl Problem for Passes {
+    fn sequential(&self) -> u64 {
+        repeat(self.repeats, &self.values, |values| values.iter().map(|&v| u64::from(v)).sum())
+    }
+
+    fn parallel(&self) -> u64 {
+        repeat(self.repeats, &self.values, |values| values.par_iter().map(|&v| u64::from(v)).sum())
+    }
+
+    fn work_units(&self) -> u64 {
+        self.repeats * self.values.len() as u64
+    }
+
+    /// Gauss's formula: no number is missing or occurs twice.
+    fn known(&self) -> u64 {
+        let elements = self.values.len() as u64;
+        self.repeats * (elements * (elements - 1) / 2)
+    }
+}

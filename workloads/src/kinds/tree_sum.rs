@@ -1,0 +1,122 @@
+//! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
+//!
+//! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds and
+//! a join ten times that, so on the tree of 1000 nodes the pool can only lose: what is measured is
+//! how much. The big tree shows the same with memory traffic and enough work for everybody.
+
+use crate::kinds::one_number::{OneNumber, Problem, repeat};
+use crate::parameters::Parameter;
+use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "tree-sum",
+    summary: "sum over a balanced binary tree on the heap, one join per node, no cutoff",
+    stresses: "jobs smaller than a join: its price, and wake-ups that cannot pay",
+    work_unit: "nodes",
+    input: None,
+    parameters: &[
+        Parameter::whole("nodes", "nodes of the tree, 32 bytes each", (1, 1 << 30), "1000"),
+        Parameter::whole("repeats", "sums, one after the other", (1, 1 << 20), "1"),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("repeats", "2")],
+        &[("repeats", "3000")],
+        &[("nodes", "5000000")],
+        &[("nodes", "5000000"), ("repeats", "10")],
+    ),
+};
+
+/// The workload `tree-sum`.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeSum;
+
+impl Workload for TreeSum {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let nodes = setup.values.whole("nodes");
+        let tree = plant(1, nodes);
+        Ok(Box::new(OneNumber::new(Sums { tree, nodes, repeats: setup.values.whole("repeats") })))
+    }
+}
+
+#[derive(Debug)]
+struct Sums {
+    tree: Tree,
+    nodes: u64,
+    repeats: u64,
+}
+
+type Tree = Option<Box<Node>>;
+
+#[derive(Debug)]
+struct Node {
+    value: u64,
+    left: Tree,
+    right: Tree,
+}
+
+/// A tree of `nodes` nodes, as balanced as can be, whose numbers are `first`, `first + 1`, ….
+fn plant(first: u64, nodes: u64) -> Tree {
+    let rest = nodes.checked_sub(1)?;
+    let on_the_left = rest / 2;
+    let value = first + on_the_left;
+    let left = plant(first, on_the_left);
+    let right = plant(value + 1, rest - on_the_left);
+    Some(Box::new(Node { value, left, right }))
+}
+
+impl Problem for Sums {
+    fn sequential(&self) -> u64 {
+        repeat(self.repeats, &self.tree, sum)
+    }
+
+    fn parallel(&self) -> u64 {
+        repeat(self.repeats, &self.tree, sum_with_join)
+    }
+
+    fn work_units(&self) -> u64 {
+        self.repeats * self.nodes
+    }
+
+    /// Gauss's formula.
+    fn known(&self) -> u64 {
+        self.repeats * (self.nodes * (self.nodes + 1) / 2)
+    }
+}
+
+fn sum(tree: &Tree) -> u64 {
+    tree.as_ref().map_or(0, |node| node.value + sum(&node.left) + sum(&node.right))
+}
+
+fn sum_with_join(tree: &Tree) -> u64 {
+    let Some(node) = tree else { return 0 };
+    let (left, right) = rayon::join(|| sum_with_join(&node.left), || sum_with_join(&node.right));
+    node.value + left + right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn height(tree: &Tree) -> u32 {
+        tree.as_ref().map_or(0, |node| 1 + height(&node.left).max(height(&node.right)))
+    }
+
+    fn numbers(tree: &Tree) -> Vec<u64> {
+        tree.as_ref().map_or_else(Vec::new, |node| {
+            [numbers(&node.left), vec![node.value], numbers(&node.right)].concat()
+        })
+    }
+
+    #[test]
+    fn a_tree_is_balanced_and_holds_each_number_once_in_order() {
+        for nodes in 0..70 {
+            let tree = plant(1, nodes);
+            assert_eq!(numbers(&tree), (1..=nodes).collect::<Vec<_>>());
+            assert_eq!(height(&tree), u64::BITS - nodes.leading_zeros());
+        }
+    }
+}
