@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 use std::sync::Arc;
 
 use crate::deque::{Injector, settle};
+use crate::hooks::{self, Event};
 use crate::latch::Latch;
 use crate::unwind::{self, Fatal, Payload};
 
@@ -105,6 +106,7 @@ where
     /// The caller has got the job's reference back from the queue, unexecuted.
     #[inline]
     pub(crate) unsafe fn run_inline(self, migrated: bool) -> R {
+        hooks::count(Event::JobExecuted);
         self.work.into_inner().expect("a job taken back was not run")(migrated)
     }
 
@@ -117,6 +119,7 @@ where
     pub(crate) unsafe fn run_in_place(&self, migrated: bool) -> R {
         // SAFETY: there is no other reference to the job left that could lead anyone here.
         let work = unsafe { (*self.work.get()).take() }.expect("a job taken back was not run");
+        hooks::count(Event::JobExecuted);
         work(migrated)
     }
 
@@ -144,6 +147,7 @@ where
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
+        hooks::count(Event::JobExecuted);
         let progress = match unwind::capture(|| work(true)) {
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
@@ -178,6 +182,7 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: `new_ref` leaked this very box, and it is executed once.
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
+        hooks::count(Event::JobExecuted);
         (job.work)();
     }
 }
@@ -205,6 +210,7 @@ impl<F: Fn() + Send + Sync> Job for SharedJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: `new_ref` gave away one count of this very allocation for this execution.
         let job = unsafe { Arc::from_raw(this.cast::<Self>()) };
+        hooks::count(Event::JobExecuted);
         (job.work)();
     }
 }

@@ -20,6 +20,9 @@ mod core_latch;
 mod current;
 mod deque;
 mod error;
+mod hooks;
+#[cfg(feature = "instrument")]
+pub mod instrument;
 mod job;
 mod join;
 mod latch;

@@ -8,6 +8,8 @@
 
 #[cfg(not(feature = "web_spin_lock"))]
 pub(crate) use std::sync::OnceLock;
+#[cfg(feature = "instrument")]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
 pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 pub(crate) use std::{hint, thread};
 #[cfg(feature = "web_spin_lock")]

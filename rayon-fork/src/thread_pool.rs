@@ -325,6 +325,12 @@ impl ThreadPool {
         self.with_own_worker(|worker| Yield::from_executed(worker.run_one_local()))
     }
 
+    /// What the handle leads to.
+    #[cfg(feature = "instrument")]
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     fn with_own_worker<R>(&self, ask: impl FnOnce(&Worker) -> R) -> Option<R> {
         Worker::with_current(|worker| worker.filter(|worker| worker.is_in(&self.registry)).map(ask))
     }

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail};
 use runner::config::excluding_pair;
 use xshell::Shell;
 
-/// Features that are no modifier: the no-op of the default, and the one that is upstream's.
-const NO_MODIFIERS: [&str; 2] = ["packed", "web_spin_lock"];
+/// Features that are no modifier: the no-op of the default, the one that counts, and upstream's.
+const NO_MODIFIERS: [&str; 3] = ["packed", "instrument", "web_spin_lock"];
 
 /// The modifiers of the study, of which every combination is tested. Any other is tested once, alone:
 /// unit tests and models cover all its combinations in every build, and each build takes a while.

@@ -12,6 +12,7 @@ use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
 use crate::deque::{Deque, Injector, Stealer};
 use crate::error::ThreadPoolBuildError;
+use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, SpinLatch};
 use crate::sleep::Sleep;
@@ -38,6 +39,8 @@ pub(crate) struct Registry {
     /// Set once per worker that came up.
     all_up: CountLatch,
     injector: Injector<JobRef>,
+    /// Without the feature `instrument`, nothing.
+    records: Records,
     /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice
     /// per `spawn`, so it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
@@ -72,6 +75,7 @@ impl Registry {
             handlers,
             all_up: CountLatch::new(workers, None),
             injector: Injector::new(),
+            records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
         });
 
@@ -99,6 +103,12 @@ impl Registry {
     #[inline]
     pub(crate) fn num_threads(&self) -> usize {
         self.stealers.len()
+    }
+
+    /// What was recorded of this pool.
+    #[cfg(feature = "instrument")]
+    pub(crate) fn records(&self) -> &Records {
+        &self.records
     }
 
     /// A number that tells this pool from others while both live; for `Debug` output.
@@ -133,8 +143,10 @@ impl Registry {
 
     /// A job from outside the pool: any worker may take it.
     pub(crate) fn inject(&self, job: JobRef) {
+        let _here = self.records.visit();
         let queue_was_empty = self.injector.is_empty();
         self.injector.push(job);
+        hooks::count(Event::Injection);
         self.sleep.job_injected(queue_was_empty);
     }
 
@@ -149,6 +161,7 @@ impl Registry {
     /// One job for each worker, in index order; no other worker can take it.
     pub(crate) fn submit_to_each(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
         debug_assert_eq!(jobs.len(), self.num_threads());
+        let _here = self.records.visit();
         {
             let queues = self.broadcasts.lock();
             for (queue, job) in queues.iter().zip(jobs) {
@@ -162,6 +175,7 @@ impl Registry {
 
     /// Wakes worker `index` if it is blocked.
     pub(crate) fn wake_worker(&self, index: usize) {
+        let _here = self.records.visit();
         self.sleep.wake_worker(index);
     }
 
@@ -233,6 +247,7 @@ impl Registry {
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
+        let _here = self.records.visit();
         for (index, latch) in self.terminate.iter().enumerate() {
             // SAFETY: the latch is in the registry, which the caller holds.
             if unsafe { CoreLatch::set(&raw const **latch) } {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Registry;
 use crate::core_latch::CoreLatch;
 use crate::deque::{Deque, Steal, Stealer, settle};
+use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
@@ -87,6 +88,7 @@ impl Worker {
     pub(crate) fn push(&self, job: JobRef) {
         let queue_was_empty = self.deque.is_empty();
         self.deque.push(job);
+        hooks::count(Event::Push);
         self.registry.sleep.job_pushed(queue_was_empty);
     }
 
@@ -104,21 +106,30 @@ impl Worker {
     #[inline]
     pub(crate) fn take_local(&self) -> Option<JobRef> {
         match self.deque.pop() {
-            Some(job) => Some(job),
+            Some(job) => {
+                hooks::count(Event::Pop);
+                Some(job)
+            }
             None => self.take_broadcast(),
         }
     }
 
     #[inline]
     fn take_broadcast(&self) -> Option<JobRef> {
-        settle(|| self.broadcasts.steal())
+        let share = settle(|| self.broadcasts.steal());
+        hooks::count_if(share.is_some(), Event::BroadcastTaken);
+        share
     }
 
     /// A job from anywhere: own deque, own broadcasts, other workers, injector.
     fn find_job(&self) -> Option<JobRef> {
-        self.take_local()
-            .or_else(|| self.steal())
-            .or_else(|| settle(|| self.registry.injector.steal()))
+        self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
+    }
+
+    fn take_injected(&self) -> Option<JobRef> {
+        let job = settle(|| self.registry.injector.steal());
+        hooks::count_if(job.is_some(), Event::InjectorTake);
+        job
     }
 
     /// Tries every other worker once, from a random one onwards; again while any was contended.
@@ -136,9 +147,16 @@ impl Worker {
                 if index == self.index {
                     continue;
                 }
+                hooks::count(Event::StealTried);
                 match victim.steal() {
-                    Steal::Success(job) => return Some(job),
-                    Steal::Retry => was_contended = true,
+                    Steal::Success(job) => {
+                        hooks::count(Event::StealWon);
+                        return Some(job);
+                    }
+                    Steal::Retry => {
+                        hooks::count(Event::StealContended);
+                        was_contended = true;
+                    }
                     Steal::Empty => {}
                 }
             }
@@ -246,9 +264,10 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
 }
 
 /// The thread's mark "I am this worker", removed at the end.
-struct Occupied<'w>(
-    #[expect(dead_code, reason = "borrowed so that the worker outlives the mark")] &'w Worker,
-);
+struct Occupied<'w> {
+    /// Borrows the worker, so that it outlives the mark.
+    _here: Here<'w>,
+}
 
 impl<'w> Occupied<'w> {
     fn begin(worker: &'w Worker) -> Self {
@@ -257,7 +276,7 @@ impl<'w> Occupied<'w> {
             "this thread is a worker already; a pool needs one of its own"
         );
         CURRENT.set(worker);
-        Self(worker)
+        Self { _here: worker.registry.records.occupy(worker.index) }
     }
 }
 

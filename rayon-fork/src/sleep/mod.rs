@@ -28,6 +28,7 @@ use self::counters::counts::Counts;
 use self::counters::{Selected, SleepCounters, SleepyTicket};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
+use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence, yield_now};
 use crossbeam_utils::CachePadded;
 use std::fmt;
@@ -38,6 +39,12 @@ const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
 /// How this build counts: the first part of the name in `branches.toml` and in every trial record.
 pub(crate) const VARIANT: &str = Selected::NAME;
+
+/// Whether this build's counters have a use for `word`.
+#[cfg(feature = "instrument")]
+pub(crate) fn uses_word(word: hooks::Word) -> bool {
+    <Selected as Counts>::uses(word)
+}
 
 /// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
 /// only towards `true`.
@@ -129,6 +136,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// `worker` ran out of work and starts to look for more.
     #[inline]
     pub(crate) fn begin_search(&self, worker: usize) -> IdlePeriod {
+        hooks::begin_search();
         self.counters.begin_search(worker);
         IdlePeriod { worker, phase: Phase::AWAKE }
     }
@@ -141,6 +149,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         reason = "the period is over, and may not be used again"
     )]
     pub(crate) fn end_search(&self, idle: IdlePeriod) {
+        hooks::end_search();
         let sleepers_to_wake = self.counters.end_search(idle.worker);
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
@@ -158,9 +167,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch: &CoreLatch,
         queues: &impl Queues,
     ) {
+        hooks::count(Event::SearchRound);
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
                 idle.phase = Phase::Searching { rounds_left: rounds_left - 1 };
+                hooks::count(Event::Yield);
                 yield_now();
             }
             Phase::Searching { .. } => {
@@ -171,6 +182,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                     // misses must find those events even (README, section 9).
                     fence(Ordering::SeqCst);
                 }
+                hooks::become_sleepy();
+                hooks::count(Event::Yield);
                 yield_now();
             }
             Phase::Sleepy(ticket) => self.sleep(idle, ticket, latch, queues),
@@ -186,6 +199,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             // sleeper or a sleepy worker, its scan or search must find the job (README, sections 5
             // and 9).
             fence(Ordering::SeqCst);
+            hooks::count(Event::PushFence);
         }
         self.announce_job(queue_was_empty);
     }
@@ -202,11 +216,15 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Wakes `worker` if it sleeps. `true` if it did, and now runs.
     pub(crate) fn wake_worker(&self, worker: usize) -> bool {
-        self.slots[worker].wake(|| self.counters.end_sleep(worker))
+        hooks::count(Event::WakeTried);
+        let was_asleep = self.slots[worker].wake(|| self.counters.end_sleep(worker));
+        hooks::count_if(was_asleep, Event::WakeSent);
+        was_asleep
     }
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) {
+        hooks::count(Event::Announcement);
         let sleepers_to_wake = self.counters.announce_job(queue_was_empty);
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
@@ -237,6 +255,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch: &CoreLatch,
         queues: &impl Queues,
     ) {
+        let _attempt = hooks::SleepAttempt::begin();
         if !latch.try_get_sleepy() {
             return;
         }

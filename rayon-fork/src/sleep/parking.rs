@@ -10,6 +10,7 @@
 //! carries its change of S along, so S is exact whenever no lock is held. Armed exists only in
 //! variants that look over the queues without holding the lock (README, section 7).
 
+use crate::hooks;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
 use std::fmt;
 
@@ -61,9 +62,11 @@ impl Slot {
     /// Blocks with `state` released until somebody makes it [`State::Awake`].
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
         *state = State::Parked;
+        hooks::begin_sleep();
         while *state == State::Parked {
             state = self.unparked.wait(state);
         }
+        hooks::end_sleep();
     }
 }
 
@@ -92,6 +95,8 @@ impl ParkingSlot for Slot {
         let state = self.state.lock();
         if *state == State::Armed {
             self.block(state);
+        } else {
+            hooks::claimed();
         }
     }
 

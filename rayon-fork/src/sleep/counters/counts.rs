@@ -2,8 +2,9 @@
 //! decisions.
 
 use super::axes::{CountedEvents, Events, Padding, WakeRule};
-use super::{Packed, SleepCounters, Split, SplitIdle};
-use crate::sync::modelled::Ordering;
+use super::{Packed, SleepCounters, Split, SplitIdle, packed, split_idle};
+#[cfg(feature = "instrument")]
+use crate::hooks;
 
 /// Counters that show what they count. Only exact while nobody changes them.
 pub(crate) trait Counts: SleepCounters {
@@ -11,6 +12,10 @@ pub(crate) trait Counts: SleepCounters {
     const COUNTS_SEARCHERS: bool;
     /// Announcements are counted; if not, [`events`](Self::events) is 0.
     const COUNTS_EVENTS: bool = !Self::SCANS_BEFORE_SLEEP;
+
+    /// Whether `word` is ever accessed: the layout has it, and the other axes use it.
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool;
 
     fn sleeping(&self) -> usize;
     fn inactive(&self) -> usize;
@@ -20,47 +25,71 @@ pub(crate) trait Counts: SleepCounters {
 impl<P: Padding, E: Events, W: WakeRule> Counts for Packed<P, E, W> {
     const COUNTS_SEARCHERS: bool = true;
 
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool {
+        word == hooks::Word::Packed
+    }
+
     fn sleeping(&self) -> usize {
-        self.load().sleeping()
+        packed::Word(self.word.glimpse()).sleeping()
     }
 
     fn inactive(&self) -> usize {
-        self.load().inactive()
+        packed::Word(self.word.glimpse()).inactive()
     }
 
     fn events(&self) -> usize {
-        self.load().events()
+        packed::Word(self.word.glimpse()).events()
     }
 }
 
 impl<P: Padding, E: Events, W: WakeRule> Counts for Split<P, E, W> {
     const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
 
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool {
+        match word {
+            hooks::Word::Sleeping => true,
+            hooks::Word::Inactive => W::COUNTS_SEARCHERS,
+            hooks::Word::Events => E::COUNTED,
+            hooks::Word::Packed | hooks::Word::SleepingEvents => false,
+        }
+    }
+
     fn sleeping(&self) -> usize {
-        self.sleeping.load(Ordering::Relaxed)
+        self.sleeping.glimpse()
     }
 
     fn inactive(&self) -> usize {
-        self.inactive.load(Ordering::Relaxed)
+        self.inactive.glimpse()
     }
 
     fn events(&self) -> usize {
-        self.events.load(Ordering::Relaxed)
+        self.events.glimpse()
     }
 }
 
 impl<P: Padding, E: CountedEvents, W: WakeRule> Counts for SplitIdle<P, E, W> {
     const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
 
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool {
+        match word {
+            hooks::Word::SleepingEvents => true,
+            hooks::Word::Inactive => W::COUNTS_SEARCHERS,
+            hooks::Word::Packed | hooks::Word::Sleeping | hooks::Word::Events => false,
+        }
+    }
+
     fn sleeping(&self) -> usize {
-        self.load().sleeping()
+        split_idle::Word(self.word.glimpse()).sleeping()
     }
 
     fn inactive(&self) -> usize {
-        self.inactive.load(Ordering::Relaxed)
+        self.inactive.glimpse()
     }
 
     fn events(&self) -> usize {
-        self.load().events()
+        split_idle::Word(self.word.glimpse()).events()
     }
 }

@@ -7,6 +7,7 @@
 //! | `split.rs`       | one word each                                                  |
 //! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
 //! | `words.rs`       | what more than one layout does with one of its words           |
+//! | `counted.rs`     | one word: an atomic number whose accesses can be counted       |
 //! | `axes.rs`        | what the layouts are generic over: padding, events, wake rule  |
 //! | `variants.rs`    | the list of all variants                                       |
 //! | `counts.rs`      | for people and for tests: the counts themselves                |
@@ -17,6 +18,7 @@
 //! a line in `variants.rs`.
 
 pub(crate) mod axes;
+mod counted;
 pub(crate) mod counts;
 mod packed;
 mod split;

@@ -15,9 +15,10 @@
 //! lines of its own.
 
 use super::axes::{Events, Padding, WakeRule};
+use super::counted::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
-use crate::sync::modelled::{AtomicUsize, Ordering};
+use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
 
 const ONE_SLEEPING: usize = 1;
@@ -28,7 +29,7 @@ const SLEEPING: usize = ONE_INACTIVE - 1;
 
 /// Counters in one word.
 pub(crate) struct Packed<P: Padding, E, W> {
-    pub(crate) word: P::Line<AtomicUsize>,
+    pub(crate) word: P::Line<CountedWord<counted::Packed>>,
     axes: PhantomData<(E, W)>,
 }
 
@@ -74,7 +75,7 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
 
     /// Counters that continue from `word`.
     pub(crate) fn from_word(word: usize) -> Self {
-        Self { word: AtomicUsize::new(word).into(), axes: PhantomData }
+        Self { word: CountedWord::new(word).into(), axes: PhantomData }
     }
 
     #[inline]

@@ -19,17 +19,18 @@
 //! age do no harm, is in the sleep README, section 8.
 
 use super::axes::{Events, Padding, WakeRule};
+use super::counted::{self, CountedWord};
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
-use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
+use crate::sync::modelled::{Ordering, fence_for_loom};
 use std::marker::PhantomData;
 
 /// Counters in three words.
 #[repr(C, align(32))]
 pub(crate) struct Split<P: Padding, E, W> {
-    pub(crate) sleeping: P::Line<AtomicUsize>,
-    pub(crate) inactive: P::Line<AtomicUsize>,
-    pub(crate) events: P::Line<AtomicUsize>,
+    pub(crate) sleeping: P::Line<CountedWord<counted::Sleeping>>,
+    pub(crate) inactive: P::Line<CountedWord<counted::Inactive>>,
+    pub(crate) events: P::Line<CountedWord<counted::Events>>,
     axes: PhantomData<(E, W)>,
 }
 
@@ -60,9 +61,9 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
     /// Counters that continue from these values.
     pub(crate) fn from_words(sleeping: usize, inactive: usize, events: usize) -> Self {
         Self {
-            sleeping: AtomicUsize::new(sleeping).into(),
-            inactive: AtomicUsize::new(inactive).into(),
-            events: AtomicUsize::new(events).into(),
+            sleeping: CountedWord::new(sleeping).into(),
+            inactive: CountedWord::new(inactive).into(),
+            events: CountedWord::new(events).into(),
             axes: PhantomData,
         }
     }

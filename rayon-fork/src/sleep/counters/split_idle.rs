@@ -20,9 +20,10 @@
 //! values of different age do no harm is in the sleep README, section 8.
 
 use super::axes::{CountedEvents, Padding, WakeRule};
+use super::counted::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
-use crate::sync::modelled::{AtomicUsize, Ordering};
+use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
 
 const ONE_SLEEPING: usize = 1;
@@ -35,8 +36,8 @@ const SLEEPING: usize = ONE_EVENT - 1;
 #[cfg_attr(target_pointer_width = "64", repr(align(16)))]
 #[cfg_attr(target_pointer_width = "32", repr(align(8)))]
 pub(crate) struct SplitIdle<P: Padding, E, W> {
-    pub(crate) word: P::Line<AtomicUsize>,
-    pub(crate) inactive: P::Line<AtomicUsize>,
+    pub(crate) word: P::Line<CountedWord<counted::SleepingEvents>>,
+    pub(crate) inactive: P::Line<CountedWord<counted::Inactive>>,
     axes: PhantomData<(E, W)>,
 }
 
@@ -60,7 +61,7 @@ const _: () = {
 
 /// One value of the word of sleepers and events, taken apart.
 #[derive(Clone, Copy)]
-pub(crate) struct Word(usize);
+pub(crate) struct Word(pub(crate) usize);
 
 impl Word {
     #[inline]
@@ -85,8 +86,8 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
     /// Counters that continue from these values.
     pub(crate) fn from_words(word: usize, inactive: usize) -> Self {
         Self {
-            word: AtomicUsize::new(word).into(),
-            inactive: AtomicUsize::new(inactive).into(),
+            word: CountedWord::new(word).into(),
+            inactive: CountedWord::new(inactive).into(),
             axes: PhantomData,
         }
     }

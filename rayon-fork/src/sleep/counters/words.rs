@@ -2,13 +2,14 @@
 
 use super::MAX_WORKERS;
 use super::axes::WakeRule;
-use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
+use super::counted::{CountedWord, Inactive, WordName};
+use crate::sync::modelled::{Ordering, fence_for_loom};
 
 /// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that;
 /// returns a value of the word in which it is not.
 #[inline]
-pub(super) fn count_event_if(
-    word: &AtomicUsize,
+pub(super) fn count_event_if<N: WordName>(
+    word: &CountedWord<N>,
     one_event: usize,
     is_due: impl Fn(usize) -> bool,
 ) -> usize {
@@ -26,7 +27,7 @@ pub(super) fn count_event_if(
 
 /// A worker begins to search, where I is a word of its own.
 #[inline]
-pub(super) fn begin_search<W: WakeRule>(inactive: &AtomicUsize) {
+pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     if W::COUNTS_SEARCHERS {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = inactive.fetch_add(1, Ordering::SeqCst);
@@ -36,7 +37,7 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &AtomicUsize) {
 
 /// A worker ends its search, where I is a word of its own. The caller reads S next.
 #[inline]
-pub(super) fn end_search<W: WakeRule>(inactive: &AtomicUsize) {
+pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     if W::COUNTS_SEARCHERS {
         // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a
         // publisher that counted on this worker read I before this, so the load shows the sleepers
@@ -51,7 +52,7 @@ pub(super) fn end_search<W: WakeRule>(inactive: &AtomicUsize) {
 /// How many workers search, by a publisher that has read how many sleep, where I is a word of its
 /// own.
 #[inline]
-pub(super) fn searching(inactive: &AtomicUsize, sleeping: usize) -> usize {
+pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();
     // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load,
     // and then reads the sleepers this publisher relies on it to wake.

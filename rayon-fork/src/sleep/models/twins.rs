@@ -67,6 +67,11 @@ impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
 impl<T: Change<C>, C: Counts> Counts for With<T, C> {
     const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
 
+    #[cfg(feature = "instrument")]
+    fn uses(word: crate::hooks::Word) -> bool {
+        C::uses(word)
+    }
+
     fn sleeping(&self) -> usize {
         self.0.sleeping()
     }

@@ -1,0 +1,200 @@
+//! Where the scheduler says what it does, in one line each.
+//!
+//! With the feature `instrument` these lines count and record. Without it every function here is
+//! empty and every type has size zero, and nothing is left of them in compiled code: the test
+//! `hooks_leave_no_code` deletes the lines and compares.
+
+/// Defines [`Event`], and the names under which its values are reported.
+macro_rules! events {
+    ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
+        /// Something that a thread did, in the order in which counts are reported. Where each is
+        /// counted and what it is good for is in `instrument/README.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(
+            not(feature = "instrument"),
+            expect(dead_code, reason = "some are counted by hooks with names of their own")
+        )]
+        pub(crate) enum Event {
+            $($(#[$doc])* $event,)*
+        }
+
+        #[cfg(feature = "instrument")]
+        impl Event {
+            /// As reported, by number.
+            pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
+        }
+    };
+}
+
+events! {
+    /// A worker put a job on its own deque.
+    Push = "pushes",
+    /// A worker took a job from its own deque.
+    Pop = "pops",
+    /// A closure was called that had waited in a queue.
+    JobExecuted = "jobs_executed",
+    /// A thread that is no worker of the pool put a job into its injector.
+    Injection = "injections",
+    /// A worker took a job from the injector.
+    InjectorTake = "injector_takes",
+    /// A worker took its share of a broadcast.
+    BroadcastTaken = "broadcasts_taken",
+    /// A worker asked the deque of one other worker for a job.
+    StealTried = "steals_tried",
+    /// It got one.
+    StealWon = "steals_won",
+    /// It was told to ask again, because others were at the deque.
+    StealContended = "steals_contended",
+    /// A worker began to search.
+    Search = "searches",
+    /// A worker looked everywhere, and found nothing.
+    SearchRound = "search_rounds",
+    /// A worker yielded to the operating system after that.
+    Yield = "yields",
+    /// A worker became sleepy.
+    Doze = "dozes",
+    /// A worker blocked.
+    Sleep = "sleeps",
+    /// A worker was about to block, and did not.
+    SleepCancelled = "sleeps_cancelled",
+    /// Somebody announced a job that was put into a queue.
+    Announcement = "announcements",
+    /// Somebody locked a worker's slot to wake it if it sleeps.
+    WakeTried = "wakes_tried",
+    /// It slept, and was woken.
+    WakeSent = "wakes_sent",
+    /// A worker that was woken became sleepy again without having run a job.
+    WakeInVain = "wakes_in_vain",
+    /// A full fence stood between a push and its announcement.
+    PushFence = "push_fences",
+}
+
+/// Defines [`Word`], and the names under which accesses to its values are reported.
+macro_rules! words {
+    ($($(#[$doc:meta])* $word:ident = $name:literal,)*) => {
+        /// A word of the sleep counters, of any layout.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Word {
+            $($(#[$doc])* $word,)*
+        }
+
+        #[cfg(feature = "instrument")]
+        impl Word {
+            /// All there are, by number.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$word),*];
+            /// Names of the accesses to each: loads, read-modify-writes, failed exchanges.
+            pub(crate) const NAMES: &'static [[&'static str; 3]] = &[$([
+                concat!($name, "_loads"),
+                concat!($name, "_rmws"),
+                concat!($name, "_cas_failures"),
+            ]),*];
+        }
+    };
+}
+
+words! {
+    /// Everything in one word.
+    Packed = "packed_word",
+    /// Sleepers alone.
+    Sleeping = "sleeping",
+    /// Inactive workers alone.
+    Inactive = "inactive",
+    /// Events alone.
+    Events = "events",
+    /// Sleepers and events.
+    SleepingEvents = "sleeping_events",
+}
+
+#[cfg(feature = "instrument")]
+pub(crate) use crate::instrument::hooks::*;
+#[cfg(not(feature = "instrument"))]
+pub(crate) use nothing::*;
+
+/// The hooks of a build that does not count.
+#[cfg(not(feature = "instrument"))]
+mod nothing {
+    use std::marker::PhantomData;
+
+    use super::{Event, Word};
+
+    /// The calling thread did that.
+    #[inline]
+    pub(crate) fn count(_event: Event) {}
+
+    /// The calling thread did that, if so.
+    #[inline]
+    pub(crate) fn count_if(_happened: bool, _event: Event) {}
+
+    /// The calling thread loaded that word.
+    #[inline]
+    pub(crate) fn loaded(_word: Word) {}
+
+    /// The calling thread added to that word or subtracted from it.
+    #[inline]
+    pub(crate) fn changed(_word: Word) {}
+
+    /// The calling thread tried to exchange the value of that word.
+    #[inline]
+    pub(crate) fn tried_to_exchange(_word: Word, _succeeded: bool) {}
+
+    /// The calling worker begins to search.
+    #[inline]
+    pub(crate) fn begin_search() {}
+
+    /// The calling worker has work again.
+    #[inline]
+    pub(crate) fn end_search() {}
+
+    /// The calling worker became sleepy.
+    #[inline]
+    pub(crate) fn become_sleepy() {}
+
+    /// The calling worker blocks now.
+    #[inline]
+    pub(crate) fn begin_sleep() {}
+
+    /// The calling worker was woken, and runs.
+    #[inline]
+    pub(crate) fn end_sleep() {}
+
+    /// The calling worker was woken before it had blocked.
+    #[inline]
+    pub(crate) fn claimed() {}
+
+    /// The calling worker tries to sleep for as long as this lives.
+    pub(crate) struct SleepAttempt;
+
+    impl SleepAttempt {
+        #[inline]
+        pub(crate) fn begin() -> Self {
+            Self
+        }
+    }
+
+    /// What is recorded of one pool.
+    pub(crate) struct Records;
+
+    #[expect(clippy::unused_self, reason = "where records are, these methods need them")]
+    impl Records {
+        #[inline]
+        pub(crate) fn new(_workers: usize) -> Self {
+            Self
+        }
+
+        /// What the calling thread does is the doing of this pool's worker `index`.
+        #[inline]
+        pub(crate) fn occupy(&self, _index: usize) -> Here<'_> {
+            Here(PhantomData)
+        }
+
+        /// What the calling thread does is done to this pool: from outside, unless it is one of
+        /// the pool's workers.
+        #[inline]
+        pub(crate) fn visit(&self) -> Here<'_> {
+            Here(PhantomData)
+        }
+    }
+
+    /// Says to whom the calling thread's doings are ascribed, until it is dropped.
+    pub(crate) struct Here<'r>(PhantomData<&'r Records>);
+}

@@ -1,0 +1,155 @@
+//! How often what happened, of each worker, at one moment or between two.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
+
+use crate::ThreadPool;
+use crate::hooks::{Event, Word};
+use crate::sleep;
+
+/// Accesses of one word, by number.
+pub(super) const LOADS: usize = 0;
+pub(super) const RMWS: usize = 1;
+pub(super) const CAS_FAILURES: usize = 2;
+
+const ACCESSES: usize = 3;
+
+/// How many kinds of events there are: first the scheduler's, then each word's accesses.
+pub(super) const KINDS: usize = Event::NAMES.len() + Word::ALL.len() * ACCESSES;
+
+/// The number of an event of that kind.
+pub(super) const fn kind_of_access(word: Word, access: usize) -> usize {
+    Event::NAMES.len() + word as usize * ACCESSES + access
+}
+
+/// How often each kind of event happened.
+///
+/// ```
+/// use rayon_core::instrument::{EventCounts, snapshot};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// let before = snapshot(&pool);
+/// pool.install(|| rayon_core::join(|| (), || ()));
+/// let counts: EventCounts = snapshot(&pool).since(&before).total();
+/// assert_eq!(counts.get("pushes"), Some(1));
+/// assert_eq!(counts.get("steals_won"), Some(0)); // there is nobody who could steal
+/// for (name, count) in counts.named() {
+///     println!("{name:20} {count}");
+/// }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct EventCounts {
+    pub(super) kinds: [u64; KINDS],
+}
+
+impl EventCounts {
+    /// Name and count of every kind of event that this build's variant can have, always in the same
+    /// order. Accesses to counter words which the variant does not use are left out.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let events = Event::NAMES.iter().copied();
+        let accesses = Word::NAMES.iter().flatten().copied();
+        let is_known = |kind: usize| match kind.checked_sub(Event::NAMES.len()) {
+            Some(access) => sleep::uses_word(Word::ALL[access / ACCESSES]),
+            None => true,
+        };
+        let kinds = events.chain(accesses).zip(self.kinds).enumerate();
+        kinds.filter(move |&(kind, _)| is_known(kind)).map(|(_, named)| named)
+    }
+
+    /// The count of that name, if this build's variant has it.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.named().find(|&(known, _)| known == name).map(|(_, count)| count)
+    }
+
+    /// What happened since `earlier`, which was counted before by the same threads.
+    ///
+    /// # Panics
+    ///
+    /// If `earlier` counts more.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let difference = |kind: usize| self.kinds[kind].checked_sub(earlier.kinds[kind]);
+        let kinds = std::array::from_fn(|kind| {
+            difference(kind).expect("a later count of the same threads is no smaller")
+        });
+        Self { kinds }
+    }
+}
+
+impl Default for EventCounts {
+    fn default() -> Self {
+        Self { kinds: [0; KINDS] }
+    }
+}
+
+impl fmt::Debug for EventCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut counts = f.debug_struct("EventCounts");
+        for (name, count) in self.named() {
+            counts.field(name, &count);
+        }
+        counts.finish()
+    }
+}
+
+impl Add for EventCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { kinds: std::array::from_fn(|kind| self.kinds[kind] + other.kinds[kind]) }
+    }
+}
+
+impl Sum for EventCounts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), Add::add)
+    }
+}
+
+/// What all threads did to one pool, from its beginning or between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// By worker.
+    pub workers: Vec<EventCounts>,
+    /// What threads did that are no workers of this pool, all together; workers of other pools are
+    /// among them.
+    pub outside: EventCounts,
+}
+
+impl Snapshot {
+    /// What happened since `earlier`, a snapshot of the same pool.
+    ///
+    /// # Panics
+    ///
+    /// If `earlier` is of another pool, as far as that shows, or later.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        assert_eq!(self.workers.len(), earlier.workers.len(), "snapshots of two different pools");
+        let workers = self.workers.iter().zip(&earlier.workers);
+        Self {
+            workers: workers.map(|(now, then)| now.since(then)).collect(),
+            outside: self.outside.since(&earlier.outside),
+        }
+    }
+
+    /// What all threads did together.
+    #[must_use]
+    pub fn total(&self) -> EventCounts {
+        self.workers.iter().copied().sum::<EventCounts>() + self.outside
+    }
+}
+
+/// What happened in `pool` so far.
+///
+/// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and
+/// what belongs together may be counted in part. When workers have no job left they still search,
+/// and then sleep: counts of these go on after the last job.
+pub fn snapshot(pool: &ThreadPool) -> Snapshot {
+    let records = pool.registry().records();
+    Snapshot {
+        workers: records.workers().map(super::records::Record::counts).collect(),
+        outside: records.outside().counts(),
+    }
+}

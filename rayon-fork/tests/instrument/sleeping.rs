@@ -1,0 +1,82 @@
+//! Searches, sleeps, and wakes.
+
+use crate::common::pool;
+use crate::{count, during, rest, sum_of};
+use rayon_core::instrument::snapshot;
+
+#[test]
+fn workers_without_a_job_search_in_vain_doze_and_sleep() {
+    let pool = pool(3);
+    rest(&pool);
+    for worker in &snapshot(&pool).workers {
+        for name in ["searches", "search_rounds", "yields", "dozes", "sleeps"] {
+            assert!(count(worker, name) >= 1, "{name} in {worker:?}");
+        }
+        assert_eq!(count(worker, "jobs_executed"), 0);
+    }
+}
+
+#[test]
+fn after_each_search_in_vain_a_worker_yields_or_tries_to_sleep() {
+    let pool = pool(2);
+    pool.install(|| ());
+    rest(&pool);
+    for worker in &snapshot(&pool).workers {
+        let ends = sum_of(worker, &["yields", "sleeps", "sleeps_cancelled"]);
+        assert_eq!(count(worker, "search_rounds"), ends);
+        let attempts = sum_of(worker, &["sleeps", "sleeps_cancelled"]);
+        assert!(count(worker, "dozes") >= attempts, "dozes before {attempts} attempts to sleep");
+    }
+}
+
+#[test]
+fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_in_vain() {
+    let pool = pool(2);
+    rest(&pool);
+    // The injection wakes one worker. When that has the job, it wakes the other to search for more.
+    let counts = during(&pool, || {
+        pool.install(|| ());
+        rest(&pool);
+    })
+    .total();
+    assert_eq!(count(&counts, "wakes_sent"), 2);
+    assert_eq!(count(&counts, "sleeps"), 2);
+    assert_eq!(count(&counts, "wakes_in_vain"), 1);
+}
+
+#[test]
+fn a_sleeper_that_gets_the_job_was_not_woken_in_vain() {
+    let pool = pool(1);
+    rest(&pool);
+    let counts = during(&pool, || {
+        pool.install(|| ());
+        rest(&pool);
+    })
+    .total();
+    assert_eq!((count(&counts, "wakes_sent"), count(&counts, "wakes_in_vain")), (1, 0));
+}
+
+#[test]
+fn each_sleep_ends_by_a_wake_and_each_wake_is_tried() {
+    let pool = pool(3);
+    for _ in 0..20 {
+        pool.broadcast(|_| ());
+        pool.install(|| rayon_core::join(|| (), || ()));
+    }
+    rest(&pool);
+    let counts = snapshot(&pool).total();
+    let ended = count(&counts, "sleeps") - 3;
+    // A wake may also come before the worker has blocked, and then there is no sleep.
+    assert!(ended <= count(&counts, "wakes_sent"), "{counts:?}");
+    assert!(count(&counts, "wakes_sent") <= count(&counts, "wakes_tried"), "{counts:?}");
+    assert!(count(&counts, "wakes_in_vain") <= count(&counts, "wakes_sent"), "{counts:?}");
+}
+
+#[test]
+fn a_broadcast_tries_to_wake_each_worker() {
+    let pool = pool(3);
+    rest(&pool);
+    let events = during(&pool, || drop(pool.broadcast(|_| ())));
+    assert_eq!(count(&events.outside, "wakes_tried"), 3);
+    assert!(count(&events.total(), "wakes_sent") >= 3);
+}
