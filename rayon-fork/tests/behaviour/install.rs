@@ -204,3 +204,15 @@ fn many_threads_install_at_once() {
         });
     });
 }
+
+#[test]
+fn a_panic_comes_back_to_a_worker_of_another_pool() {
+    patiently("an install from another pool that panics", || {
+        let (pool, other) = (pool(1), pool(1));
+        let (text, caller) = other.install(|| {
+            (panic_text(|| pool.install(|| panic!("inside"))), other.current_thread_index())
+        });
+        assert_eq!((text.as_str(), caller), ("inside", Some(0)));
+        assert_eq!((pool.install(|| 22), other.install(|| 23)), (22, 23));
+    });
+}

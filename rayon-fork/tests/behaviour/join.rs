@@ -216,3 +216,26 @@ fn very_many_joins_from_outside_all_come_back() {
         }
     });
 }
+
+#[test]
+fn a_join_whose_second_half_was_stolen_runs_other_jobs_meanwhile() {
+    patiently("a join that waits for a thief", || {
+        let pool = pool(2);
+        let started = Tally::new();
+        let (first, second) = pool.join(
+            || {
+                started.wait_for(1);
+                thread::current().id()
+            },
+            || {
+                started.add_one();
+                // This worker blocks here, so only the one that waits for it can run the closure.
+                thread::scope(|threads| {
+                    let install = || pool.install(|| thread::current().id());
+                    threads.spawn(install).join().unwrap()
+                })
+            },
+        );
+        assert_eq!(first, second);
+    });
+}

@@ -8,6 +8,7 @@ mod common;
 
 mod broadcast;
 mod broadcast_detached;
+mod debug;
 mod deprecated;
 mod handlers;
 mod install;

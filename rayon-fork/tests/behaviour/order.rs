@@ -249,3 +249,23 @@ fn the_order_holds_when_queues_grow() {
         assert!(ran.into_iter().eq(0..jobs));
     });
 }
+
+#[test]
+fn jobs_that_a_foreign_thread_puts_into_either_kind_of_scope_run_first_in_first_out() {
+    patiently("scope jobs from a foreign thread in order", || {
+        let pool = pool(1);
+        let log = &Log::new();
+        let busy = Occupation::of(&pool);
+        pool.in_place_scope(|scope| {
+            (0..JOBS).for_each(|i| scope.spawn(move |_| log.add(i)));
+            drop(busy);
+        });
+        assert!(log.take().into_iter().eq(0..JOBS));
+        let busy = Occupation::of(&pool);
+        pool.in_place_scope_fifo(|scope| {
+            (0..JOBS).for_each(|i| scope.spawn_fifo(move |_| log.add(i)));
+            drop(busy);
+        });
+        assert!(log.take().into_iter().eq(0..JOBS));
+    });
+}

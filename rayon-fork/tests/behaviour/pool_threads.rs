@@ -181,3 +181,65 @@ fn a_panic_in_a_scoped_pool_comes_out_after_its_end() {
         assert_eq!((text.as_str(), ended.get()), ("with pool", 3));
     });
 }
+
+#[test]
+fn each_worker_is_named_and_started_before_the_next_is_named() {
+    patiently("a build step by step", || {
+        let log = Log::new();
+        let names = log.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .thread_name(move |index| {
+                names.add(("named", index));
+                String::new()
+            })
+            .spawn_handler(|thread| {
+                log.add(("started", thread.index()));
+                thread::spawn(|| thread.run());
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        drop(pool);
+        assert_eq!(log.take(), [("named", 0), ("started", 0), ("named", 1), ("started", 1)]);
+    });
+}
+
+#[test]
+fn a_worker_that_is_never_run_leaves_the_others_to_work() {
+    patiently("a pool short of a worker", || {
+        let ended = Tally::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .spawn_handler(|worker| {
+                let ended = ended.clone();
+                if worker.index() == 1 {
+                    thread::spawn(move || {
+                        worker.run();
+                        ended.add_one();
+                    });
+                }
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        assert_eq!(pool.current_num_threads(), 2);
+        assert_eq!(pool.install(|| rayon_core::join(current_thread_index, || 22)), (Some(1), 22));
+        drop(pool);
+        ended.wait_for(1);
+    });
+}
+
+#[test]
+fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
+    // Miri has no stacks of its own to run out of.
+    if cfg!(miri) {
+        return;
+    }
+    patiently("a scoped pool with an absurd stack size", || {
+        let builder = ThreadPoolBuilder::new().num_threads(2).stack_size(usize::MAX / 2);
+        let outcome = builder.build_scoped(rayon_core::ThreadBuilder::run, |_| "built");
+        let error = outcome.unwrap_err();
+        assert!(std::error::Error::source(&error).is_some(), "{error:?}");
+    });
+}

@@ -15,6 +15,12 @@ fn share(shared: &Rc<u32>) {
     });
 }
 
+fn fifo_jobs(shared: &Rc<u32>) {
+    rayon_core::in_place_scope_fifo(|scope| {
+        scope.spawn_fifo(|_| drop(shared.clone())); //~ E0277
+    });
+}
+
 fn closure(shared: &Rc<u32>) {
     rayon_core::scope(|_| drop(shared.clone())); //~ E0277
 }
@@ -26,6 +32,7 @@ fn result() {
 fn main() {
     jobs(&Rc::new(1), &Cell::new(1));
     share(&Rc::new(1));
+    fifo_jobs(&Rc::new(1));
     closure(&Rc::new(1));
     result();
 }

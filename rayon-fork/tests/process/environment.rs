@@ -132,3 +132,27 @@ fn changing_environment_child() {
         assert_eq!(size(), 3);
     }
 }
+
+#[test]
+fn an_environment_that_asks_for_too_many_gets_the_most() {
+    let most = rayon_core::max_num_threads();
+    let text = (most + 1).to_string();
+    child::run_well("environment::far_too_many_child", &[(NEW, &text)]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn far_too_many_child() {
+    if is_child() {
+        patiently("a pool of as many threads as there may be", || {
+            let mut kept = Vec::new();
+            let builder = ThreadPoolBuilder::new().spawn_handler(|thread| {
+                // Never run, so that the test needs no thread at all.
+                kept.push(thread);
+                Ok(())
+            });
+            let pool = builder.build().unwrap();
+            assert_eq!(pool.current_num_threads(), rayon_core::max_num_threads());
+        });
+    }
+}

@@ -217,3 +217,26 @@ fn current_thread_alone_child() {
         });
     }
 }
+
+#[test]
+fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
+    // The standard library's own variable, with which no thread can be started but by asking for less.
+    let absurd = (usize::MAX / 2).to_string();
+    child::run_well("global_build::failed_start_child", &[("RUST_MIN_STACK", &absurd)]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn failed_start_child() {
+    if is_child() {
+        for _ in 0..2 {
+            let text = panic_text(current_num_threads);
+            assert!(text.to_lowercase().contains("global thread pool"), "{text}");
+        }
+        let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1 << 20);
+        assert_eq!(builder.build_global().unwrap_err().to_string(), TEXT);
+        // Pools of one's own still work.
+        let pool = ThreadPoolBuilder::new().num_threads(1).stack_size(1 << 20).build().unwrap();
+        assert_eq!(pool.install(|| 22), 22);
+    }
+}

@@ -1,0 +1,44 @@
+//! What people see of each type by `{:?}`. The published crate chooses other words, so the tests ask for no
+//! more than the name and the plain values.
+
+use rayon_core::{Yield, join_context};
+
+use crate::common::{patiently, pool};
+
+fn shows(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+}
+
+#[test]
+fn a_join_context_shows_whether_it_migrated() {
+    patiently("a join that shows its contexts", || {
+        let (a, b) =
+            pool(1).join(|| join_context(|a| format!("{a:?}"), |b| format!("{b:?}")), || ()).0;
+        shows(&a, &["FnContext", "migrated: false"]);
+        shows(&b, &["FnContext", "migrated: false"]);
+    });
+}
+
+#[test]
+fn a_broadcast_context_shows_its_worker() {
+    patiently("a broadcast that shows its contexts", || {
+        let texts = pool(2).broadcast(|context| format!("{context:?}"));
+        shows(&texts[1], &["BroadcastContext", "index: 1", "2"]);
+    });
+}
+
+#[test]
+fn scopes_show_their_kind() {
+    patiently("scopes that show themselves", || {
+        let pool = pool(1);
+        shows(&pool.scope(|scope| format!("{scope:?}")), &["Scope"]);
+        shows(&pool.scope_fifo(|scope| format!("{scope:?}")), &["ScopeFifo"]);
+    });
+}
+
+#[test]
+fn a_yield_shows_what_it_came_to() {
+    shows(&format!("{:?} {:?}", Yield::Executed, Yield::Idle), &["Executed Idle"]);
+}
