@@ -88,6 +88,9 @@ fn run_watched<W: Watch>(
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
     for index in 0..total {
+        if index == request.warmup_iterations {
+            instance.forget_warmup();
+        }
         instance.reset();
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
         watched.inspect(|pool| watch.begin(request, pool));
@@ -161,6 +164,7 @@ impl Engine {
             Program::Sequential => Ok(Self::Sequential),
             Program::Parallel => ThreadPoolBuilder::new()
                 .num_threads(request.threads)
+                .thread_name(|index| format!("worker-{index}"))
                 .build()
                 .map(Self::Parallel)
                 .map_err(|error| {
@@ -186,7 +190,7 @@ impl Engine {
         let started = Instant::now();
         let work_units = match self {
             Self::Sequential => instance.run_sequential(),
-            Self::Parallel(pool) => pool.install(|| instance.run_parallel()),
+            Self::Parallel(pool) => instance.run_on(pool),
         };
         let elapsed = started.elapsed();
         let after = UsageSample::now();
@@ -203,6 +207,12 @@ struct Sample {
 }
 
 impl Sample {
+    /// CPU time of the whole process, in user mode and in the kernel.
+    fn cpu(&self) -> Duration {
+        let used = |sample: &UsageSample| sample.user + sample.system;
+        used(&self.after).saturating_sub(used(&self.before))
+    }
+
     fn voluntary_switches(&self) -> u64 {
         self.after.counts.voluntary_switches - self.before.counts.voluntary_switches
     }
@@ -229,7 +239,7 @@ pub(crate) fn nanoseconds(duration: Duration) -> u64 {
 }
 
 /// Figures that every workload has, over the timed iterations.
-fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 3] {
+fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let per_iteration = |count: fn(&Sample) -> u64| Metric {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,
         unit: "switches/iteration".to_owned(),
@@ -237,15 +247,21 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 3] {
     let milliseconds =
         timed.iter().map(|sample| sample.elapsed).sum::<Duration>().as_secs_f64() * 1e3;
     let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
-    let throughput = Metric {
+    let cpu = timed.iter().map(Sample::cpu).sum::<Duration>();
+    let ratio = |numerator: f64, denominator: f64, unit: String| Metric {
         // A clock that did not move gives 0, not an infinity, which JSON cannot hold.
-        value: if milliseconds > 0.0 { work_units as f64 / milliseconds } else { 0.0 },
-        unit: format!("{work_unit}/ms"),
+        value: if denominator > 0.0 { numerator / denominator } else { 0.0 },
+        unit,
     };
+    let throughput = ratio(work_units as f64, milliseconds, format!("{work_unit}/ms"));
+    let cpu_per_second = ratio(cpu.as_secs_f64() * 1e3, milliseconds / 1e3, "ms/s".to_owned());
+    let cpu_per_unit = ratio(cpu.as_secs_f64() * 1e9, work_units as f64, "ns/unit".to_owned());
     [
         ("voluntary_switches".to_owned(), per_iteration(Sample::voluntary_switches)),
         ("involuntary_switches".to_owned(), per_iteration(Sample::involuntary_switches)),
         ("throughput".to_owned(), throughput),
+        ("cpu_per_second".to_owned(), cpu_per_second),
+        ("cpu_per_unit".to_owned(), cpu_per_unit),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds;
@@ -57,16 +58,32 @@ pub trait Workload: Sync {
 }
 
 /// One input, ready to be worked on again and again.
+///
+/// The parallel program is [`Instance::run_parallel`] or, if it is about how work gets into a pool,
+/// [`Instance::run_on`]: a workload has one of the two.
 pub trait Instance: Send {
     /// Puts the input back as it was and makes room for the answer. Not timed.
     fn reset(&mut self);
+
+    /// The warm-up is over: forgets whatever goes into [`Instance::metrics`]. Not timed.
+    fn forget_warmup(&mut self) {}
 
     /// Does the work on the calling thread alone; returns the units of work done. Timed.
     fn run_sequential(&mut self) -> u64;
 
     /// Does the work on the pool that the calling thread belongs to; returns the units of work
     /// done. Timed.
-    fn run_parallel(&mut self) -> u64;
+    ///
+    /// # Panics
+    /// If the workload has [`Instance::run_on`] in its place.
+    fn run_parallel(&mut self) -> u64 {
+        unreachable!("a workload has `run_parallel` or `run_on`, and this one is run by the latter")
+    }
+
+    /// Does the work on `pool`, from a thread outside it; returns the units of work done. Timed.
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        pool.install(|| self.run_parallel())
+    }
 
     /// Compares the answer of the last run with the known one; returns it in a short printable
     /// form. Not timed.

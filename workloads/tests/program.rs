@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use workloads::protocol::{Failure, Outcome};
+use workloads::workload::catalogue;
 
 fn workload() -> Command {
     Command::new(env!("CARGO_BIN_EXE_workload"))
@@ -80,8 +81,9 @@ fn a_mistake_is_named_on_standard_error_with_exit_code_2() {
 fn the_list_shows_every_workload_with_its_sizes() {
     let output = workload().arg("list").assert().code(0).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
-    for name in ["quicksort:", "tsp:", "packets:", "fib-join:", "mergesort:"] {
-        assert!(text.lines().any(|line| line.starts_with(name)), "{name}\n{text}");
+    for workload in catalogue() {
+        let heading = format!("{}: ", workload.description().name);
+        assert!(text.lines().any(|line| line.starts_with(&heading)), "{heading}\n{text}");
     }
     let output = workload().args(["list", "--json"]).assert().code(0).get_output().clone();
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
