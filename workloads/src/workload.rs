@@ -24,6 +24,17 @@ static CATALOGUE: &[&dyn Workload] = &[
     &kinds::tree_sum::TreeSum,
     &kinds::scope_spawn::ScopeSpawn,
     &kinds::skynet::Skynet,
+    &kinds::ticks::Ticks,
+    &kinds::idle::Idle,
+    &kinds::burst::Burst,
+    &kinds::grain::Grain,
+    &kinds::saturate::Saturate,
+    &kinds::inject::Inject,
+    &kinds::install::Install,
+    &kinds::barrier_join::BarrierJoin,
+    &kinds::two_long_tasks::TwoLongTasks,
+    &kinds::injection_ping_pong::InjectionPingPong,
+    &kinds::broadcast_dozing::BroadcastDozing,
 ];
 
 /// Every workload, in the order in which it is listed.

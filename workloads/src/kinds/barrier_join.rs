@@ -1,0 +1,171 @@
+//! `barrier-join`: a join whose halves wait for each other, after a random idle gap, many times.
+//!
+//! The second half must be taken by another worker, or the join never ends. As the gap lets that
+//! worker be anywhere between searching and sleep, a wake-up that gets lost shows: as a join slower
+//! than 10 ms if something else comes to the rescue, and as a hang otherwise. Variants with an
+//! events counter may lose one in theory, as upstream may; see the sleep protocol's README in the
+//! fork.
+
+use std::collections::BTreeMap;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use crate::kinds::latency::Latencies;
+use crate::kinds::pacing::{Gaps, call_after_gaps};
+use crate::parameters::Parameter;
+use crate::protocol::Metric;
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "barrier-join",
+    summary: "joins of two halves that meet at a barrier, after random idle gaps",
+    stresses: "waking a sleeper for a job on a busy worker's deque: lost wake-ups",
+    work_unit: "joins",
+    input: None,
+    parameters: &[
+        Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
+        Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),
+    ],
+    sizes: &[
+        SizeOverrides { size: Size::Tiny, overrides: &[("joins", "20"), ("gap-us", "50")] },
+        SizeOverrides { size: Size::Small, overrides: &[] },
+        SizeOverrides { size: Size::Medium, overrides: &[("joins", "2000")] },
+        SizeOverrides { size: Size::Large, overrides: &[("joins", "20000")] },
+    ],
+};
+
+/// The workload `barrier-join`.
+#[derive(Clone, Copy, Debug)]
+pub struct BarrierJoin;
+
+impl Workload for BarrierJoin {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let longest = Duration::from_micros(setup.values.whole("gap-us"));
+        Ok(Box::new(Meetings {
+            joins: setup.values.count("joins"),
+            gaps: Gaps::up_to(setup.seed, longest),
+            // In a pool of one thread, one half runs after the other and nobody is there to meet.
+            parties: if setup.threads >= 2 { 2 } else { 1 },
+            arrivals: AtomicU64::new(0),
+            latencies: Latencies::new("latency"),
+        }))
+    }
+}
+
+struct Meetings {
+    joins: usize,
+    gaps: Gaps,
+    parties: u64,
+    /// Halves that have arrived, of all joins together.
+    arrivals: AtomicU64,
+    latencies: Latencies,
+}
+
+/// Arrives as one half of join `number`, and waits for the other if there are two parties.
+fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
+    // Relaxed: nothing but the count is told by it, and whoever sees an old one looks again.
+    arrivals.fetch_add(1, Relaxed);
+    if parties < 2 {
+        return;
+    }
+    let both = 2 * (number + 1);
+    // Not `std::sync::Barrier`: the kernel's wake-up of the first half would be most of the latency.
+    let mut looks = 0_u32;
+    while arrivals.load(Relaxed) < both {
+        looks = looks.saturating_add(1);
+        // The other half may need this CPU.
+        if looks < 100 { spin_loop() } else { thread::yield_now() }
+    }
+}
+
+impl Meetings {
+    fn run(&mut self, join: impl Fn(u64, &AtomicU64, u64)) -> u64 {
+        let Self { joins, gaps, parties, arrivals, latencies } = self;
+        call_after_gaps(*joins, gaps, latencies, |number| join(number as u64, arrivals, *parties))
+    }
+
+    fn halves(&self) -> u64 {
+        2 * self.joins as u64
+    }
+}
+
+impl Instance for Meetings {
+    fn reset(&mut self) {
+        self.arrivals = AtomicU64::new(0);
+        self.latencies.begin_run(self.joins);
+    }
+
+    fn forget_warmup(&mut self) {
+        self.latencies.forget();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.run(|number, arrivals, _| {
+            meet(arrivals, number, 1);
+            meet(arrivals, number, 1);
+        })
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        self.run(|number, arrivals, parties| {
+            rayon::join(|| meet(arrivals, number, parties), || meet(arrivals, number, parties));
+        })
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        self.latencies.end_run();
+        let arrived = *self.arrivals.get_mut();
+        let describe = |halves: u64| format!("{halves} of {} halves of joins ran", self.halves());
+        Mismatch::unless_equal(&describe(self.halves()), &describe(arrived))
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        self.latencies.metrics().into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_too_few_or_too_many_is_rejected() {
+        let mut meetings = Meetings {
+            joins: 5,
+            gaps: Gaps::up_to(1, Duration::ZERO),
+            parties: 1,
+            arrivals: AtomicU64::new(0),
+            latencies: Latencies::new("latency"),
+        };
+        meetings.reset();
+        meetings.run_sequential();
+        assert!(meetings.check().is_ok());
+        for halves in [0, 9, 11] {
+            meetings.arrivals = AtomicU64::new(halves);
+            assert!(meetings.check().is_err(), "{halves}");
+        }
+    }
+
+    #[test]
+    fn with_two_parties_neither_half_goes_on_alone() {
+        let arrivals = AtomicU64::new(0);
+        thread::scope(|scope| {
+            let first = scope.spawn(|| meet(&arrivals, 0, 2));
+            while arrivals.load(Relaxed) < 1 {
+                thread::yield_now();
+            }
+            thread::sleep(Duration::from_millis(5));
+            assert!(!first.is_finished());
+            meet(&arrivals, 0, 2);
+        });
+        assert_eq!(arrivals.into_inner(), 2);
+    }
+}

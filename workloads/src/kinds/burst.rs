@@ -1,0 +1,224 @@
+//! `burst`: nothing for a while, then some jobs at once, from outside. A grid of gaps and burst sizes
+//! is swept by its parameters.
+//!
+//! What counts is when the first job of a burst begins, when the last one has ended, and the CPU time
+//! that it all cost: a short gap is bridged by searching, a long one by sleep.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+
+use crate::kinds::latency::Latencies;
+use crate::kinds::moments::Moments;
+use crate::kinds::pacing::{Gaps, chain, chains, sleep_until};
+use crate::parameters::Parameter;
+use crate::protocol::Metric;
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "burst",
+    summary: "bursts of small jobs from outside, with idle gaps before them",
+    stresses: "waking some sleepers at once, and the first of them soon",
+    work_unit: "bursts",
+    input: None,
+    parameters: &[
+        Parameter::whole("bursts", "bursts per iteration", (1, 1_000_000), "40"),
+        Parameter::whole("jobs", "jobs per burst", (1, 1_000_000), "32"),
+        // 7 us.
+        Parameter::whole("job-steps", "work of a job, some 3 ns a step", (0, 1 << 32), "2000"),
+        Parameter::whole(
+            "gap-us",
+            "mean gap between bursts in us; each is from a half to one and a half of it",
+            (0, 60_000_000),
+            "1000",
+        ),
+    ],
+    sizes: &[
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("bursts", "4"), ("jobs", "8"), ("job-steps", "100"), ("gap-us", "300")],
+        },
+        SizeOverrides { size: Size::Small, overrides: &[] },
+        SizeOverrides { size: Size::Medium, overrides: &[("bursts", "200")] },
+        SizeOverrides { size: Size::Large, overrides: &[("bursts", "2000")] },
+    ],
+};
+
+/// The workload `burst`.
+#[derive(Clone, Copy, Debug)]
+pub struct Burst;
+
+impl Workload for Burst {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let gap = Duration::from_micros(setup.values.whole("gap-us"));
+        let (bursts, jobs) = (setup.values.count("bursts"), setup.values.count("jobs"));
+        Ok(Box::new(Arrivals::new(
+            bursts,
+            jobs,
+            setup.values.whole("job-steps"),
+            Gaps::between(setup.seed, gap / 2, gap * 3 / 2),
+        )))
+    }
+}
+
+struct Arrivals {
+    bursts: usize,
+    jobs: usize,
+    job_steps: u64,
+    gaps: Gaps,
+    /// What the jobs of one burst add up to.
+    known_sum: u64,
+    /// The jobs of the current burst.
+    moments: Moments,
+    /// Arrivals whose every job ran once, with the right sum.
+    right: usize,
+    sum: AtomicU64,
+    /// From when a burst was due to when its last job had ended.
+    latencies: Latencies,
+    /// From when a burst was due to when its first job began.
+    first_jobs: Latencies,
+    /// From when a burst was due to when it was submitted: the timer's part.
+    lateness: Latencies,
+}
+
+impl Arrivals {
+    fn new(bursts: usize, jobs: usize, job_steps: u64, gaps: Gaps) -> Self {
+        Self {
+            bursts,
+            jobs,
+            job_steps,
+            gaps,
+            known_sum: chains(0..jobs as u64, job_steps),
+            moments: Moments::default(),
+            right: 0,
+            sum: AtomicU64::new(0),
+            latencies: Latencies::new("latency"),
+            first_jobs: Latencies::new("first_job"),
+            lateness: Latencies::new("lateness"),
+        }
+    }
+
+    fn run(&mut self, mut submit: impl FnMut(usize, &(dyn Fn(usize) + Sync))) -> u64 {
+        for gap in self.gaps.iter().take(self.bursts) {
+            self.moments.begin_run(self.jobs);
+            *self.sum.get_mut() = 0;
+            // The gap is what this workload is about, so it begins when the last burst has ended.
+            let due = Instant::now() + gap;
+            sleep_until(due);
+            self.lateness.note(due.elapsed());
+            let (moments, sum, steps) = (&self.moments, &self.sum, self.job_steps);
+            submit(self.jobs, &|job| {
+                moments.note(job, due);
+                // Relaxed: read after the burst's scope, which orders it.
+                sum.fetch_add(chain(job as u64, steps), Relaxed);
+            });
+            self.latencies.note(due.elapsed());
+            self.first_jobs.note(self.moments.began().min().unwrap_or_default());
+            self.right += usize::from(self.is_right());
+        }
+        self.bursts as u64
+    }
+
+    /// Whether every job of the last burst ran once.
+    fn is_right(&mut self) -> bool {
+        self.moments.ran_once() == self.jobs && *self.sum.get_mut() == self.known_sum
+    }
+}
+
+impl Instance for Arrivals {
+    fn reset(&mut self) {
+        self.right = 0;
+        for latencies in [&mut self.latencies, &mut self.first_jobs, &mut self.lateness] {
+            latencies.begin_run(self.bursts);
+        }
+    }
+
+    fn forget_warmup(&mut self) {
+        for latencies in [&mut self.latencies, &mut self.first_jobs, &mut self.lateness] {
+            latencies.forget();
+        }
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.run(|jobs, job| (0..jobs).for_each(job))
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        self.run(|jobs, job| {
+            pool.in_place_scope(|scope| {
+                (0..jobs).for_each(|number| scope.spawn(move |_| job(number)));
+            });
+        })
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        for latencies in [&mut self.latencies, &mut self.first_jobs, &mut self.lateness] {
+            latencies.end_run();
+        }
+        let describe = |right: usize| {
+            format!(
+                "{right} of {} bursts ran each job once, sum {:016x}",
+                self.bursts, self.known_sum
+            )
+        };
+        Mismatch::unless_equal(&describe(self.bursts), &describe(self.right))
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        [&self.latencies, &self.first_jobs, &self.lateness]
+            .into_iter()
+            .flat_map(Latencies::metrics)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals() -> Arrivals {
+        Arrivals::new(3, 4, 2, Gaps::up_to(1, Duration::ZERO))
+    }
+
+    #[test]
+    fn a_lost_and_a_doubled_job_are_rejected() {
+        for (ran, is_right) in
+            [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)]
+        {
+            let mut arrivals = arrivals();
+            arrivals.reset();
+            arrivals.run(|_, job| ran.iter().copied().for_each(job));
+            assert_eq!(arrivals.check().is_ok(), is_right);
+        }
+    }
+
+    #[test]
+    fn a_burst_that_never_ran_is_rejected() {
+        let mut arrivals = arrivals();
+        arrivals.reset();
+        assert!(arrivals.check().is_err());
+    }
+
+    #[test]
+    fn the_first_job_is_noted_apart_from_the_whole_burst() {
+        let mut arrivals = arrivals();
+        arrivals.reset();
+        arrivals.run(|jobs, job| {
+            job(0);
+            std::thread::sleep(Duration::from_millis(11));
+            (1..jobs).for_each(job);
+        });
+        arrivals.check().unwrap();
+        let metrics = arrivals.metrics();
+        assert!((metrics["latency_over_10ms"].value - 3.0).abs() < f64::EPSILON, "{metrics:?}");
+        assert!(metrics["first_job_p50"].value < metrics["latency_p50"].value, "{metrics:?}");
+    }
+}

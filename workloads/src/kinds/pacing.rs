@@ -1,0 +1,129 @@
+//! Passing time: work of a known length with an answer, waits until a moment, seeded gaps.
+
+use std::hint::{black_box, spin_loop};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::kinds::latency::{Latencies, nanoseconds};
+use crate::random::{Random, mix};
+
+/// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
+/// class, and a word that proves that they were made.
+pub(super) fn chain(seed: u64, steps: u64) -> u64 {
+    (0..steps).fold(black_box(seed), |word, _| mix(word))
+}
+
+/// Adds up `chain(seed, steps)` for each seed, wrapping.
+pub(super) fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
+    seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
+}
+
+/// Sleeps until `due`, and not at all if that is past. The kernel adds its timer slack, some 50 µs.
+pub(super) fn sleep_until(due: Instant) {
+    thread::sleep(due.saturating_duration_since(Instant::now()));
+}
+
+/// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
+pub(super) fn spin_until(due: Instant) {
+    while Instant::now() < due {
+        spin_loop();
+    }
+}
+
+/// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The
+/// next gap begins when the call has ended, so the call itself is when its latency begins.
+pub(super) fn call_after_gaps(
+    count: usize,
+    gaps: &Gaps,
+    latencies: &mut Latencies,
+    mut call: impl FnMut(usize),
+) -> u64 {
+    for (number, gap) in (0..count).zip(gaps.iter()) {
+        spin_until(Instant::now() + gap);
+        let begun = Instant::now();
+        call(number);
+        latencies.note(begun.elapsed());
+    }
+    count as u64
+}
+
+/// The same random gaps in each run.
+pub(super) struct Gaps {
+    seed: u64,
+    shortest_ns: u64,
+    longest_ns: u64,
+}
+
+impl Gaps {
+    /// Uniform from `shortest` to `longest`.
+    pub(super) fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
+        assert!(shortest <= longest, "gaps from {shortest:?} to {longest:?}");
+        Self { seed, shortest_ns: nanoseconds(shortest), longest_ns: nanoseconds(longest) }
+    }
+
+    /// Uniform from nothing to `longest`.
+    pub(super) fn up_to(seed: u64, longest: Duration) -> Self {
+        Self::between(seed, Duration::ZERO, longest)
+    }
+
+    /// The gaps of a run, from the first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
+        let mut random = Random::new(self.seed);
+        let (shortest, width) = (self.shortest_ns, self.longest_ns - self.shortest_ns + 1);
+        std::iter::repeat_with(move || Duration::from_nanos(shortest + random.below(width)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_depends_on_its_seed_and_on_every_step() {
+        let words = [chain(1, 0), chain(1, 1), chain(1, 2), chain(2, 2)];
+        assert_eq!(words, [1, mix(1), mix(mix(1)), mix(mix(2))]);
+        assert_eq!(chains([1, 2].into_iter(), 2), words[2].wrapping_add(words[3]));
+    }
+
+    #[test]
+    fn gaps_repeat_and_stay_within_their_bounds() {
+        let (shortest, longest) = (Duration::from_nanos(3), Duration::from_nanos(5));
+        let gaps = Gaps::between(1, shortest, longest);
+        let run: Vec<Duration> = gaps.iter().take(100).collect();
+        assert_eq!(run, gaps.iter().take(100).collect::<Vec<_>>());
+        for bound in 3..=5 {
+            assert!(run.contains(&Duration::from_nanos(bound)), "{bound}");
+        }
+        assert!(run.iter().all(|gap| (shortest..=longest).contains(gap)));
+        assert!(Gaps::up_to(1, Duration::ZERO).iter().take(9).all(|gap| gap.is_zero()));
+    }
+
+    #[test]
+    fn every_call_is_made_once_in_turn_and_noted() {
+        let mut latencies = Latencies::new("latency");
+        latencies.begin_run(3);
+        let mut calls = Vec::new();
+        let gaps = Gaps::up_to(1, Duration::from_micros(3));
+        let call = |number| {
+            thread::sleep(Duration::from_millis(11));
+            calls.push(number);
+        };
+        assert_eq!(call_after_gaps(3, &gaps, &mut latencies, call), 3);
+        assert_eq!(calls, [0, 1, 2]);
+        latencies.end_run();
+        let slow = latencies.metrics().into_iter().find(|(name, _)| name == "latency_over_10ms");
+        assert!((slow.unwrap().1.value - 3.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_wait_ends_after_the_moment_and_a_past_moment_is_no_wait() {
+        let due = Instant::now() + Duration::from_millis(2);
+        spin_until(due);
+        assert!(Instant::now() >= due);
+        let due = Instant::now() + Duration::from_millis(2);
+        sleep_until(due);
+        assert!(Instant::now() >= due);
+        sleep_until(due);
+        spin_until(due);
+    }
+}
