@@ -31,6 +31,8 @@ pub enum Ending {
     Ok,
     /// Killed after the time limit.
     Timeout,
+    /// An iteration got no further; the process noticed by itself.
+    Hang,
     /// Ended by a signal or an unexpected exit code.
     Crash,
     /// The answer differs from the known one.
@@ -48,6 +50,7 @@ impl std::fmt::Display for Ending {
         f.pad(match self {
             Self::Ok => "ok",
             Self::Timeout => "timeout",
+            Self::Hang => "hang",
             Self::Crash => "crash",
             Self::WrongAnswer => "wrong-answer",
             Self::Refused => "refused",

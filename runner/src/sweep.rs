@@ -144,6 +144,7 @@ fn request(job: &Job<'_>, trial: &Trial) -> Request {
         seed: job.asked.seed,
         warmup_iterations: job.asked.warmup_iterations,
         iterations: job.asked.iterations,
+        hang_after_ms: None,
         trace: None,
     }
 }

@@ -15,6 +15,9 @@ use crate::subprocess::{self, Finished};
 /// Lines of standard error kept for a failed trial.
 const STDERR_LINES: usize = 20;
 
+/// The same for one that hung: a line for each of its threads, and the pool's state.
+const HANG_LINES: usize = 200;
+
 /// How one trial ended, as seen from outside.
 #[derive(Clone, Debug)]
 pub struct Ended {
@@ -91,6 +94,10 @@ const NOT_INHERITED: [&str; 10] = [
 
 /// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt.
 ///
+/// A request that does not say when an iteration hangs gets half the limit: as there are two iterations
+/// or more, counting the untimed ones, one that takes so long would exceed it; and so the process
+/// reports what its threads do before it is killed.
+///
 /// # Panics
 /// Never: a request always has a JSON form.
 #[must_use]
@@ -99,7 +106,10 @@ pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
     for name in NOT_INHERITED {
         command.env_remove(name);
     }
-    let mut line = serde_json::to_vec(request).expect("a request is made of plain values");
+    let half = u64::try_from(limit.as_millis() / 2).unwrap_or(u64::MAX).max(1);
+    let hang_after_ms = request.hang_after_ms.or(Some(half));
+    let request = Request { hang_after_ms, ..request.clone() };
+    let mut line = serde_json::to_vec(&request).expect("a request is made of plain values");
     line.push(b'\n');
     let finished = match subprocess::run(&mut command, &line, Some(limit)) {
         Ok(finished) => finished,
@@ -119,7 +129,10 @@ fn judge(finished: &Finished, limit: Duration) -> Result<Outcome, TrialFailure> 
     let failure = |ending, reason| TrialFailure {
         ending,
         reason,
-        stderr_tail: subprocess::last_lines(&finished.stderr, STDERR_LINES),
+        stderr_tail: subprocess::last_lines(
+            &finished.stderr,
+            if ending == Ending::Hang { HANG_LINES } else { STDERR_LINES },
+        ),
     };
     if finished.is_timed_out {
         let reason = format!("no answer within {} s; killed", limit.as_secs_f64());
@@ -142,6 +155,10 @@ fn judge(finished: &Finished, limit: Duration) -> Result<Outcome, TrialFailure> 
         Ok(Failure::WrongAnswer { iteration, expected, actual }) => failure(
             Ending::WrongAnswer,
             format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
+        ),
+        Ok(Failure::Hang { iteration, waited_ms }) => failure(
+            Ending::Hang,
+            format!("iteration {iteration} got no further for {:.1} s", waited_ms as f64 / 1e3),
         ),
         Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
         Err(_) => failure(Ending::Crash, how_it_ended(finished)),
@@ -203,6 +220,31 @@ mod tests {
         let failure = ask_script(&format!("echo '{line}'; exit 1"));
         assert_eq!(failure.ending, Ending::WrongAnswer);
         assert_eq!(failure.reason, "iteration 3 gave 2, the known answer is 1");
+    }
+
+    #[test]
+    fn a_hang_is_told_with_the_whole_report_of_its_threads() {
+        let line = r#"{"failure":"hang","iteration":2,"waited_ms":1500}"#;
+        let script = format!("seq 1 100 >&2; echo '{line}'; exit 1");
+        let failure = ask_script(&script);
+        assert_eq!(failure.ending, Ending::Hang);
+        assert_eq!(failure.reason, "iteration 2 got no further for 1.5 s");
+        assert!(failure.stderr_tail.unwrap().starts_with("1\n2\n"));
+    }
+
+    #[test]
+    fn a_request_asks_for_a_report_when_half_the_time_is_up_unless_it_says_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = crate::testing::script(folder.path(), "cat >&2; exit 9");
+        let mut request = crate::variant::smallest_request();
+        let mut asked = |hang_after_ms| {
+            request.hang_after_ms = hang_after_ms;
+            let ended = ask(&binary, &request, Duration::from_secs(8)).unwrap();
+            let sent = ended.result.unwrap_err().stderr_tail.unwrap();
+            serde_json::from_str::<Request>(&sent).unwrap().hang_after_ms
+        };
+        assert_eq!(asked(None), Some(4_000));
+        assert_eq!(asked(Some(7)), Some(7));
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(crate) fn smallest_request() -> Request {
         seed: 1,
         warmup_iterations: 0,
         iterations: 1,
+        hang_after_ms: None,
         trace: None,
     }
 }

@@ -15,7 +15,7 @@ use workloads::workload::{Size, catalogue};
 /// Try one workload by hand, every answer checked.
 ///
 /// Without arguments, reads one request as a line of JSON from standard input and answers with one
-/// line. Exit codes: 0 all good, 1 wrong answer, 2 bad input.
+/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input.
 #[derive(Parser)]
 #[command(name = "workload", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -61,6 +61,9 @@ struct Run {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Report a hang when an iteration takes longer than so many milliseconds, and end
+    #[arg(long, value_name = "MILLISECONDS")]
+    hang_after_ms: Option<u64>,
     /// Run the sequential program, without any pool
     #[arg(long)]
     sequential: bool,
@@ -136,6 +139,7 @@ fn try_workload(variant: &str, run: Run) -> ExitCode {
         seed: run.seed,
         warmup_iterations: run.warmup,
         iterations: run.iterations,
+        hang_after_ms: run.hang_after_ms,
         trace: None,
     };
     let result = measure::run(variant, &request);
@@ -151,6 +155,10 @@ fn try_workload(variant: &str, run: Run) -> ExitCode {
         Ok(outcome) => print(&describe(&request, &outcome), code),
         Err(Failure::Refused { message }) => {
             eprintln!("error: {message}");
+            ExitCode::from(code)
+        }
+        Err(Failure::Hang { iteration, waited_ms }) => {
+            eprintln!("error: iteration {iteration}: no further for {waited_ms} ms");
             ExitCode::from(code)
         }
         Err(Failure::WrongAnswer { iteration, expected, actual }) => {

@@ -9,8 +9,10 @@ pub mod observer;
 pub mod parameters;
 pub mod protocol;
 pub mod random;
+mod threads;
 pub mod trace;
 pub mod usage;
+mod watchdog;
 pub mod workload;
 
 use std::io::{self, BufRead, Write};
@@ -24,7 +26,7 @@ use workload::Refusal;
 const MAX_REQUEST_BYTES: u64 = 1 << 20;
 
 /// Reads one [`Request`] line from standard input and answers with one line on standard output: an
-/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer, 2 for a refusal).
+/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal).
 ///
 /// # Panics
 /// If a workload does: the process then ends with code 101 and the message on standard error.

@@ -1,5 +1,6 @@
 //! One trial: prepare, warm up, time, check every answer.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -8,6 +9,7 @@ use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::parameters::Values;
 use crate::protocol::{Failure, Iteration, Metric, Outcome, Program, Request, SCHEMA};
 use crate::usage::UsageSample;
+use crate::watchdog::Watchdog;
 use crate::workload::{self, Instance, Mismatch, Refusal, Setup, Size, Workload};
 
 /// Serves `request` with a workload of the catalogue. `variant` is what the linked rayon-core says
@@ -84,6 +86,10 @@ fn run_watched<W: Watch>(
         threads: request.threads,
     })?;
     let engine = Engine::new(request)?;
+    let watchdog = request
+        .hang_after_ms
+        .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
+    let step = |iteration| watchdog.iter().for_each(|watchdog| watchdog.step(iteration));
     let total = request.warmup_iterations.saturating_add(request.iterations);
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
@@ -92,9 +98,11 @@ fn run_watched<W: Watch>(
             instance.forget_warmup();
         }
         instance.reset();
+        step(index);
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
         watched.inspect(|pool| watch.begin(request, pool));
         let sample = engine.time(instance.as_mut());
+        step(index);
         watched.inspect(|pool| watch.end(pool, sample.elapsed, sample.work_units));
         samples.push(sample);
         let wrong = |mismatch: Mismatch| Failure::WrongAnswer {
@@ -135,6 +143,11 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
             request.schema
         ));
     }
+    if request.hang_after_ms == Some(0) {
+        return refuse(
+            "hang_after_ms = 0: every run would be a hang; ask for 1 or more".to_owned(),
+        );
+    }
     if request.iterations == 0 {
         return refuse("iterations = 0: nothing would be timed; ask for 1 or more".to_owned());
     }
@@ -155,7 +168,7 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
 enum Engine {
     Sequential,
     /// One pool for the whole trial: starting threads is not what we time.
-    Parallel(ThreadPool),
+    Parallel(Arc<ThreadPool>),
 }
 
 impl Engine {
@@ -166,7 +179,7 @@ impl Engine {
                 .num_threads(request.threads)
                 .thread_name(|index| format!("worker-{index}"))
                 .build()
-                .map(Self::Parallel)
+                .map(|pool| Self::Parallel(Arc::new(pool)))
                 .map_err(|error| {
                     Refusal::new(format!(
                         "threads = {}: the pool cannot be built: {error}; ask for fewer",
@@ -180,6 +193,13 @@ impl Engine {
         match self {
             Self::Sequential => None,
             Self::Parallel(pool) => Some(pool),
+        }
+    }
+
+    fn shared_pool(&self) -> Option<Arc<ThreadPool>> {
+        match self {
+            Self::Sequential => None,
+            Self::Parallel(pool) => Some(Arc::clone(pool)),
         }
     }
 

@@ -49,6 +49,11 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
+    /// A timed region that takes longer than so many milliseconds is a hang: the process reports its
+    /// threads and its pool on standard error, and ends with [`Failure::Hang`]. Without it, whoever
+    /// waits for the process has to notice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang_after_ms: Option<u64>,
     /// Record what each worker does during the timed iterations; only an instrumented build can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRequest>,
@@ -150,7 +155,7 @@ pub struct Outcome {
 }
 
 /// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1
-/// (wrong answer) or 2 (request refused).
+/// (wrong answer, hang) or 2 (request refused).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, tag = "failure", rename_all = "kebab-case")]
 pub enum Failure {
@@ -163,6 +168,13 @@ pub enum Failure {
         /// What the program gave.
         actual: String,
     },
+    /// An iteration got no further; the threads' and the pool's state is on standard error.
+    Hang {
+        /// Zero-based iteration, warm-ups counted first.
+        iteration: u32,
+        /// Milliseconds since it began.
+        waited_ms: u64,
+    },
     /// The request asks for something that does not exist.
     Refused {
         /// What is wrong and what would be right.
@@ -171,11 +183,11 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit code that goes with it: 1 for a wrong answer, 2 for a refusal.
+    /// The exit code that goes with it: 1 for a wrong answer or a hang, 2 for a refusal.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::WrongAnswer { .. } => 1,
+            Self::WrongAnswer { .. } | Self::Hang { .. } => 1,
             Self::Refused { .. } => 2,
         }
     }

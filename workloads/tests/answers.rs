@@ -25,6 +25,7 @@ fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Reque
         seed,
         warmup_iterations: 1,
         iterations: 2,
+        hang_after_ms: None,
         trace: None,
     }
 }

@@ -50,6 +50,7 @@ fn request(program: Program, threads: usize, trace: Option<&Path>) -> Request {
         seed: 1,
         warmup_iterations: 2,
         iterations: 3,
+        hang_after_ms: None,
         trace,
     }
 }

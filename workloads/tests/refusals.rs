@@ -20,6 +20,7 @@ fn good() -> Request {
         seed: 1,
         warmup_iterations: 0,
         iterations: 1,
+        hang_after_ms: None,
         trace: None,
     }
 }

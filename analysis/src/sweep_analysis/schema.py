@@ -17,7 +17,7 @@ PARALLEL = "parallel"
 TWIN_SUFFIX = "-again"
 """What the baseline's A/A twin has at the end of its name."""
 
-OUTCOMES = ("ok", "timeout", "crash", "wrong-answer", "refused", "bad-output", "build-failed")
+OUTCOMES = ("ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed")
 """Values of `outcome`; only `ok` carries times."""
 
 

@@ -17,6 +17,7 @@ fn request() -> Request {
         seed: 1,
         warmup_iterations: 0,
         iterations: 1,
+        hang_after_ms: None,
         trace: None,
     }
 }

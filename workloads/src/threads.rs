@@ -1,0 +1,148 @@
+//! What each thread of this process is doing, as far as the kernel tells.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// Where Linux shows the threads of the process that looks.
+pub(crate) const OWN_THREADS: &str = "/proc/self/task";
+
+/// One thread at one moment. What the kernel does not show is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Glimpse {
+    /// The kernel's number of the thread.
+    pub(crate) id: u64,
+    /// Its name, cut off by the kernel after 15 bytes.
+    pub(crate) name: Option<String>,
+    /// For example `S (sleeping)`.
+    state: Option<String>,
+    /// The kernel's function in which it waits.
+    waits_in: Option<String>,
+    /// Number of the system call in which it is.
+    system_call: Option<u64>,
+    /// CPU time so far.
+    pub(crate) cpu: Option<Duration>,
+}
+
+/// A glimpse of every thread in `folder`, in the order of their numbers.
+///
+/// # Errors
+/// If the folder cannot be read, as on systems other than Linux.
+pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
+    let mut glimpses = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+            glimpses.push(glimpse(id, &entry.path()));
+        }
+    }
+    glimpses.sort_by_key(|glimpse| glimpse.id);
+    Ok(glimpses)
+}
+
+fn glimpse(id: u64, folder: &Path) -> Glimpse {
+    // A thread that ends meanwhile, and a file that we may not see, are nothing to stumble over.
+    let read =
+        |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
+    let first_number = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
+    Glimpse {
+        id,
+        name: read("comm"),
+        state: read("status").and_then(|text| {
+            text.lines().find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))
+        }),
+        // `0`: nowhere, or we may not know.
+        waits_in: read("wchan").filter(|function| !function.is_empty() && function != "0"),
+        system_call: read("syscall").and_then(first_number),
+        cpu: read("schedstat").and_then(first_number).map(Duration::from_nanos),
+    }
+}
+
+impl fmt::Display for Glimpse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unknown = "?";
+        write!(
+            formatter,
+            "{:>7} {:<15} {:<16}",
+            self.id,
+            self.name.as_deref().unwrap_or(unknown),
+            self.state.as_deref().unwrap_or(unknown)
+        )?;
+        match self.cpu {
+            Some(cpu) => write!(formatter, " cpu {:>11.3} ms", cpu.as_secs_f64() * 1e3)?,
+            None => write!(formatter, " cpu           ?")?,
+        }
+        if let Some(function) = &self.waits_in {
+            write!(formatter, ", waits in {function}")?;
+        }
+        if let Some(number) = self.system_call {
+            write!(formatter, ", system call {number}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A made-up thread with these files.
+    fn thread(folder: &Path, id: u64, files: &[(&str, &str)]) {
+        let folder = folder.join(id.to_string());
+        fs::create_dir(&folder).unwrap();
+        for (name, text) in files {
+            fs::write(folder.join(name), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn threads_are_told_in_order_with_all_that_the_kernel_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        thread(
+            folder.path(),
+            21,
+            &[
+                ("comm", "worker-0\n"),
+                ("status", "Name:\tworker-0\nState:\tS (sleeping)\nTgid:\t20\n"),
+                ("wchan", "futex_do_wait"),
+                ("syscall", "202 0x7f 0x80 0x0"),
+                ("schedstat", "12345678 99 5\n"),
+            ],
+        );
+        thread(
+            folder.path(),
+            20,
+            &[
+                ("comm", "main"),
+                ("status", "State:\tR (running)"),
+                ("wchan", "0"),
+                ("syscall", "running"),
+            ],
+        );
+        let lines: Vec<String> =
+            glimpses(folder.path()).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "     20 main            R (running)      cpu           ?",
+                "     21 worker-0        S (sleeping)     cpu      12.346 ms, \
+                 waits in futex_do_wait, system call 202",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_thread_that_is_gone_already_is_told_by_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        thread(folder.path(), 7, &[]);
+        let line = glimpses(folder.path()).unwrap()[0].to_string();
+        assert_eq!(line, "      7 ?               ?                cpu           ?");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        assert!(glimpses(Path::new("no/such/folder")).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the
+//! process.
+//!
+//! From outside, a hang is only a process that must be killed. From within, one can still ask the
+//! pool and the kernel who sleeps and who searches, and that is what a lost wake-up is found by.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+
+use crate::measure::nanoseconds;
+use crate::protocol::Failure;
+use crate::threads::{Glimpse, OWN_THREADS, glimpses};
+
+/// Between two looks at the threads' CPU times, which tells who is busy. A guess.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at
+/// most once in each limit, to see how far the run is.
+pub(crate) struct Watchdog {
+    progress: Arc<Progress>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Written by the run, read by the watchdog. All Relaxed: the reader needs no more than that a value
+/// gets there in the end, and an old one makes it look again, or at worst report a run that got on
+/// in just that moment.
+struct Progress {
+    started: Instant,
+    iteration: AtomicU32,
+    /// When the last step was made, in ns since `started`.
+    stepped_ns: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Progress {
+    fn since_step(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_nanos(self.stepped_ns.load(Relaxed)))
+    }
+}
+
+impl Watchdog {
+    /// Watches from now on; a step that takes longer than `limit` is a hang.
+    pub(crate) fn start(limit: Duration, pool: Option<Arc<ThreadPool>>) -> Self {
+        let progress = Arc::new(Progress {
+            started: Instant::now(),
+            iteration: AtomicU32::new(0),
+            stepped_ns: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+        });
+        let watched = Arc::clone(&progress);
+        let watch = move || watch(&watched, limit, pool.as_deref());
+        let thread = thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(watch)
+            .expect("a process with a pool can start one more thread");
+        Self { progress, thread: Some(thread) }
+    }
+
+    /// The run begins or ends a timed region of this iteration.
+    pub(crate) fn step(&self, iteration: u32) {
+        self.progress.iteration.store(iteration, Relaxed);
+        self.progress.stepped_ns.store(nanoseconds(self.progress.started.elapsed()), Relaxed);
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.progress.is_over.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It cannot have panicked in a way that matters: there was nothing left to watch.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(progress: &Progress, limit: Duration, pool: Option<&ThreadPool>) {
+    while !progress.is_over.load(Relaxed) {
+        let waited = progress.since_step();
+        match limit.checked_sub(waited) {
+            Some(rest) if !rest.is_zero() => thread::park_timeout(rest),
+            _ => end_process(progress.iteration.load(Relaxed), waited, pool),
+        }
+    }
+}
+
+/// Tells people on standard error and the runner on standard output, and ends the process: threads
+/// that hang cannot be ended in another way.
+fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> ! {
+    let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");
+    eprint!("{}", describe_threads(Path::new(OWN_THREADS)));
+    // Last, since somebody else's code runs here, on a pool that is not well.
+    match pool {
+        Some(pool) => eprintln!("the pool: {pool:?}"),
+        None => eprintln!("there is no pool: the sequential program runs"),
+    }
+    let failure = Failure::Hang { iteration, waited_ms };
+    let code = failure.exit_code();
+    let is_told = crate::answer(&Err(failure), &mut io::stdout());
+    if let Err(error) = is_told.and_then(|_| io::stderr().flush()) {
+        eprintln!("error: standard output: {error}; the answer is lost");
+    }
+    process::exit(i32::from(code));
+}
+
+/// One line for each thread, with the CPU time that it used between two looks.
+fn describe_threads(folder: &Path) -> String {
+    let before = glimpses(folder).unwrap_or_default();
+    thread::sleep(BETWEEN_LOOKS);
+    match glimpses(folder) {
+        Ok(threads) => threads.iter().fold(String::new(), |mut text, thread| {
+            let cpu_before = before.iter().find(|it| it.id == thread.id).and_then(|it| it.cpu);
+            writeln!(text, "{}", describe_thread(thread, cpu_before))
+                .expect("a string takes everything");
+            text
+        }),
+        Err(error) => format!("  {} cannot be read: {error}\n", folder.display()),
+    }
+}
+
+fn describe_thread(thread: &Glimpse, cpu_before: Option<Duration>) -> String {
+    match thread.cpu.zip(cpu_before) {
+        Some((now, before)) => format!(
+            "{thread}, {:.3} ms of CPU in the last {} ms",
+            now.saturating_sub(before).as_secs_f64() * 1e3,
+            BETWEEN_LOOKS.as_millis()
+        ),
+        None => thread.to_string(),
+    }
+}

@@ -1,0 +1,128 @@
+//! A run that hangs is reported from within, with what every thread is doing.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Output};
+use std::sync::Barrier;
+use std::time::Duration;
+
+use workloads::measure::run_workload;
+use workloads::protocol::{Failure, Program, Request, SCHEMA};
+use workloads::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+const LIMIT: Duration = Duration::from_millis(300);
+
+/// In its second iteration, both halves of a join wait for a third one, which does not exist.
+struct Hanging {
+    runs: u32,
+}
+
+static HANGING: Description = Description {
+    name: "hanging",
+    summary: "hangs in its second run",
+    stresses: "the watchdog",
+    work_unit: "hangs",
+    input: None,
+    parameters: &[],
+    sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
+};
+
+impl Workload for Hanging {
+    fn description(&self) -> &'static Description {
+        &HANGING
+    }
+
+    fn prepare(&self, _: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Hanging { runs: 0 }))
+    }
+}
+
+impl Instance for Hanging {
+    fn reset(&mut self) {
+        self.runs += 1;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        1
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        if self.runs == 2 {
+            let barrier = Barrier::new(3);
+            rayon::join(|| barrier.wait(), || barrier.wait());
+        }
+        1
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        Ok("ran".to_owned())
+    }
+}
+
+fn request(program: Program, threads: usize) -> Request {
+    Request {
+        schema: SCHEMA,
+        workload: "hanging".to_owned(),
+        size: "tiny".to_owned(),
+        parameters: BTreeMap::new(),
+        input: None,
+        program,
+        threads,
+        seed: 1,
+        warmup_iterations: 1,
+        iterations: 2,
+        hang_after_ms: Some(u64::try_from(LIMIT.as_millis()).unwrap()),
+        trace: None,
+    }
+}
+
+/// Not a test: what hangs, in a process of its own.
+#[test]
+#[ignore = "a process that other tests start"]
+fn child() {
+    let outcome = run_workload("test", &Hanging { runs: 0 }, &request(Program::Parallel, 2));
+    panic!("it did not hang: {outcome:?}");
+}
+
+/// This binary, started again to hang.
+fn hang() -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["child", "--exact", "--ignored", "--nocapture"])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_hang_ends_the_process_with_a_failure_that_names_the_iteration() {
+    let output = hang();
+    assert_eq!(output.status.code(), Some(1));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let line = &printed[printed.find('{').expect("a failure")..];
+    let Failure::Hang { iteration, waited_ms } = serde_json::from_str(line).unwrap() else {
+        panic!("{line}")
+    };
+    assert_eq!(iteration, 1);
+    assert!(Duration::from_millis(waited_ms) >= LIMIT, "{waited_ms}");
+}
+
+#[test]
+fn a_hang_is_reported_with_a_line_for_every_worker_and_the_pool() {
+    let report = String::from_utf8(hang().stderr).unwrap();
+    for worker in ["worker-0", "worker-1"] {
+        let line = report.lines().find(|line| line.contains(worker));
+        let line = line.unwrap_or_else(|| panic!("no {worker}:\n{report}"));
+        assert!(line.contains("sleeping") && line.contains("of CPU in the last"), "{line}");
+    }
+    assert!(report.contains("hang: iteration 1 got no further for "), "{report}");
+    assert!(report.contains("the pool: ThreadPool"), "{report}");
+}
+
+#[test]
+fn a_run_that_gets_on_is_left_alone() {
+    let mut request = request(Program::Sequential, 1);
+    request.iterations = 200;
+    request.hang_after_ms = Some(60_000);
+    let outcome = run_workload("test", &Hanging { runs: 0 }, &request).unwrap();
+    assert_eq!(outcome.iterations.len(), 200);
+}
