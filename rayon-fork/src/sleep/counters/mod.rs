@@ -12,6 +12,7 @@
 //! | `variants.rs`    | the list of all variants                                       |
 //! | `counts.rs`      | for people and for tests: the counts themselves                |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
+//! | `walk.rs`        | for tests: the example of the sleep README                     |
 //!
 //! This is the only file that names a counter feature. A feature picks a type; every type is
 //! compiled and tested in every build. To add a variant, add an implementation, a feature here, and
@@ -28,6 +29,8 @@ mod words;
 
 #[cfg(all(test, not(fork_loom)))]
 mod conformance;
+#[cfg(all(test, not(fork_loom)))]
+mod walk;
 
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
