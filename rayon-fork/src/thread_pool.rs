@@ -18,7 +18,7 @@ use crate::spawn;
 /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
 /// let index = pool.install(|| rayon_core::current_thread_index());
-/// assert!(index < Some(2));
+/// assert!(index.is_some_and(|index| index < 2));
 /// # Ok(())
 /// # }
 /// ```
@@ -59,11 +59,7 @@ impl ThreadPool {
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     /// let text = String::from("borrowed");
-    /// let length = pool.install(|| {
-    ///     assert_eq!(rayon_core::current_num_threads(), 2); // "the current pool" is this one
-    ///     text.len()
-    /// });
-    /// assert_eq!(length, 8);
+    /// assert_eq!(pool.install(|| (text.len(), rayon_core::current_num_threads())), (8, 2));
     /// ```
     ///
     /// # Panics
@@ -186,7 +182,7 @@ impl ThreadPool {
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     /// let mut worker = None;
     /// pool.scope_fifo(|scope| scope.spawn_fifo(|_| worker = rayon_core::current_thread_index()));
-    /// assert!(worker < Some(2));
+    /// assert!(worker.is_some());
     /// ```
     ///
     /// # Panics
@@ -226,12 +222,9 @@ impl ThreadPool {
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// let (mut first, mut second) = (0, 0);
-    /// pool.in_place_scope_fifo(|scope| {
-    ///     scope.spawn_fifo(|_| first = 1);
-    ///     scope.spawn_fifo(|_| second = 2);
-    /// });
-    /// assert_eq!((first, second), (1, 2));
+    /// let mut answer = 0;
+    /// pool.in_place_scope_fifo(|scope| scope.spawn_fifo(|_| answer = 42));
+    /// assert_eq!(answer, 42);
     /// ```
     ///
     /// # Panics
@@ -312,9 +305,8 @@ impl ThreadPool {
     /// [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.
     ///
     /// ```
-    /// use rayon_core::{ThreadPoolBuilder, Yield};
-    ///
-    /// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// # use rayon_core::Yield;
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     /// let yielded = pool.install(|| {
     ///     rayon_core::spawn(|| ());
     ///     [pool.yield_local(), pool.yield_local()]
