@@ -46,6 +46,14 @@ pub struct EventCounts {
 impl EventCounts {
     /// Name and count of every kind of event that this build's variant can have, always in the same
     /// order. Accesses to counter words which the variant does not use are left out.
+    ///
+    /// ```
+    /// use rayon_core::instrument::EventCounts;
+    ///
+    /// // Nothing has happened, but every kind of event has its name.
+    /// let counts = EventCounts::default();
+    /// assert!(counts.named().any(|(name, count)| name == "pushes" && count == 0));
+    /// ```
     pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let events = Event::NAMES.iter().copied();
         let accesses = Word::NAMES.iter().flatten().copied();
@@ -58,11 +66,29 @@ impl EventCounts {
     }
 
     /// The count of that name, if this build's variant has it.
+    ///
+    /// ```
+    /// let counts = rayon_core::instrument::EventCounts::default();
+    /// assert_eq!(counts.get("pushes"), Some(0));
+    /// assert_eq!(counts.get("lunches"), None);
+    /// ```
     pub fn get(&self, name: &str) -> Option<u64> {
         self.named().find(|&(known, _)| known == name).map(|(_, count)| count)
     }
 
     /// What happened since `earlier`, which was counted before by the same threads.
+    ///
+    /// ```
+    /// use rayon_core::instrument::snapshot;
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// pool.install(|| ());
+    /// let earlier = snapshot(&pool).outside;
+    /// pool.install(|| ());
+    /// pool.install(|| ());
+    /// let since = snapshot(&pool).outside.since(&earlier);
+    /// assert_eq!(since.get("injections"), Some(2));
+    /// ```
     ///
     /// # Panics
     ///
@@ -108,6 +134,16 @@ impl Sum for EventCounts {
 }
 
 /// What all threads did to one pool, from its beginning or between two moments.
+///
+/// ```
+/// use rayon_core::instrument::snapshot;
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// pool.install(|| ());
+/// let so_far = snapshot(&pool);
+/// assert_eq!(so_far.outside.get("injections"), Some(1));
+/// assert_eq!(so_far.workers[0].get("injector_takes"), Some(1));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -120,6 +156,18 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// What happened since `earlier`, a snapshot of the same pool.
+    ///
+    /// ```
+    /// use rayon_core::instrument::snapshot;
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// pool.install(|| ());
+    /// let earlier = snapshot(&pool);
+    /// pool.install(|| ());
+    /// pool.install(|| ());
+    /// let since = snapshot(&pool).since(&earlier);
+    /// assert_eq!(since.outside.get("injections"), Some(2));
+    /// ```
     ///
     /// # Panics
     ///
@@ -135,6 +183,15 @@ impl Snapshot {
     }
 
     /// What all threads did together.
+    ///
+    /// ```
+    /// use rayon_core::instrument::snapshot;
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// pool.install(|| rayon_core::join(|| (), || ()));
+    /// // One worker pushed the second half, whichever it was.
+    /// assert_eq!(snapshot(&pool).total().get("pushes"), Some(1));
+    /// ```
     #[must_use]
     pub fn total(&self) -> EventCounts {
         self.workers.iter().copied().sum::<EventCounts>() + self.outside
@@ -146,6 +203,13 @@ impl Snapshot {
 /// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and
 /// what belongs together may be counted in part. When workers have no job left they still search,
 /// and then sleep: counts of these go on after the last job.
+///
+/// ```
+/// use rayon_core::instrument::snapshot;
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+/// assert_eq!(snapshot(&pool).workers.len(), 3);
+/// ```
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
     Snapshot {

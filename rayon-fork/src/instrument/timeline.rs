@@ -5,6 +5,17 @@ use std::time::Instant;
 use crate::ThreadPool;
 
 /// What a worker is doing.
+///
+/// ```
+/// use rayon_core::instrument::{WorkerState, begin_timeline, end_timeline};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+/// begin_timeline(&pool, 1000);
+/// pool.broadcast(|_| ());
+/// let timeline = end_timeline(&pool);
+/// let active = timeline.spans().iter().filter(|span| span.state == WorkerState::Active);
+/// assert!(active.count() >= 2); // each worker had a share to run
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WorkerState {
@@ -38,6 +49,18 @@ impl WorkerState {
 }
 
 /// A time during which a worker's state did not change.
+///
+/// ```
+/// use rayon_core::instrument::{Span, begin_timeline, end_timeline};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// begin_timeline(&pool, 1000);
+/// pool.install(|| ());
+/// let lasted_ns = |span: &Span| span.end_ns - span.begin_ns;
+/// let longest = end_timeline(&pool).spans().iter().max_by_key(|span| lasted_ns(span)).cloned();
+/// println!("{longest:?}");
+/// # assert!(longest.is_some());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
@@ -52,6 +75,17 @@ pub struct Span {
 }
 
 /// What each worker of a pool did between [`begin_timeline`] and [`end_timeline`].
+///
+/// ```
+/// use rayon_core::instrument::{Timeline, begin_timeline, end_timeline};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+/// begin_timeline(&pool, 1000);
+/// pool.broadcast(|_| ());
+/// let timeline: Timeline = end_timeline(&pool);
+/// let of_worker_1 = timeline.spans().iter().filter(|span| span.worker == 1);
+/// assert!(of_worker_1.count() > 0);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     spans: Vec<Span>,
@@ -61,6 +95,16 @@ pub struct Timeline {
 impl Timeline {
     /// By worker, and for each worker in the order of time. Two spans of one worker never overlap,
     /// and none lies between them, unless some were [dropped](Self::dropped).
+    ///
+    /// ```
+    /// use rayon_core::instrument::{begin_timeline, end_timeline};
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// begin_timeline(&pool, 1000);
+    /// pool.install(|| ());
+    /// let timeline = end_timeline(&pool);
+    /// assert!(timeline.spans().windows(2).all(|pair| pair[0].end_ns == pair[1].begin_ns));
+    /// ```
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.spans
@@ -68,6 +112,17 @@ impl Timeline {
 
     /// For each worker, the number of spans that found no room: its last ones. Empty if no timeline
     /// was begun.
+    ///
+    /// ```
+    /// use rayon_core::instrument::{begin_timeline, end_timeline};
+    ///
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// begin_timeline(&pool, 0); // room for nothing
+    /// pool.install(|| ());
+    /// let timeline = end_timeline(&pool);
+    /// assert!(timeline.spans().is_empty());
+    /// assert!(timeline.dropped()[0] > 0);
+    /// ```
     #[must_use]
     pub fn dropped(&self) -> &[u64] {
         &self.dropped
@@ -78,6 +133,15 @@ impl Timeline {
 /// room for them is made here. A timeline that was begun before is lost.
 ///
 /// See [`end_timeline`].
+///
+/// ```
+/// use rayon_core::instrument::{begin_timeline, end_timeline};
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+/// begin_timeline(&pool, 1000);
+/// begin_timeline(&pool, 1000); // once more, from now
+/// assert!(end_timeline(&pool).spans().len() >= 2); // each worker was in some state
+/// ```
 pub fn begin_timeline(pool: &ThreadPool, spans_per_worker: usize) {
     let records = pool.registry().records();
     let mut rooms = Vec::new();

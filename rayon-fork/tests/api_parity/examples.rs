@@ -10,16 +10,29 @@ use serde_json::{Map, Value};
 pub(crate) fn items_without(document: &Value) -> BTreeSet<String> {
     let index = document["index"].as_object().expect("rustdoc's JSON has an index");
     let mut items = BTreeSet::new();
-    for item in children(index, &item(index, &document["root"])["inner"]["module"]["items"]) {
+    add_items_of(item(index, &document["root"]), "", index, &mut items);
+    items
+}
+
+fn add_items_of(
+    module: &Value,
+    path: &str,
+    index: &Map<String, Value>,
+    without: &mut BTreeSet<String>,
+) {
+    for item in children(index, &module["inner"]["module"]["items"]) {
         let item = match item["inner"].get("use") {
             Some(reexport) => self::item(index, &reexport["id"]),
             None => item,
         };
-        let name = item["name"].as_str().expect("a public item has a name");
+        let path = format!("{path}{}", item["name"].as_str().expect("a public item has a name"));
         if !has_example(item) {
-            items.insert(name.to_owned());
+            without.insert(path.clone());
         }
         let inner = item["inner"].as_object().and_then(|inner| inner.values().next()).unwrap();
+        if item["inner"].get("module").is_some() {
+            add_items_of(item, &format!("{path}::"), index, without);
+        }
         for part in inner.get("impls").into_iter().flat_map(|ids| children(index, ids)) {
             let part = &part["inner"]["impl"];
             if !part["trait"].is_null() {
@@ -27,11 +40,10 @@ pub(crate) fn items_without(document: &Value) -> BTreeSet<String> {
             }
             for method in children(index, &part["items"]).filter(|method| !has_example(method)) {
                 let method = method["name"].as_str().expect("a method has a name");
-                items.insert(format!("{name}::{method}"));
+                without.insert(format!("{path}::{method}"));
             }
         }
     }
-    items
 }
 
 fn item<'d>(index: &'d Map<String, Value>, id: &Value) -> &'d Value {
