@@ -26,6 +26,8 @@ pub(crate) struct CoreLatch {
     state: AtomicUsize,
 }
 
+assert_size!(CoreLatch: 8);
+
 impl CoreLatch {
     /// An unset latch; its owner is whoever waits on it.
     pub(crate) fn new() -> Self {

@@ -27,6 +27,8 @@ pub(crate) struct JobRef {
     execute: unsafe fn(*const ()),
 }
 
+assert_size!(JobRef: 16);
+
 // SAFETY: a `JobRef` is only made by `JobRef::new`, whose caller vouches that the job may run on any
 // thread; the two words themselves are plain data.
 unsafe impl Send for JobRef {}
@@ -71,6 +73,9 @@ pub(crate) struct StackJob<L, F, R> {
     work: UnsafeCell<Option<F>>,
     progress: UnsafeCell<Progress<R>>,
 }
+
+// A latch, a closure that may be gone, and a result that may be none or a panic.
+assert_size!(StackJob<crate::core_latch::CoreLatch, usize, usize>: 8 + 16 + 24);
 
 impl<L, F, R> StackJob<L, F, R>
 where
@@ -166,6 +171,8 @@ pub(crate) struct HeapJob<F> {
     work: F,
 }
 
+assert_size!(HeapJob<usize>: 8);
+
 impl<F: FnOnce() + Send> HeapJob<F> {
     /// # Safety
     ///
@@ -191,6 +198,8 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
 pub(crate) struct SharedJob<F> {
     work: F,
 }
+
+assert_size!(SharedJob<usize>: 8);
 
 impl<F: Fn() + Send + Sync> SharedJob<F> {
     pub(crate) fn new(work: F) -> Arc<Self> {
@@ -222,6 +231,8 @@ impl<F: Fn() + Send + Sync> Job for SharedJob<F> {
 pub(crate) struct JobFifo {
     jobs: Injector<JobRef>,
 }
+
+assert_size!(JobFifo: size_of::<Injector<JobRef>>());
 
 impl JobFifo {
     pub(crate) fn new() -> Self {

@@ -27,6 +27,8 @@ pub(crate) struct SpinLatch<'r> {
     is_cross: bool,
 }
 
+assert_size!(SpinLatch<'_>: 32);
+
 impl<'r> SpinLatch<'r> {
     /// Will be set by a worker of `owner`'s own pool.
     #[inline]
@@ -79,6 +81,8 @@ pub(crate) struct LockLatch {
     changed: Condvar,
 }
 
+assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
+
 impl LockLatch {
     /// Shared, so that the setter can hold it to the end of [`Latch::set`], whatever the waiter does.
     pub(crate) fn new_shared() -> Arc<Self> {
@@ -117,6 +121,8 @@ pub(crate) struct CountLatch {
     count: AtomicUsize,
     waiter: Waiter,
 }
+
+assert_size!(CountLatch: 32);
 
 impl CountLatch {
     /// To be set `count` times; `owner` is the thread that will wait, if it is a worker.

@@ -13,6 +13,16 @@
     reason = "the published crate has no such attributes, and programs must compile alike on both"
 )]
 
+/// Claims the size of a type in bytes, on 64-bit targets. Jobs and latches lie in the frames of
+/// users, and what a pool shares lies on lines that many read: none of it may grow unnoticed.
+macro_rules! assert_size {
+    ($type:ty: $bytes:expr) => {
+        #[cfg(all(target_pointer_width = "64", not(fork_loom), not(feature = "instrument")))]
+        const _: () =
+            assert!(size_of::<$type>() == $bytes, concat!("the size of ", stringify!($type)));
+    };
+}
+
 mod broadcast;
 mod builder;
 mod configuration;

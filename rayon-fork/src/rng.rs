@@ -11,6 +11,8 @@ pub(crate) struct XorShift64Star {
     state: Cell<u64>,
 }
 
+assert_size!(XorShift64Star: 8);
+
 impl XorShift64Star {
     /// A generator with a state of its own, the same for the n-th one in every run.
     pub(crate) fn new() -> Self {

@@ -26,6 +26,8 @@ pub struct ThreadPool {
     registry: Arc<Registry>,
 }
 
+assert_size!(ThreadPool: 8);
+
 impl ThreadPool {
     pub(crate) fn new_from(registry: Arc<Registry>) -> Self {
         Self { registry }

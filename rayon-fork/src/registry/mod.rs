@@ -46,6 +46,11 @@ pub(crate) struct Registry {
     reasons_to_live: CachePadded<AtomicUsize>,
 }
 
+// The injector, the count of reasons to live, and the rest, each on lines of its own.
+assert_size!(Registry: size_of::<Injector<JobRef>>()
+    + size_of::<CachePadded<AtomicUsize>>()
+    + (size_of::<Sleep>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
+
 impl Registry {
     /// Builds the shared state and starts a thread for each worker through `spawn`.
     ///

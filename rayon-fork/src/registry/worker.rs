@@ -27,6 +27,9 @@ pub(crate) struct Worker {
     registry: Arc<Registry>,
 }
 
+// Its queues, and less than one line of the rest.
+assert_size!(Worker: size_of::<JobFifo>() + align_of::<JobFifo>());
+
 thread_local! {
     /// The worker that this thread is, or null.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };

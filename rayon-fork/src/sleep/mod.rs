@@ -63,6 +63,8 @@ pub(crate) struct IdlePeriod {
     phase: Phase,
 }
 
+assert_size!(IdlePeriod: 24);
+
 #[derive(Clone, Copy)]
 enum Phase {
     /// So many more rounds may find nothing before the worker becomes sleepy.
@@ -94,6 +96,8 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     /// next.
     slots: Box<[CachePadded<S>]>,
 }
+
+assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Selected>()));
 
 impl Sleep {
     /// For a pool of `workers` workers, all of them active.

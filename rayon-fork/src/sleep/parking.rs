@@ -58,6 +58,8 @@ pub(crate) struct Slot {
     pub(super) unparked: Condvar,
 }
 
+assert_size!(Slot: size_of::<Mutex<State>>() + size_of::<Condvar>());
+
 impl Slot {
     /// Blocks with `state` released until somebody makes it [`State::Awake`].
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
