@@ -19,7 +19,7 @@ macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
         #[cfg(all(target_pointer_width = "64", not(fork_loom), not(feature = "instrument")))]
         const _: () =
-            assert!(size_of::<$type>() == $bytes, concat!("the size of ", stringify!($type)));
+            assert!(size_of::<$type>() == $bytes, concat!(stringify!($type), " has another size"));
     };
 }
 

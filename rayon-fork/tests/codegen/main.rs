@@ -1,0 +1,116 @@
+//! What the compiler makes of the crate: nothing of the hooks of `instrument` is left without it.
+
+#[expect(dead_code, reason = "the published crate is not compiled here")]
+#[path = "../common/scratch.rs"]
+mod scratch;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use scratch::{Scratch, Source};
+
+/// Appended to the crate, so that its generic code is compiled too.
+const PROBE: &str = "
+    /// A program in small.
+    #[unsafe(no_mangle)]
+    pub fn probe(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = join(|| probe(n - 1), || probe(n - 2));
+        scope(|s| s.spawn(|_| spawn(|| ())));
+        broadcast(|context| context.index()).len() as u64 + a + b
+    }
+";
+
+/// Whether the scheduler's hooks stay in its source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hooks {
+    Kept,
+    Deleted,
+}
+
+/// Whether `line` does nothing but tell what happens. Every hook must have one to itself.
+fn is_hook(line: &str) -> bool {
+    let line = line.trim();
+    (line.starts_with("hooks::") && line.ends_with(");"))
+        || line.starts_with("let _attempt = hooks::")
+        || line.starts_with("let _here = self.records.visit()")
+}
+
+/// All files below `folder`.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
+}
+
+/// Writes the crate's source to the scratch package, and returns how many hooks it has.
+fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
+    let mut found = 0;
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in files_below(&crate_folder.join("src")) {
+        let path = file.strip_prefix(crate_folder).unwrap().to_str().unwrap();
+        let mut text = fs::read_to_string(&file).unwrap();
+        if !path.starts_with("src/instrument") {
+            found += text.lines().filter(|line| is_hook(line)).count();
+            if hooks == Hooks::Deleted {
+                // The line stays, because panics know their lines.
+                let lines = text.lines().map(|line| if is_hook(line) { "" } else { line });
+                text = lines.flat_map(|line| [line, "\n"]).collect();
+            }
+        }
+        if path == "src/lib.rs" {
+            text.push_str(PROBE);
+        }
+        scratch.write(path, &text);
+    }
+    found
+}
+
+/// The assembly of the optimised crate.
+fn assembly(scratch: &Scratch, hooks: Hooks, features: &str) -> String {
+    assert!(copy_source(scratch, hooks) > 30, "where are the hooks?");
+    let assembly = scratch.path("probe.s");
+    let emit = format!("--emit=asm={}", assembly.display());
+    let arguments =
+        ["--quiet", "--release", "--features", features, "--", &emit, "-Ccodegen-units=1"];
+    let output = scratch.cargo("rustc", &arguments);
+    assert!(
+        output.status.success(),
+        "without its hooks the crate does not compile; is each a line of its own?\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    fs::read_to_string(assembly).unwrap()
+}
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::new("codegen", Source::Fork);
+    scratch.write(
+        "Cargo.toml",
+        "[package]\nname = \"scratch\"\nedition = \"2024\"\n\n\
+         [features]\ninstrument = []\n\n\
+         [dependencies]\ncrossbeam-deque = \"*\"\ncrossbeam-utils = \"*\"\n\n[workspace]\n",
+    );
+    scratch
+}
+
+#[test]
+fn hooks_leave_no_code_without_instrument_and_some_with_it() {
+    let scratch = scratch();
+    let kept = assembly(&scratch, Hooks::Kept, "");
+    let deleted = assembly(&scratch, Hooks::Deleted, "");
+    assert!(kept.contains("probe:"), "no code of the probe was compiled");
+    assert!(!kept.contains("instrument"), "something of the instrument is named");
+    if let Some((kept, deleted)) = kept.lines().zip(deleted.lines()).find(|(a, b)| a != b) {
+        panic!("a hook left code. With hooks: `{kept}`; with the lines deleted: `{deleted}`");
+    }
+    assert_eq!(kept.len(), deleted.len(), "a hook left code at the end");
+
+    let kept = assembly(&scratch, Hooks::Kept, "instrument");
+    let deleted = assembly(&scratch, Hooks::Deleted, "instrument");
+    assert_ne!(kept, deleted, "the comparison sees no difference where there is one");
+}
