@@ -74,6 +74,27 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
             cmd!(sh, "cargo test --quiet --package rayon-core --features {features} {targets...}");
         step(&format!("fork tests, {}", variant.name()), test)?;
     }
+    instrumented(sh, variants)
+}
+
+/// The fork's tests with the feature `instrument`, on the first and the last variant.
+fn instrumented(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    let between = if variants.len() > 1 { 1..variants.len() - 1 } else { 0..0 };
+    for (i, variant) in variants.iter().enumerate().filter(|(i, _)| !between.contains(i)) {
+        let features = variant.instrumented_features();
+        let test = cmd!(
+            sh,
+            "cargo test --quiet --package rayon-core --features {features} --lib --test behaviour --test instrument"
+        );
+        step(&format!("fork tests, {} with instrument", variant.name()), test)?;
+        if i == 0 {
+            let examples = cmd!(
+                sh,
+                "cargo test --quiet --package rayon-core --features {features} --doc instrument"
+            );
+            step("examples of instrument", examples)?;
+        }
+    }
     Ok(())
 }
 
@@ -92,7 +113,15 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         );
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
+    step(
+        "lints, with instrument",
+        cmd!(sh, "cargo clippy --quiet --package rayon-core --all-targets --features instrument"),
+    )?;
     step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;
+    step(
+        "documentation of instrument",
+        cmd!(sh, "cargo doc --quiet --package rayon-core --no-deps --features instrument"),
+    )?;
     python::check(sh)
 }
 

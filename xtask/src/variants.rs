@@ -70,6 +70,11 @@ impl Variant {
         self.features.join(",")
     }
 
+    /// [`Self::features`] and `instrument`.
+    pub(crate) fn instrumented_features(&self) -> String {
+        self.features.iter().map(String::as_str).chain(["instrument"]).collect::<Vec<_>>().join(",")
+    }
+
     /// For people.
     pub(crate) fn name(&self) -> String {
         if self.features.is_empty() { "packed".to_owned() } else { self.features.join("+") }
