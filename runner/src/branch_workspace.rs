@@ -141,8 +141,14 @@ impl Recipe<'_> {
     }
 }
 
+/// The program of an instrumented branch: it also tells what its rayon-core counted.
+const INSTRUMENTED_PROGRAM: &str = include_str!("../templates/instrumented_program.rs");
+
 /// The program of a branch: it says what its rayon-core is, and runs the workloads.
 fn main_program(source: &Source) -> String {
+    if source.is_instrumented() {
+        return INSTRUMENTED_PROGRAM.to_owned();
+    }
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
         // Others do not know themselves; what cargo resolved is checked instead. The import keeps

@@ -51,6 +51,10 @@ enum Command {
     #[command(after_help = "Example:
   cargo runner show latest --format csv > table.csv")]
     Show(ShowArgs),
+    /// Record what each worker does in one run of a workload, as a timeline
+    #[command(after_help = "Example:
+  cargo runner trace --branch packed --workload quicksort --threads 2")]
+    Trace(TraceArgs),
     /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = "Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
@@ -76,6 +80,8 @@ Examples:
       a TSPLIB instance
   cargo runner sweep --workloads quicksort --parameter elements=5000000
       another instance size
+  cargo runner sweep --branches packed,split-counters --instrument
+      also count, in builds of their own, what the scheduler does
   cargo runner sweep --resume
       go on with the newest sweep where it was stopped
 
@@ -148,6 +154,11 @@ pub(crate) struct Selection {
     /// Leave out the baseline's A/A twin, and with it every verdict
     #[arg(long)]
     pub(crate) no_twin: bool,
+    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the
+    /// scheduler does and are never timed [default: 2]
+    #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) instrument: Option<u32>,
     /// Run `--mode fixed` although this host cannot hold a frequency; every trial is labelled so
     #[arg(long)]
     pub(crate) allow_uncontrolled: bool,
@@ -203,7 +214,8 @@ pub(crate) struct SweepArgs {
     /// Go on with a sweep that was stopped: a name, a path, or the newest; takes no other selection
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "branches", "workloads", "size", "parameters", "input", "threads",
-                                "mode", "trials", "iterations", "seed", "timeout", "no_twin"])]
+                                "mode", "trials", "iterations", "seed", "timeout", "no_twin",
+                                "instrument"])]
     pub(crate) resume: Option<String>,
     /// Folder in which the sweep's folder is made [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
@@ -226,6 +238,40 @@ pub(crate) struct ShowArgs {
     pub(crate) format: Format,
     /// Folder that holds the sweeps [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// A branch of rayon-fork/; others record nothing
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: String,
+    /// A workload; see `list workloads`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: String,
+    /// Threads of the pool
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) threads: u32,
+    /// tiny, small, medium or large
+    #[arg(long, default_value = "small")]
+    pub(crate) size: String,
+    /// NAME=VALUE; may be repeated
+    #[arg(long = "parameter", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Instance file, for workloads that read one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Iterations that are recorded, after one that is not
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) iterations: u32,
+    /// Seed of the workload's input
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Longest time that it may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive_seconds)]
+    pub(crate) timeout: f64,
+    /// File to write [default: results/traces/BRANCH-WORKLOAD-SIZE-N-threads.json]
+    #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -261,6 +307,7 @@ pub fn run() -> Result<Exit> {
         Command::Build(arguments) => commands::build::run(&place, &arguments),
         Command::Sweep(arguments) => commands::sweep::run(&place, &arguments),
         Command::Show(arguments) => commands::show::run(&place, &arguments),
+        Command::Trace(arguments) => commands::trace::run(&place, &arguments),
         Command::Report(arguments) => commands::report::run(&place, &arguments),
         Command::Analysis(arguments) => commands::report::pass_on(&place, &arguments),
     }

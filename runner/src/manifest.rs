@@ -28,6 +28,9 @@ pub struct Manifest {
     pub asked: Asked,
     /// Branches with their receipts, in the order of `branches.toml`.
     pub branches: Vec<MeasuredBranch>,
+    /// Instrumented builds with their receipts; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instrumented: Vec<MeasuredBranch>,
     /// Name of the baseline's A/A twin, if it runs.
     pub twin: Option<String>,
     /// Compiler and flags, the same for all branches.
@@ -116,10 +119,15 @@ pub struct Run {
 }
 
 impl Manifest {
-    /// The entry of a branch, the baseline's for its twin.
+    /// All builds: the branches, then the instrumented ones.
+    pub fn builds(&self) -> impl Iterator<Item = &MeasuredBranch> {
+        self.branches.iter().chain(&self.instrumented)
+    }
+
+    /// The entry of a branch or an instrumented build, the baseline's for its twin.
     #[must_use]
     pub fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
         let name = self.asked.binary_of(name);
-        self.branches.iter().find(|branch| branch.name == name)
+        self.builds().find(|branch| branch.name == name)
     }
 }

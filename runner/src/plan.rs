@@ -91,6 +91,18 @@ pub struct Asked {
     pub seed: u64,
     /// Longest time a trial may take, in seconds.
     pub timeout_s: f64,
+    /// What is counted beside the times; left out if nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrument: Option<Instrument>,
+}
+
+/// Trials of instrumented builds: they count what the scheduler does and are never timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// Names of the instrumented builds (see [`crate::config::Branch::instrumented`]).
+    pub branches: Vec<String>,
+    /// Trials per cell.
+    pub trials: u32,
 }
 
 impl Asked {
@@ -98,6 +110,12 @@ impl Asked {
     #[must_use]
     pub fn twin_name(&self) -> Option<String> {
         self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
+    }
+
+    /// Whether trials under this name are counted instead of timed.
+    #[must_use]
+    pub fn is_instrumented(&self, name: &str) -> bool {
+        self.instrument.as_ref().is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
     /// The branch whose binary runs under `name`: the baseline for its twin.
@@ -193,7 +211,7 @@ struct Visit {
 /// the branches are. All shuffles come from the sweep's seed and do not depend on the identities.
 ///
 /// # Panics
-/// If `identities` lacks one of [`Asked::branches`].
+/// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones.
 #[must_use]
 pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let mut random = ChaCha8Rng::seed_from_u64(asked.seed);
@@ -217,6 +235,25 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
                     trials.push(trial(asked, identities, visit, mode, block, position, branch));
                 }
                 block += 1;
+            }
+        }
+    }
+    // After the last timed trial: what is only counted must not stand between trials that are
+    // compared, and a sweep cut short has its times first.
+    if let Some(instrument) = &asked.instrument {
+        for replicate in 0..instrument.trials {
+            for &mode in &asked.modes {
+                let mut visits = visits(asked, replicate);
+                visits.retain(|visit| visit.program == Program::Parallel);
+                shuffle(&mut visits, &mut random);
+                for visit in visits {
+                    let mut branches = instrument.branches.clone();
+                    shuffle(&mut branches, &mut random);
+                    for (position, branch) in branches.into_iter().enumerate() {
+                        trials.push(trial(asked, identities, visit, mode, block, position, branch));
+                    }
+                    block += 1;
+                }
             }
         }
     }

@@ -24,6 +24,7 @@ fn asked() -> Asked {
         iterations: 2,
         seed: 7,
         timeout_s: 60.0,
+        instrument: None,
     }
 }
 
@@ -124,4 +125,43 @@ fn a_shuffle_puts_every_item_everywhere_about_equally_often() {
     }
     // Expected 1000 each; the standard deviation is 27.
     assert!(counts.iter().flatten().all(|count| (870..1130).contains(count)), "{counts:?}");
+}
+
+/// The plan of [`asked`], with two instrumented builds beside it.
+fn counted() -> (Asked, Plan) {
+    let instrument = Instrument {
+        branches: vec!["packed-instrumented".to_owned(), "split-instrumented".to_owned()],
+        trials: 2,
+    };
+    let mut identities = identities();
+    for name in &instrument.branches {
+        identities.insert(name.clone(), format!("binary of {name}"));
+    }
+    let asked = Asked { instrument: Some(instrument), ..asked() };
+    let plan = order(&asked, &identities);
+    (asked, plan)
+}
+
+#[test]
+fn counted_trials_come_last_and_leave_every_timed_one_as_it_was() {
+    let timed = order(&asked(), &identities());
+    let (asked, plan) = counted();
+    let (before, after) = plan.trials.split_at(timed.trials.len());
+    assert_eq!(before, timed.trials);
+    assert!(after.iter().all(|trial| asked.is_instrumented(&trial.branch)));
+    assert!(before.iter().all(|trial| !asked.is_instrumented(&trial.branch)));
+}
+
+#[test]
+fn every_cell_of_the_pool_is_counted_as_often_as_asked() {
+    let (asked, plan) = counted();
+    let is_counted = |trial: &&Trial| asked.is_instrumented(&trial.branch);
+    let counted: Vec<&Trial> = plan.trials.iter().filter(is_counted).collect();
+    // 2 builds × 2 workloads × 3 thread counts, 2 trials each; the sequential program has no pool.
+    assert_eq!(counted.len(), 2 * 2 * 3 * 2);
+    assert!(counted.iter().all(|trial| trial.program == Program::Parallel));
+    let ids: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    assert_eq!(ids.len(), plan.trials.len());
+    let blocks: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
+    assert_eq!(blocks.len(), plan.blocks);
 }

@@ -158,8 +158,12 @@ impl Watch for Progress {
 #[must_use]
 pub fn headline(asked: &Asked, plan: &Plan) -> String {
     let workloads: Vec<&str> = asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    let counted = match &asked.instrument {
+        Some(instrument) => format!(", {} also counted", instrument.branches.len()),
+        None => String::new(),
+    };
     format!(
-        "{} branches{}, {}, {} thread counts, {} trials",
+        "{} branches{}{counted}, {}, {} thread counts, {} trials",
         asked.branches.len(),
         if asked.twin { " and the baseline's twin" } else { "" },
         workloads.join(" "),

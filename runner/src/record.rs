@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use workloads::protocol::{Iteration, Metric, Program, Usage};
+use workloads::protocol::{Events, Iteration, Metric, Program, Usage};
 
 use crate::plan::Mode;
 
@@ -95,4 +95,7 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     pub load_before: Option<f64>,
     pub steal_ns: Option<u64>,
+    /// Only in trials of instrumented builds, which have no times instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
 }

@@ -191,6 +191,7 @@ fn record(
         metrics: std::collections::BTreeMap::new(),
         load_before: before.load,
         steal_ns: before.steal_ns.zip(steal_after).map(|(then, now)| now.saturating_sub(then)),
+        events: None,
     };
     match ended.result {
         Ok(outcome) => {
@@ -198,10 +199,15 @@ fn record(
             record.variant = Some(outcome.variant);
             record.answer = Some(outcome.answer);
             record.work_unit = Some(outcome.work_unit);
-            record.warmup = outcome.warmup;
-            record.iterations = outcome.iterations;
-            record.usage = Some(outcome.usage);
-            record.metrics = outcome.metrics;
+            record.events = outcome.events;
+            // Counting takes time, so an instrumented build has none to show: what is not in the
+            // record cannot get into a table of times.
+            if !job.asked.is_instrumented(&trial.branch) {
+                record.warmup = outcome.warmup;
+                record.iterations = outcome.iterations;
+                record.usage = Some(outcome.usage);
+                record.metrics = outcome.metrics;
+            }
         }
         Err(failure) => {
             record.outcome = failure.ending;

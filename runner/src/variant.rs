@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use workloads::protocol::{Program, Request, SCHEMA};
 
-use crate::config::{Branch, LAYOUTS, Source};
+use crate::config::{Branch, INSTRUMENT, LAYOUTS, Source};
 use crate::stop::Stop;
 use crate::{interrupt, trial};
 
@@ -19,6 +19,8 @@ const LIMIT: Duration = Duration::from_mins(1);
 pub fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
     let mut words = features.clone();
+    // How the counters are kept does not depend on whether somebody counts.
+    words.remove(INSTRUMENT);
     if !LAYOUTS.iter().any(|&layout| words.contains(layout)) {
         words.insert("packed".to_owned());
     }
@@ -71,6 +73,18 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
             expected.join("+")
         )));
     }
+    if outcome.events.is_some() != branch.source.is_instrumented() {
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}`: the binary {}",
+            branch.name,
+            if branch.source.is_instrumented() {
+                "counted nothing although it is built to; is the feature `instrument` still in \
+                 rayon-fork/Cargo.toml?"
+            } else {
+                "counts events, so its times would be worth nothing"
+            }
+        )));
+    }
     Ok(outcome.variant)
 }
 
@@ -96,16 +110,32 @@ mod tests {
 
     /// Asks a script that answers like a workload binary of the given variant.
     fn ask(said: &str, source: Source) -> Result<String> {
+        ask_counting(said, "", source)
+    }
+
+    /// [`ask`], with more fields in the answer.
+    fn ask_counting(said: &str, more: &str, source: Source) -> Result<String> {
         let folder = tempfile::tempdir().unwrap();
         let answer = format!(
             r#"{{"schema":{SCHEMA},"variant":"{said}","parameters":{{}},"answer":"","work_unit":"","warmup":[],
             "iterations":[],"usage":{{"max_rss_bytes":0,"voluntary_switches":0,"involuntary_switches":0,
-            "minor_faults":0,"major_faults":0}}}}"#
+            "minor_faults":0,"major_faults":0}}{more}}}"#
         )
         .replace('\n', "");
         let binary = crate::testing::script(folder.path(), &format!("echo '{answer}'"));
         let name = "mine".to_owned();
         who_are_you(&Branch { name, source, baseline: false, hypothesis: String::new() }, &binary)
+    }
+
+    #[test]
+    fn a_binary_that_counts_is_trusted_only_where_counting_was_asked_for() {
+        let events = r#","events":{"iterations":1,"work_units":1,"workers":[],"outside":{}}"#;
+        let counting = fork(&["split", "instrument"]);
+        assert_eq!(ask_counting("split", events, counting.clone()).unwrap(), "split");
+        let silent = ask("split", counting).unwrap_err().to_string();
+        assert!(silent.contains("counted nothing"), "{silent}");
+        let timed = ask_counting("split", events, fork(&["split"])).unwrap_err().to_string();
+        assert!(timed.contains("counts events"), "{timed}");
     }
 
     #[test]

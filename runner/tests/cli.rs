@@ -78,6 +78,39 @@ fn plan_prints_the_order_on_request() {
 }
 
 #[test]
+fn plan_tells_what_is_counted_and_which_branches_cannot_count() {
+    let arguments =
+        ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    run(&folder(), &[&arguments[..], &["--trials", "3", "--instrument"]].concat())
+        .success()
+        .stdout(contains("counted     2 trials of each cell of packed-instrumented,"))
+        // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
+        .stdout(contains("9 cells, 13 blocks, 25 trials"))
+        .stderr(contains("note: no counts of master: only branches of rayon-fork/"));
+    run(&folder(), &[&arguments[..], &["--trials", "3", "--instrument=1"]].concat())
+        .success()
+        .stdout(contains("9 cells, 11 blocks, 23 trials"));
+}
+
+#[test]
+fn counting_needs_a_branch_that_can_count() {
+    run(&folder(), &["plan", "--branches", "master", "--instrument"])
+        .code(2)
+        .stderr(contains("error: --instrument: only branches of rayon-fork/ can count events"))
+        .stderr(contains("add for example `packed`"));
+    let trace = |more: [&str; 2]| {
+        let arguments = ["trace", "--threads", "2", more[0], more[1]];
+        let other =
+            if more[0] == "--branch" { ["--workload", "tsp"] } else { ["--branch", "packed"] };
+        run(&folder(), &[&arguments[..], &other[..]].concat()).code(2)
+    };
+    trace(["--branch", "master"]).stderr(contains("records nothing; only branches of rayon-fork/"));
+    trace(["--branch", "split*"]).stderr(contains("branches; a trace is of one"));
+    trace(["--workload", "all"]).stderr(contains("workloads; a trace is of one"));
+    trace(["--workload", "quicksrt"]).stderr(contains("did you mean `quicksort`?"));
+}
+
+#[test]
 fn a_misspelt_branch_is_bad_input_with_the_likely_name() {
     run(&folder(), &["plan", "--branches", "pakced"])
         .code(2)

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use runner::frequency::ControlFrequency;
 use runner::host::Host;
-use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
+use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::sweep::{self, Job, Surroundings, Tally, Watch};
 use runner::trial::{Ended, RunTrial, TrialFailure};
-use workloads::protocol::{Outcome, Program, Request, SCHEMA, Usage};
+use workloads::protocol::{Events, Iteration, Outcome, Program, Request, SCHEMA, Usage};
 
 fn asked() -> Asked {
     Asked {
@@ -30,13 +30,18 @@ fn asked() -> Asked {
         iterations: 3,
         seed: 5,
         timeout_s: 1.0,
+        instrument: None,
     }
 }
 
 fn plan_of(asked: &Asked) -> Plan {
-    let identities = asked.branches.iter().map(|name| (name.clone(), name.clone())).collect();
+    let instrumented = asked.instrument.iter().flat_map(|it| &it.branches);
+    let names = asked.branches.iter().chain(instrumented);
+    let identities = names.map(|name| (name.clone(), name.clone())).collect();
     plan::order(asked, &identities)
 }
+
+const ITERATION: Iteration = Iteration { elapsed_ns: 9, user_ns: 9, system_ns: 0, work_units: 1 };
 
 /// Remembers what it was asked to run; fails or is interrupted at chosen calls.
 #[derive(Default)]
@@ -64,10 +69,15 @@ impl RunTrial for Fake {
                 answer: "42".to_owned(),
                 work_unit: "elements".to_owned(),
                 warmup: Vec::new(),
-                iterations: Vec::new(),
+                iterations: vec![ITERATION; 3],
                 usage: Usage::default(),
                 metrics: BTreeMap::new(),
-                events: None,
+                events: branch.ends_with("-instrumented").then(|| Events {
+                    iterations: 3,
+                    work_units: 3,
+                    workers: vec![BTreeMap::from([("pushes".to_owned(), 5)]); request.threads],
+                    outside: BTreeMap::new(),
+                }),
             })
         };
         Some(Ended { process: Duration::from_millis(3), result })
@@ -229,4 +239,31 @@ fn modes_change_once_a_round_and_mark_their_trials() {
             if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
         assert_eq!(record.freq_state, expected);
     }
+}
+
+#[test]
+fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
+    let instrument = Instrument { branches: vec!["packed-instrumented".to_owned()], trials: 2 };
+    let asked = Asked { instrument: Some(instrument), ..asked() };
+    let plan = plan_of(&asked);
+    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
+    let (counted, timed): (Vec<Record>, Vec<Record>) =
+        records.into_iter().partition(|record| record.branch == "packed-instrumented");
+    assert_eq!(counted.len(), 2 * 2);
+    for record in counted {
+        let events = record.events.unwrap();
+        assert_eq!(events.workers.len(), record.threads);
+        assert!(record.iterations.is_empty() && record.warmup.is_empty());
+        assert!(record.usage.is_none() && record.metrics.is_empty());
+    }
+    assert!(timed.iter().all(|record| record.events.is_none() && record.iterations.len() == 3));
+}
+
+#[test]
+fn a_record_of_a_timed_trial_does_not_mention_events() {
+    let asked = asked();
+    let (_, records, _) = run(&asked, &plan_of(&asked), HashSet::new(), &mut Fake::default());
+    let line = serde_json::to_string(&records[0]).unwrap();
+    assert!(!line.contains("events"), "{line}");
+    assert!(!serde_json::to_string(&asked).unwrap().contains("instrument"));
 }

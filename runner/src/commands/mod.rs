@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::checkout::Checkout;
 use crate::cli::Selection;
 use crate::config::{Branch, Config, fork_features};
 use crate::frequency::Frequency;
 use crate::host::Host;
-use crate::plan::{Asked, Mode};
+use crate::plan::{Asked, Instrument, Mode};
 use crate::selection::{self, Preset};
+use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
 pub(crate) mod build;
@@ -19,6 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod sweep;
+pub(crate) mod trace;
 
 /// Where a command works.
 #[derive(Debug)]
@@ -70,6 +72,8 @@ pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<
         given.clone().unwrap_or_else(|| preset.to_owned())
     };
     let host = Host::default();
+    let instrument =
+        selection.instrument.map(|trials| instrument(trials, &branches)).transpose()?;
     let asked = Asked {
         preset: preset.name().to_owned(),
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
@@ -92,8 +96,39 @@ pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<
         iterations: selection.iterations.unwrap_or(values.iterations),
         seed: selection.seed.unwrap_or(1),
         timeout_s: selection.timeout.unwrap_or(60.0),
+        instrument,
     };
     Ok((asked, branches))
+}
+
+/// The instrumented builds of the branches that can count; says once which cannot.
+fn instrument(trials: u32, branches: &[Branch]) -> Result<Instrument> {
+    let names: Vec<String> =
+        branches.iter().filter_map(Branch::instrumented).map(|branch| branch.name).collect();
+    let silent: Vec<&str> = branches
+        .iter()
+        .filter(|branch| branch.instrumented().is_none())
+        .map(|branch| branch.name.as_str())
+        .collect();
+    if names.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "--instrument: only branches of rayon-fork/ can count events, and none of {} is one; \
+             add for example `packed` to --branches",
+            silent.join(", ")
+        )));
+    }
+    if !silent.is_empty() {
+        let silent = silent.join(", ");
+        eprintln!("note: no counts of {silent}: only branches of rayon-fork/ can count events");
+    }
+    Ok(Instrument { branches: names, trials })
+}
+
+/// All builds of a sweep: its branches, then the instrumented ones that it asks for.
+pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
+    let instrumented = branches.iter().filter_map(Branch::instrumented);
+    let asked_for = instrumented.filter(|branch| asked.is_instrumented(&branch.name));
+    branches.iter().cloned().chain(asked_for).collect()
 }
 
 /// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.

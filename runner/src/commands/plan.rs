@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::io::Write as _;
 
-use super::{Place, asked};
+use super::{Place, asked, builds};
 use crate::cli::PlanArgs;
 use crate::estimate::Past;
 use crate::host::Host;
@@ -15,8 +15,10 @@ use crate::sweep_dir::SweepDir;
 pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     let (asked, branches) = asked(place, &arguments.selection)?;
     // Nothing is built, so cells are known by their sources; the order does not depend on it.
-    let sources =
-        branches.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
+    let sources = builds(&asked, &branches)
+        .into_iter()
+        .map(|branch| (branch.name, branch.source.to_string()))
+        .collect();
     let plan = plan::order(&asked, &sources);
     if arguments.order {
         print_order(&asked, &plan)?;
@@ -44,6 +46,14 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         "each cell   {} trials of {} + {} iterations (untimed + timed)",
         asked.trials, asked.warmup_iterations, asked.iterations
     )?;
+    if let Some(instrument) = &asked.instrument {
+        writeln!(
+            out,
+            "counted     {} trials of each cell of {}, in builds of their own; never timed",
+            instrument.trials,
+            instrument.branches.join(", ")
+        )?;
+    }
     writeln!(
         out,
         "in all      {} cells, {} blocks, {} trials",

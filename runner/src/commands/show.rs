@@ -36,5 +36,12 @@ pub(crate) fn print(manifest: &Manifest, records: &[Record], format: Format) -> 
     let rows = summary::rows(&manifest.asked, records);
     let text = summary::table(&manifest.asked, &rows, format, has_colour)?;
     std::io::stdout().lock().write_all(text.as_bytes())?;
+    let counted = records.iter().filter(|record| record.events.is_some()).count();
+    if counted > 0 {
+        eprintln!(
+            "note: {counted} trials of instrumented builds were counted, not timed; the report draws \
+             their counts, `cargo runner analysis events` prints them"
+        );
+    }
     Ok(())
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use jiff::Timestamp;
 use workloads::protocol::SCHEMA;
 
-use super::{Place, asked, build, show};
+use super::{Place, asked, build, builds, show};
 use crate::builds::Builder;
 use crate::checkout::Commit;
 use crate::cli::SweepArgs;
@@ -77,8 +77,11 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder)?;
-    let (measured, binaries) = build_all(&builder, &branches, arguments.keep_going)?;
+    let (measured, binaries) =
+        build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
     let plan = plan::order(&asked, &identities(&measured));
+    let (instrumented, measured) =
+        measured.into_iter().partition(|branch| branch.source.is_instrumented());
     let host = Host::default();
     let checkout = place.checkout.commit();
     let created_at = Timestamp::now();
@@ -93,6 +96,7 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
         twin: asked.twin_name(),
         asked,
         branches: measured,
+        instrumented,
         toolchain: builder.toolchain()?,
         plan_digest: plan.digest(),
         trials_planned: plan.trials.len(),
@@ -110,12 +114,14 @@ fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
 }
 
 /// What a cell is known by: the binary, or, where there is none, the source that gave none.
-fn identities(branches: &[MeasuredBranch]) -> BTreeMap<String, String> {
+fn identities<'a>(
+    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
+) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {
         Some(receipt) => receipt.binary_sha256.clone(),
         None => format!("unbuilt: {}", branch.source),
     };
-    branches.iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
+    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
 }
 
 type Measured = (Vec<MeasuredBranch>, BTreeMap<String, PathBuf>);
@@ -159,8 +165,7 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
     let builder = Builder::new(&place.checkout, &folder)?;
     // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
     let branches: Vec<Branch> = manifest
-        .branches
-        .iter()
+        .builds()
         .filter(|branch| branch.receipt.is_some())
         .map(|branch| Branch {
             name: branch.name.clone(),
@@ -180,7 +185,7 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
             manifest.checkout.commit.as_deref().unwrap_or("unknown")
         )));
     }
-    let plan = plan::order(&manifest.asked, &identities(&manifest.branches));
+    let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
     if plan.digest() != manifest.plan_digest {
         bail!(Stop::BadInput(format!(
             "{} was begun by runner {}, which orders trials differently; resume it with that version",
@@ -193,10 +198,12 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
 /// What differs between the sweep's branches and those of now.
 fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
     let config = place.config()?;
+    let instrumented = config.branches.iter().filter_map(Branch::instrumented);
+    let rows: Vec<Branch> = config.branches.iter().cloned().chain(instrumented).collect();
     let mut changes = Vec::new();
     for branch in now {
         let name = &branch.name;
-        match config.branches.iter().find(|row| row.name == *name) {
+        match rows.iter().find(|row| row.name == *name) {
             None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
             Some(row) if row.source != branch.source => changes.push(format!(
                 "branch `{name}` was {}, branches.toml now says {}",
@@ -363,7 +370,7 @@ fn finish(
         Format::Table | Format::Markdown => std::io::stdout().write_all(end.as_bytes())?,
         Format::Json | Format::Csv => eprint!("{end}"),
     }
-    if let Some(unbuilt) = manifest.branches.iter().find(|branch| branch.receipt.is_none()) {
+    if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
         let error = unbuilt.build_error.as_deref().unwrap_or_default();
         let first = error.lines().next().unwrap_or_default();
         eprintln!("without branch `{}`: {first}", unbuilt.name);

@@ -10,6 +10,8 @@ use super::{Branch, Config, ConfigError, Source, wire};
 const RESERVED: [&str; 2] = ["all", "sequential"];
 /// What the A/A twin of the baseline is called: the baseline's name with this behind it.
 pub const TWIN_SUFFIX: &str = "-again";
+/// What the instrumented build of a branch is called: the branch's name with this behind it.
+pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
 
 /// The fork's layouts of counters. A build without any of them is `packed`.
 pub const LAYOUTS: [&str; 3] = ["packed", "split", "split-idle"];
@@ -106,10 +108,12 @@ fn check_name(name: &str) -> Result<(), String> {
     if RESERVED.contains(&name) {
         return Err(format!("the name is reserved ({}); choose another", RESERVED.join(", ")));
     }
-    if name.ends_with(TWIN_SUFFIX) {
-        return Err(format!(
-            "names that end in `{TWIN_SUFFIX}` belong to the baseline's A/A twin; choose another"
-        ));
+    for (suffix, owner) in
+        [(TWIN_SUFFIX, "the baseline's A/A twin"), (INSTRUMENTED_SUFFIX, "instrumented builds")]
+    {
+        if name.ends_with(suffix) {
+            return Err(format!("names that end in `{suffix}` belong to {owner}; choose another"));
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use check::{LAYOUTS, TWIN_SUFFIX, excluding_pair, nearest, parse};
+pub use check::{INSTRUMENTED_SUFFIX, LAYOUTS, TWIN_SUFFIX, excluding_pair, nearest, parse};
 
 /// The branches of one file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,26 @@ pub struct Branch {
     pub baseline: bool,
     /// What its author expects; may be empty.
     pub hypothesis: String,
+}
+
+/// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
+pub const INSTRUMENT: &str = "instrument";
+
+impl Branch {
+    /// The same branch as a build that counts events; `None` unless it is of the fork, since no other
+    /// rayon-core can count.
+    #[must_use]
+    pub fn instrumented(&self) -> Option<Self> {
+        let Source::Fork { features } = &self.source else { return None };
+        let mut features = features.clone();
+        features.insert(INSTRUMENT.to_owned());
+        Some(Self {
+            name: format!("{}{INSTRUMENTED_SUFFIX}", self.name),
+            source: Source::Fork { features },
+            baseline: false,
+            hypothesis: String::new(),
+        })
+    }
 }
 
 /// Where a branch's rayon-core comes from.
@@ -65,6 +85,12 @@ pub enum Source {
 }
 
 impl Source {
+    /// Whether builds of it count events, so that their times are worth nothing.
+    #[must_use]
+    pub fn is_instrumented(&self) -> bool {
+        matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
+    }
+
     /// The features that the row asks for.
     #[must_use]
     pub fn features(&self) -> BTreeSet<String> {
@@ -153,6 +179,6 @@ pub fn fork_features(fork: &Path) -> Result<BTreeSet<String>, ConfigError> {
     })?;
     let manifest: Manifest = toml::from_str(&text)
         .map_err(|error| failed(format!("is no Cargo manifest: {}", error.message())))?;
-    let untimed = ["default", "web_spin_lock", "instrument"];
+    let untimed = ["default", "web_spin_lock", INSTRUMENT];
     Ok(manifest.features.into_keys().filter(|name| !untimed.contains(&name.as_str())).collect())
 }

@@ -167,7 +167,7 @@ fn keys_of_another_source_are_refused() {
 
 #[test]
 fn reserved_and_impossible_names_are_refused() {
-    for name in ["all", "sequential", "master-again", "Upper", "a/b", ""] {
+    for name in ["all", "sequential", "master-again", "packed-instrumented", "Upper", "a/b", ""] {
         let message = fault(&format!("[[branch]]\nname = \"{name}\"\nfork = []\n"));
         assert!(message.starts_with(&format!("branches.toml:7: branch `{name}`:")), "{message}");
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use workloads::protocol::{Iteration, SCHEMA};
+use workloads::protocol::{Events, Iteration, SCHEMA};
 
 use super::*;
+use crate::plan::Instrument;
 use crate::record::FreqState;
 
 fn asked() -> Asked {
@@ -27,6 +28,7 @@ fn asked() -> Asked {
         iterations: 3,
         seed: 1,
         timeout_s: 1.0,
+        instrument: None,
     }
 }
 
@@ -70,6 +72,7 @@ fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_
         metrics: BTreeMap::new(),
         load_before: None,
         steal_ns: None,
+        events: None,
     }
 }
 
@@ -201,4 +204,24 @@ fn csv_and_json_carry_every_row() {
     let json = table(&asked(), &rows, Format::Json, false).unwrap();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(parsed.as_array().unwrap().len(), rows.len());
+}
+
+#[test]
+fn trials_of_instrumented_builds_change_no_figure_of_the_table() {
+    let events = Events {
+        iterations: 3,
+        work_units: 300,
+        workers: vec![BTreeMap::from([("pushes".to_owned(), 7)])],
+        outside: BTreeMap::new(),
+    };
+    let instrument = Instrument { branches: vec!["slow-instrumented".to_owned()], trials: 1 };
+    let asked = Asked { instrument: Some(instrument), ..asked() };
+    let mut with_counts = records();
+    // As the runner writes them, and as a careless hand might: with times.
+    let name = "slow-instrumented";
+    let careless = record(name, Program::Parallel, 2, 0, 1);
+    let counted = Record { iterations: Vec::new(), events: Some(events), ..careless.clone() };
+    let failed = Record { outcome: Ending::Crash, iterations: Vec::new(), ..careless.clone() };
+    with_counts.extend([counted, careless, failed]);
+    assert_eq!(rows(&asked, &with_counts), rows(&asked, &records()));
 }

@@ -1,0 +1,143 @@
+//! `trace`: one trial of an instrumented build, drawn as a timeline of its workers.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use workloads::protocol::{Outcome, Program, Request, SCHEMA, TraceRequest};
+
+use super::{Place, build};
+use crate::builds::Builder;
+use crate::cli::TraceArgs;
+use crate::config::Branch;
+use crate::plan::Load;
+use crate::record::Ending;
+use crate::stop::{Exit, Stop};
+use crate::{interrupt, selection, trial};
+
+pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
+    let branch = branch(place, &arguments.branch)?;
+    let Some(instrumented) = branch.instrumented() else {
+        bail!(Stop::BadInput(format!(
+            "--branch {}: {} records nothing; only branches of rayon-fork/ can, for example `packed`",
+            branch.name, branch.source
+        )));
+    };
+    let load = load(arguments)?;
+    let output = output(place, arguments, &branch, &load);
+    make(&output)?;
+    interrupt::install()?;
+    let folder = place.config_folder()?;
+    let builder = Builder::new(&place.checkout, &folder)?;
+    let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
+    let binary = &built[&instrumented.name].binary;
+    let request = request(arguments, &branch, load, &output)?;
+    let limit = Duration::from_secs_f64(arguments.timeout);
+    let Some(ended) = trial::ask(binary, &request, limit) else {
+        bail!(Stop::Interrupted("interrupted; there is no trace".to_owned()));
+    };
+    match ended.result {
+        Ok(outcome) => {
+            tell(&outcome);
+            println!("{}", place.checkout.shown(&output));
+            Ok(Exit::Good)
+        }
+        Err(failure) if failure.ending == Ending::Refused => {
+            bail!(Stop::BadInput(failure.reason))
+        }
+        Err(failure) => {
+            let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
+            eprintln!("error: no trace: {}: {}{tail}", failure.ending, failure.reason);
+            Ok(Exit::TrialsFailed)
+        }
+    }
+}
+
+fn branch(place: &Place, name: &str) -> Result<Branch> {
+    let config = place.config()?;
+    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
+    let picked = selection::pick("branch", name, &known)?;
+    let [only] = picked[..] else {
+        bail!(Stop::BadInput(format!(
+            "--branch {name}: {} branches; a trace is of one",
+            picked.len()
+        )));
+    };
+    let found = config.branches.iter().find(|branch| branch.name == only);
+    found.cloned().context("a picked branch is among those it was picked from")
+}
+
+fn load(arguments: &TraceArgs) -> Result<Load> {
+    let mut loads = selection::loads(
+        &arguments.workload,
+        &arguments.size,
+        &arguments.parameters,
+        arguments.input.as_deref(),
+    )?;
+    match (loads.pop(), loads.len()) {
+        (Some(load), 0) => Ok(load),
+        (_, others) => bail!(Stop::BadInput(format!(
+            "--workload {}: {} workloads; a trace is of one",
+            arguments.workload,
+            others + 1
+        ))),
+    }
+}
+
+fn output(place: &Place, arguments: &TraceArgs, branch: &Branch, load: &Load) -> PathBuf {
+    arguments.output.clone().unwrap_or_else(|| {
+        let Load { workload, size, .. } = load;
+        let name = format!("{}-{workload}-{size}-{}-threads.json", branch.name, arguments.threads);
+        place.checkout.root().join("results/traces").join(name)
+    })
+}
+
+/// The file is made now: that it cannot be is better told before minutes go into a build.
+fn make(output: &Path) -> Result<()> {
+    let make = || {
+        if let Some(folder) = output.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        File::create(output).map(drop)
+    };
+    make().map_err(|error| {
+        let path = output.display();
+        Stop::HostNotFit(format!("--output {path}: {error}; choose another file")).into()
+    })
+}
+
+fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) -> Result<Request> {
+    Ok(Request {
+        schema: SCHEMA,
+        workload: load.workload,
+        size: load.size,
+        parameters: load.parameters,
+        input: load.input.as_ref().map(selection::input_for_trials).transpose()?,
+        program: Program::Parallel,
+        threads: arguments.threads as usize,
+        seed: arguments.seed,
+        warmup_iterations: 1,
+        iterations: arguments.iterations,
+        hang_after_ms: None,
+        trace: Some(TraceRequest {
+            path: std::path::absolute(output)?,
+            branch: branch.name.clone(),
+        }),
+    })
+}
+
+fn tell(outcome: &Outcome) {
+    let spans = |name: &str| outcome.metrics.get(name).map_or(0.0, |metric| metric.value);
+    eprintln!(
+        "{} spans; open the file at https://ui.perfetto.dev, which reads it in your browser and sends \
+         it nowhere. It shows what happens, not how long it takes: recording takes time itself",
+        spans("trace_spans")
+    );
+    if spans("trace_dropped") > 0.0 {
+        eprintln!(
+            "note: {} spans found no room, so tracks end early; a smaller --size fits",
+            spans("trace_dropped")
+        );
+    }
+}
