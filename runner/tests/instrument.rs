@@ -1,0 +1,181 @@
+//! Real instrumented builds, end to end: counted, gone on with, and traced.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// 1 thread count × (master, its twin, packed) + 1 sequential, 2 trials each.
+const TIMED: usize = 8;
+/// 1 thread count, 2 trials.
+const COUNTED: usize = 2;
+
+/// One sweep of `packed` with counts, which all tests start from.
+static SWEPT: LazyLock<(TempDir, String)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let output = common::runner(folder.path())
+        .args(["sweep", "--preset", "smoke", "--branches", "packed", "--workloads", "fib-join"])
+        .args(["--threads", "2", "--instrument", "--format", "csv", "--output"])
+        .arg(folder.path().join("sweeps"))
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    (folder, String::from_utf8(output.stdout).unwrap())
+});
+
+/// A copy of that sweep, to be damaged.
+fn copy() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let from = fs::read_dir(SWEPT.0.path().join("sweeps")).unwrap().next().unwrap().unwrap();
+    let to = folder.path().join("sweeps").join(from.file_name());
+    fs::create_dir_all(&to).unwrap();
+    for file in fs::read_dir(from.path()).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+    (folder, to)
+}
+
+fn records(sweep: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(sweep.join("trials.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn resume(folder: &TempDir) -> Assert {
+    let sweeps = folder.path().join("sweeps");
+    let mut command = common::runner(folder.path());
+    command.args(["sweep", "--resume", "latest", "--output"]).arg(sweeps).assert()
+}
+
+#[test]
+fn counted_trials_hold_what_the_program_is_known_to_do() {
+    let (_folder, sweep) = copy();
+    let records = records(&sweep);
+    assert_eq!(records.len(), TIMED + COUNTED);
+    let (timed, counted) = records.split_at(TIMED);
+    assert!(timed.iter().all(|record| record.get("events").is_none()));
+    for record in counted {
+        assert_eq!(
+            (&record["branch"], &record["outcome"]),
+            (&"packed-instrumented".into(), &"ok".into())
+        );
+        assert_eq!(record["iterations"], Value::Array(Vec::new()));
+        let events = &record["events"];
+        let workers = events["workers"].as_array().unwrap();
+        assert_eq!(workers.len(), 2);
+        let pushes: u64 = workers.iter().map(|worker| worker["pushes"].as_u64().unwrap()).sum();
+        // A tree of n calls has (n - 1) / 2 inner ones; each is a join, and a join pushes one job.
+        let (calls, iterations) =
+            (events["work_units"].as_u64().unwrap(), events["iterations"].as_u64().unwrap());
+        assert_eq!(pushes, (calls - iterations) / 2);
+        assert!(workers.iter().any(|worker| worker["packed_word_loads"].as_u64() > Some(0)));
+    }
+}
+
+#[test]
+fn the_table_of_a_sweep_with_counts_is_that_of_its_timed_trials() {
+    assert!(!SWEPT.1.contains("instrumented"), "{}", SWEPT.1);
+    let (folder, sweep) = copy();
+    let show = || {
+        let mut command = common::runner(folder.path());
+        command.args(["show", "--format", "csv"]).arg(&sweep).assert().success()
+    };
+    let with_counts = show().stderr(contains("2 trials of instrumented builds were counted"));
+    assert_eq!(with_counts.get_output().stdout, SWEPT.1.as_bytes());
+    let trials = sweep.join("trials.jsonl");
+    let text = fs::read_to_string(&trials).unwrap();
+    let timed: Vec<&str> = text.lines().take(TIMED).collect();
+    fs::write(&trials, timed.join("\n") + "\n").unwrap();
+    assert_eq!(show().get_output().stdout, SWEPT.1.as_bytes());
+}
+
+#[test]
+fn a_sweep_stopped_while_counting_goes_on_with_the_counts_that_are_missing() {
+    let (folder, sweep) = copy();
+    let trials = sweep.join("trials.jsonl");
+    let whole = fs::read_to_string(&trials).unwrap();
+    let kept: Vec<&str> = whole.lines().take(TIMED + 1).collect();
+    fs::write(&trials, kept.join("\n") + "\n").unwrap();
+    resume(&folder).success().stdout(contains("1 trials in"));
+    let names = |text: &str| -> Vec<Value> {
+        let trial = |line| serde_json::from_str::<Value>(line).unwrap()["trial"].take();
+        text.lines().map(trial).collect()
+    };
+    assert_eq!(names(&fs::read_to_string(&trials).unwrap()), names(&whole));
+}
+
+#[test]
+fn a_changed_instrumented_build_is_not_gone_on_with() {
+    let (folder, sweep) = copy();
+    fs::write(sweep.join("trials.jsonl"), "").unwrap();
+    let path = sweep.join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    let receipt = &manifest["instrumented"][0]["receipt"];
+    assert_eq!(receipt["features"], serde_json::json!(["instrument"]));
+    assert_eq!(receipt["variant"], "packed");
+    let digest = receipt["binary_sha256"].as_str().unwrap();
+    fs::write(&path, text.replace(digest, &"0".repeat(64))).unwrap();
+    resume(&folder)
+        .code(2)
+        .stderr(contains("branch `packed-instrumented` is another binary"))
+        .stderr(contains("branch `packed` is").not());
+}
+
+#[test]
+fn a_timed_binary_has_nothing_of_counts_and_traces_in_it() {
+    let (_folder, sweep) = copy();
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or_else(|| common::root().join("target"), PathBuf::from);
+    let has = |build: &Value, word: &str| {
+        let digest = &build["receipt"]["binary_sha256"].as_str().unwrap()[..32];
+        let bytes = fs::read(target.join("branches/binaries").join(digest)).unwrap();
+        bytes.windows(word.len()).any(|window| window == word.as_bytes())
+    };
+    for word in ["thread_state_runnable", "what happened, not how long", "steals_tried"] {
+        assert!(has(&manifest["instrumented"][0], word), "{word} is not what to look for");
+        assert!(manifest["branches"].as_array().unwrap().iter().all(|build| !has(build, word)));
+    }
+}
+
+#[test]
+fn a_trace_has_a_track_for_each_worker_on_which_nothing_overlaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made/trace.json");
+    common::runner(folder.path())
+        .args(["trace", "--branch", "packed", "--workload", "fib-join", "--threads", "2"])
+        .args(["--size", "tiny", "--output"])
+        .arg(&path)
+        .assert()
+        .success()
+        .stdout(contains("made/trace.json"))
+        .stderr(contains("spans; open the file at https://ui.perfetto.dev"));
+    let trace: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    for track in 0..=2 {
+        let spans: Vec<&Value> = events
+            .iter()
+            .filter(|event| event["tid"] == track && event["ts"].is_number())
+            .collect();
+        assert!(spans.is_sorted_by_key(|event| event["ts"].as_f64().unwrap()));
+        for pair in spans.chunks(2) {
+            assert_eq!((&pair[0]["ph"], &pair[1]["ph"]), (&"B".into(), &"E".into()));
+            assert_eq!(pair[0]["name"], pair[1]["name"]);
+        }
+        assert!(!spans.is_empty());
+    }
+    let is_state = |name: &Value, state: &str| *name == state;
+    assert!(events.iter().any(|event| is_state(&event["name"], "active")));
+    assert_eq!(trace["otherData"]["branch"], "packed");
+    assert_eq!(trace["otherData"]["variant"], "packed");
+}
