@@ -27,6 +27,10 @@ STUDY_BRANCHES = [
 ]
 
 
+COUNTED_UNITS = 2000
+"""Units of work in every counted trial."""
+
+
 @dataclass
 class Truth:
     """What is true in a made-up sweep.
@@ -48,6 +52,10 @@ class Truth:
         sequential_ns: time of the sequential program in ns.
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
+        counts: events that one worker of a branch counts in its first counted trial; in the second twice as many, and
+            so on. Threads outside count each event once, likewise. Absent branches are not counted.
+        counted_trials: counted trials of each of their cells.
+        features: features of a branch of the fork, by its name.
         seed: seed of the noise.
     """
 
@@ -67,6 +75,9 @@ class Truth:
     sequential_ns: float = 50e6
     fails: Callable[[str, str, int, int], str | None] = lambda *_: None
     work_units: Callable[[int], int] | None = None
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    counted_trials: int = 3
+    features: dict[str, list[str]] = field(default_factory=dict)
     seed: int = 7
 
     def time_ns(self, branch: str, workload: str, threads: int) -> float:
@@ -105,13 +116,17 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
                 "name": branch,
                 "baseline": branch == baseline,
                 "hypothesis": f"what {branch} was expected to do",
+                **(
+                    {"source": {"kind": "fork", "features": truth.features[branch]}} if branch in truth.features else {}
+                ),
             }
             for branch in truth.branches
         ],
         "twin": f"{baseline}-again" if truth.twin else None,
         "trials_planned": truth.trials
         * len(truth.workloads)
-        * (len(truth.threads) * (len(truth.branches) + truth.twin) + truth.sequential),
+        * (len(truth.threads) * (len(truth.branches) + truth.twin) + truth.sequential)
+        + truth.counted_trials * len(truth.workloads) * len(truth.threads) * len(truth.counts),
     }
 
 
@@ -167,6 +182,38 @@ def records(truth: Truth) -> list[dict[str, Any]]:
                     failure,
                 )
             )
+    return lines + counted_records(truth, len(visits))
+
+
+def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
+    """Lines of instrumented builds, which come after all others: counts, and no times."""
+    visits = [
+        (replicate, workload, threads)
+        for replicate in range(truth.counted_trials if truth.counts else 0)
+        for workload in truth.workloads
+        for threads in truth.threads
+    ]
+    lines = []
+    for block, (replicate, workload, threads) in enumerate(visits, start=first_block):
+        for position, (branch, counts) in enumerate(truth.counts.items()):
+            place = {
+                "replicate": replicate,
+                "block": block,
+                "position": position,
+                "branch": f"{branch}-instrumented",
+                "program": "parallel",
+                "workload": workload,
+                "threads": threads,
+            }
+            failure = truth.fails(f"{branch}-instrumented", workload, threads, replicate)
+            events = {
+                "iterations": truth.iterations,
+                "work_units": COUNTED_UNITS,
+                "workers": [{name: number * (replicate + 1) for name, number in counts.items()}] * threads,
+                "outside": dict.fromkeys(counts, replicate + 1),
+            }
+            record = _record(truth, place, [], failure)
+            lines.append(record | {"warmup": []} | ({} if failure else {"usage": None, "events": events}))
     return lines
 
 

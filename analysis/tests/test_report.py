@@ -35,7 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, ordinary_sweep: Path) -> Pa
 def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     files = {str(file.relative_to(report)) for file in report.rglob("*") if file.is_file()}
     figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "ratio", "intervals"]
-    names = ["trials", "speedups", "comparisons", "failures"]
+    names = ["trials", "speedups", "comparisons", "failures", "events", "lines"]
     assert files == {
         "index.html",
         *(f"figures/{name}.{suffix}" for name in figures for suffix in ("png", "svg")),

@@ -11,6 +11,7 @@ import polars as pl
 from sweep_analysis import notebooks, tables
 from sweep_analysis.calibration import CELL_MARGIN, FIGURES, MEAN_MARGIN, calibration
 from sweep_analysis.errors import InputError
+from sweep_analysis.events import event_rates, line_rates
 from sweep_analysis.findings import analyse
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import Sweep, read_sweep
@@ -28,6 +29,7 @@ examples:
   python -m sweep_analysis speedup SWEEP --definition own --format md
   python -m sweep_analysis compare SWEEP --baseline packed --level workload
   python -m sweep_analysis calibration SWEEP --branch packed --figure cpu
+  python -m sweep_analysis events SWEEP --by line --format md
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
   python -m sweep_analysis notebooks --execute
@@ -85,6 +87,15 @@ def _parser() -> argparse.ArgumentParser:
         default="time",
         help="wall time or CPU time per unit of work (default: %(default)s)",
     )
+
+    events = _command(commands, "events", "print what instrumented builds counted, per unit of work", _events)
+    events.add_argument(
+        "--by",
+        choices=["event", "line"],
+        default="event",
+        help="every kind of event, or accesses to each cache line of the counters (default: %(default)s)",
+    )
+    events.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     export = _command(commands, "export", "write the tables alone", _export)
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
@@ -173,6 +184,16 @@ def _calibration(asked: argparse.Namespace) -> int:
         f" {count(int((~found.cells['is_near']).sum()), 'cell')} outside the A/A band plus {CELL_MARGIN:.0%}."
     )
     return 0 if found.is_near else CHECK_FAILED
+
+
+def _events(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    frame = (event_rates if asked.by == "event" else line_rates)(sweep).collect()
+    if frame.is_empty():
+        raise InputError(
+            asked.sweep, "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"
+        )
+    _print(frame, asked.format)
 
 
 def _export(asked: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
 from sweep_analysis.drift import drift
+from sweep_analysis.events import event_rates, headline_rates, line_rates
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
@@ -38,6 +39,10 @@ class Analysis:
         speedups: rows of `schema.SPEEDUPS`, all definitions.
         comparisons: rows of `schema.COMPARISONS`, all levels; empty without a baseline.
         failures: rows of `schema.TRIALS` whose outcome is not `ok`.
+        events: rows of `schema.EVENT_RATES`; empty if nothing was counted.
+        drawn_events: the same for what `events.HEADLINE` names.
+        lines: rows of `schema.LINE_RATES`.
+        uncounted: rows of `schema.TRIALS`: trials of instrumented builds that failed.
     """
 
     sweep: Sweep
@@ -45,6 +50,10 @@ class Analysis:
     speedups: pl.DataFrame
     comparisons: pl.DataFrame
     failures: pl.DataFrame
+    events: pl.DataFrame
+    drawn_events: pl.DataFrame
+    lines: pl.DataFrame
+    uncounted: pl.DataFrame
 
     @property
     def cpus(self) -> int | None:
@@ -68,8 +77,18 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
     base = baseline or sweep.baseline
     times = trial_times(sweep).collect()
     compared = compare(times.lazy(), base) if base is not None else pl.DataFrame(schema=COMPARISONS)
-    failures = sweep.trials.filter(pl.col("outcome") != "ok").collect()
-    return Analysis(sweep, times, speedups(times.lazy(), base), compared, failures)
+    failed = pl.col("outcome") != "ok"
+    return Analysis(
+        sweep,
+        times,
+        speedups(times.lazy(), base),
+        compared,
+        failures=sweep.trials.filter(failed).collect(),
+        events=event_rates(sweep).collect(),
+        drawn_events=headline_rates(sweep).collect(),
+        lines=line_rates(sweep).collect(),
+        uncounted=sweep.counted.filter(failed).collect(),
+    )
 
 
 def headline(analysis: Analysis) -> str:
@@ -165,7 +184,8 @@ def cautions(analysis: Analysis) -> list[str]:
     """What cannot be concluded from this sweep, and why: read before any figure is quoted."""
     found = [*analysis.sweep.notes]
     planned = analysis.sweep.manifest.get("trials_planned")
-    recorded = analysis.times.height + analysis.failures.height
+    counted = analysis.sweep.counted.select(pl.len()).collect().item()
+    recorded = analysis.times.height + analysis.failures.height + counted
     if isinstance(planned, int) and recorded < planned:
         found.append(
             f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "
@@ -180,6 +200,12 @@ def cautions(analysis: Analysis) -> list[str]:
         found.append(
             f"{analysis.failures.height} of {count(total, 'trial')} failed ({shown}). Failed trials have no times; "
             "what remains may be the lucky ones."
+        )
+    if analysis.uncounted.height:
+        reasons = ", ".join(sorted(set(analysis.uncounted["outcome"])))
+        found.append(
+            f"{analysis.uncounted.height} of {count(counted, 'counted trial')} failed ({reasons}); nothing "
+            "of theirs is in the counts."
         )
     return found
 

@@ -12,6 +12,8 @@ import polars as pl
 
 from sweep_analysis.errors import InputError
 from sweep_analysis.schema import (
+    EVENTS,
+    INSTRUMENTED_SUFFIX,
     ITERATIONS,
     OUTCOMES,
     PARALLEL,
@@ -31,10 +33,13 @@ class Sweep:
         path: the folder it was read from.
         manifest: `manifest.json` as it is; empty for the study's layout.
         host: `host.json` as it is; empty for the study's layout.
-        trials: rows of `schema.TRIALS`, failed trials included.
+        trials: rows of `schema.TRIALS`, failed trials included; all that may have times, and nothing else.
         iterations: rows of `schema.ITERATIONS`, good trials only.
         branches: names in the order of the manifest, the A/A twin excluded.
         baseline: the branch that others are compared with, or None if the sweep names none.
+        counted: rows of `schema.TRIALS`, the trials of instrumented builds, which have no times; `branch` is the branch
+            that was built so.
+        events: rows of `schema.EVENTS`, good counted trials only.
         notes: what was set aside while reading, in sentences for the report.
     """
 
@@ -45,6 +50,8 @@ class Sweep:
     iterations: pl.LazyFrame
     branches: list[str]
     baseline: str | None
+    counted: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=TRIALS))
+    events: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EVENTS))
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -66,11 +73,14 @@ def read_sweep(folder: Path) -> Sweep:
     manifest = _read_object(folder / "manifest.json")
     host = _read_object(folder / "host.json")
     records, notes = read_records(folder / "trials.jsonl")
-    trials, iterations = to_frames(records)
-    branches, baseline = _branches(manifest, records)
+    timed, counted = split(records)
+    trials, iterations = to_frames(timed)
+    branches, baseline = _branches(manifest, timed)
     if baseline is None:
         notes.append("The manifest names no baseline branch, so nothing can be compared.")
-    return Sweep(folder, manifest, host, trials, iterations, branches, baseline, notes)
+    counted_trials, _ = to_frames(counted)
+    events = to_events(counted)
+    return Sweep(folder, manifest, host, trials, iterations, branches, baseline, counted_trials, events, notes)
 
 
 def read_records(file: Path) -> tuple[list[Trial], list[str]]:
@@ -100,6 +110,33 @@ def read_records(file: Path) -> tuple[list[Trial], list[str]]:
             "a trial is recorded once; two sweeps were mixed, so take the folder as the runner wrote it",
         )
     return records, notes
+
+
+def split(records: list[Trial]) -> tuple[list[Trial], list[Trial]]:
+    """Records of timed builds, and those of instrumented ones under the names of their branches."""
+    timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
+    counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
+    for record in counted:
+        record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
+    return timed, counted
+
+
+def to_events(counted: list[Trial]) -> pl.LazyFrame:
+    """Lay counted records out as rows of `schema.EVENTS`."""
+    rows = [
+        {
+            "trial": record.trial,
+            "worker": worker,
+            "event": event,
+            "count": number,
+            "work_units": record.events.work_units,
+        }
+        for record in counted
+        if record.events is not None
+        for worker, counts in [*enumerate(record.events.workers), (None, record.events.outside)]
+        for event, number in counts.items()
+    ]
+    return pl.LazyFrame(rows, schema=EVENTS)
 
 
 def to_frames(records: list[Trial]) -> tuple[pl.LazyFrame, pl.LazyFrame]:
@@ -146,8 +183,7 @@ def _check(record: Trial, where: str) -> None:
         raise InputError(where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}")
     if record.threads < 1:
         raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
-    if record.outcome == "ok" and not record.iterations:
-        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
+    _check_counts(record, where)
     for index, iteration in enumerate(record.iterations):
         for name in ("elapsed_ns", "work_units"):
             value = getattr(iteration, name)
@@ -157,6 +193,27 @@ def _check(record: Trial, where: str) -> None:
                     f"field `iterations[{index}].{name}` is {value}",
                     "time and work are positive; the workload must report what it did",
                 )
+
+
+def _check_counts(record: Trial, where: str) -> None:
+    """Refuse a trial with times and counts, or with neither: a time of an instrumented build is worth nothing."""
+    instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
+    if record.outcome == "ok" and not record.iterations and not instrumented:
+        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
+    if record.outcome == "ok" and instrumented != (record.events is not None):
+        raise InputError(
+            where,
+            f"field `events` is {'present' if record.events else 'missing'} in a trial of `{record.branch}`",
+            f"trials of builds named `…{INSTRUMENTED_SUFFIX}` have counts, and no others have",
+        )
+    if instrumented and record.iterations:
+        raise InputError(where, "field `iterations` has times of an instrumented build", "counted trials have none")
+    if record.events is not None and record.events.work_units <= 0:
+        raise InputError(
+            where,
+            f"field `events.work_units` is {record.events.work_units}",
+            "counts are divided by it: take them anew",
+        )
 
 
 class _Version(msgspec.Struct):

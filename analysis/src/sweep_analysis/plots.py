@@ -95,7 +95,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     x = alt.X(
         "threads:Q",
         scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
-        axis=alt.Axis(values=_ticks(threads), format="d", title="threads of the pool"),
+        axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
     )
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
     ceiling = _ceiling(top, _most_useful(threads, look))
@@ -151,7 +151,7 @@ def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = Tru
     y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
     axis = alt.Axis(format="+.0%", tickCount=3)
     threads = sorted(frame["threads"].unique().to_list())
-    x = alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=_ticks(threads)))
+    x = alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=ticks(threads)))
     colour = alt.Color(
         "branch:N", scale=alt.Scale(domain=order, range=[looks[name].colour for name in order]), legend=None
     )
@@ -249,7 +249,7 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     return faceted
 
 
-def _ticks(threads: list[int]) -> list[int]:
+def ticks(threads: list[int]) -> list[int]:
     """Thread counts to label: all while they fit, else the powers of two."""
     powers = [count for count in threads if count & (count - 1) == 0]
     return threads if len(threads) <= 8 else powers  # noqa: PLR2004 - more labels overlap at this width

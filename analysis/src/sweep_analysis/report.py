@@ -15,7 +15,7 @@ import jinja2
 import polars as pl
 import vl_convert
 
-from sweep_analysis import plots, tables
+from sweep_analysis import event_plots, plots, tables
 from sweep_analysis.findings import (
     Analysis,
     analyse,
@@ -63,6 +63,8 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         "speedups": analysis.speedups,
         "comparisons": analysis.comparisons,
         "failures": analysis.failures,
+        "events": analysis.events,
+        "lines": analysis.lines,
     }
     for name, frame in frames.items():
         for suffix in suffixes:
@@ -80,6 +82,8 @@ def write_figures(analysis: Analysis, folder: Path) -> None:
     if others(analysis).height:
         figures["ratio"] = plots.ratio_figure(analysis.comparisons, look)
         figures["intervals"] = plots.interval_figure(analysis.comparisons, look)
+    if analysis.drawn_events.height:
+        figures["events"] = event_plots.event_figure(analysis.drawn_events, look)
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         svg = _svg(figure)
@@ -130,6 +134,9 @@ def render_page(analysis: Analysis) -> str:
             _draw_ratio,
         ),
         interval_pictures=_pictures(cells, analysis, _draw_intervals),
+        event_pictures=_pictures(with_panel(analysis.drawn_events), analysis, _draw_events),
+        line_table=tables.line_table(with_panel(analysis.lines)),
+        event_table=tables.event_table(with_panel(analysis.drawn_events)),
         pooled_table=tables.verdict_table(pooled).drop("threads"),
         cell_table=tables.verdict_table(cells),
         speedup_tables={
@@ -149,6 +156,8 @@ def facts(analysis: Analysis) -> dict[str, str]:
     pool = analysis.times.filter(pl.col("program") == PARALLEL)
     cpu = host.get("cpu", {}).get("model_name") or "unknown CPU"
     states = sorted(set(sweep.trials.select("freq_state").collect()["freq_state"]))
+    trials = set(sweep.events.select("trial").collect()["trial"])
+    counted = f"; {len(trials)} counted, not timed" if trials else ""
     checkout: dict[str, Any] = sweep.manifest.get("checkout", {})
     commit = str(checkout.get("commit") or "unknown")[:12]
     return {
@@ -159,7 +168,7 @@ def facts(analysis: Analysis) -> dict[str, str]:
         "Threads": ranges(pool["threads"].to_list()) or "none",
         "Branches": count(len(set(pool["branch"]) - {sweep.twin}), "branch", "branches")
         + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else ""),
-        "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed",
+        "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed" + counted,
         "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ") + " UTC",
         "Commit": commit + (", with uncommitted changes" if checkout.get("dirty") else ""),
     }
@@ -191,6 +200,10 @@ def _draw_ratio(part: pl.DataFrame, _: Analysis, look: plots.Look) -> alt.FacetC
 
 def _draw_intervals(part: pl.DataFrame, _: Analysis, look: plots.Look) -> alt.FacetChart:
     return plots.interval_figure(part.drop("panel"), look, titled=False)
+
+
+def _draw_events(part: pl.DataFrame, _: Analysis, look: plots.Look) -> alt.ConcatChart:
+    return plots.finished(event_plots.event_panel(part, look, legend=False), look.theme)
 
 
 def _address(chart: alt.TopLevelMixin) -> str:

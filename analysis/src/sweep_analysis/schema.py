@@ -17,6 +17,9 @@ PARALLEL = "parallel"
 TWIN_SUFFIX = "-again"
 """What the baseline's A/A twin has at the end of its name."""
 
+INSTRUMENTED_SUFFIX = "-instrumented"
+"""What a branch's instrumented build has at the end of its name; its trials are counted and have no times."""
+
 OUTCOMES = ("ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed")
 """Values of `outcome`; only `ok` carries times."""
 
@@ -45,6 +48,15 @@ class Metric(msgspec.Struct):
 
     value: float
     unit: str
+
+
+class Events(msgspec.Struct):
+    """What an instrumented build counted inside the timed regions of one trial."""
+
+    iterations: int
+    work_units: int
+    workers: list[dict[str, int]]
+    outside: dict[str, int]
 
 
 class Trial(msgspec.Struct):
@@ -81,6 +93,7 @@ class Trial(msgspec.Struct):
     metrics: dict[str, Metric]
     load_before: float | None
     steal_ns: int | None
+    events: Events | None = None
 
 
 TRIALS = pl.Schema(
@@ -129,6 +142,17 @@ ITERATIONS = pl.Schema(
     }
 )
 """One row per timed iteration of a good trial; joins to `TRIALS` on `trial`. Warm-ups are left out."""
+
+EVENTS = pl.Schema(
+    {
+        "trial": pl.String,
+        "worker": pl.Int64,  # index in its pool; null for all threads that are no workers
+        "event": pl.String,  # what is counted, as the fork's instrument names it
+        "count": pl.Int64,
+        "work_units": pl.Int64,  # done by the whole trial while it was counted
+    }
+)
+"""One row per counted trial, thread and kind of event; joins to the counted trials on `trial`."""
 
 PANEL = ["workload", "size", "parameters", "input", "mode"]
 """What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
@@ -210,3 +234,37 @@ COMPARISONS = pl.Schema(
     )
 )
 """One row per branch and cell, workload or sweep: see `compare.compare`."""
+
+EVENT_RATES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "work_unit": pl.String,
+            "event": pl.String,
+            "trials": pl.UInt32,
+            "per_unit": pl.Float64,  # events of all threads per unit of work, median over trials
+            "per_unit_low": pl.Float64,  # the least of the trials
+            "per_unit_high": pl.Float64,  # the most
+        }
+    )
+)
+"""One row per counted cell and kind of event: see `events.event_rates`."""
+
+LINE_RATES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "work_unit": pl.String,
+            "line": pl.String,  # the counter words on the line, joined by ` + `
+            "trials": pl.UInt32,
+            "loads": pl.Float64,  # per unit of work, median over trials
+            "writes": pl.Float64,  # read-modify-writes, failed ones included: each takes the line away from the others
+            "writes_low": pl.Float64,  # the least of the trials
+            "writes_high": pl.Float64,  # the most
+            "cas_failures": pl.Float64,
+        }
+    )
+)
+"""One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from sweep_analysis.compare import CORRECTED
+from sweep_analysis.events import HEADLINE, scale
 from sweep_analysis.labels import percent
 
 DIGITS = 4
@@ -96,3 +97,51 @@ def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
         pl.col("karp_flatt").round(3).alias("Karp–Flatt"),
         "trials",
     )
+
+
+def line_table(lines: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `schema.LINE_RATES` that a reader needs, per a handy number of units. In: rows with `panel`."""
+    parts = []
+    for part in lines.partition_by("panel", maintain_order=True):
+        factor, words = scale(part["writes"])
+        figures = ("writes", "writes_low", "writes_high", "loads", "cas_failures")
+        parts.append(
+            part.with_columns(*((pl.col(name) * factor).alias(name) for name in figures)).select(
+                pl.col("panel").alias("workload"),
+                "branch",
+                "threads",
+                "line",
+                pl.concat_str(pl.lit("per " + words), pl.col("work_unit")).alias("counted"),
+                "writes",
+                pl.col("writes_low").alias("from"),
+                pl.col("writes_high").alias("to"),
+                "loads",
+                pl.col("cas_failures").alias("failed CAS"),
+                "trials",
+            )
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def event_table(rates: pl.DataFrame) -> pl.DataFrame:
+    """A row per branch and thread count, a column per event of `HEADLINE`.
+
+    In: rows of `events.headline_rates` with `panel`.
+    """
+    parts = []
+    for part in rates.partition_by("panel", maintain_order=True):
+        factor, words = scale(part["per_unit"])
+        present = [event for event in HEADLINE if event in set(part["event"])]
+        wide = part.with_columns(pl.col("per_unit") * factor).pivot(
+            "event", index=["panel", "branch", "threads", "work_unit"], values="per_unit"
+        )
+        parts.append(
+            wide.select(
+                pl.col("panel").alias("workload"),
+                "branch",
+                "threads",
+                pl.concat_str(pl.lit("per " + words), pl.col("work_unit")).alias("counted"),
+                *(pl.col(event).alias(HEADLINE[event]) for event in present),
+            )
+        )
+    return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()

@@ -1,0 +1,77 @@
+"""Draws event rates: one small chart per kind of event, threads across, one line per branch."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.events import HEADLINE, scale
+from sweep_analysis.labels import with_panel
+from sweep_analysis.palette import styles
+from sweep_analysis.plots import Look, finished, ticks
+
+CHART = (190, 120)
+"""Width and height of one small chart in pixels."""
+CHARTS_A_ROW = 4
+
+
+def event_figure(rates: pl.DataFrame, look: Look) -> alt.VConcatChart:
+    """All panels under each other, with one legend of branches below. In: rows of `events.headline_rates`."""
+    panels = [
+        event_panel(part, look, legend=True).properties(title=str(part["panel"][0]))
+        for part in with_panel(rates).partition_by("panel", maintain_order=True)
+    ]
+    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=26).resolve_scale(color="shared", strokeDash="shared")
+    return finished(stacked, look.theme)
+
+
+def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+    """One workload: a small chart per event of `HEADLINE`, each with its own axis from zero.
+
+    The bar at a point reaches from the least to the most of the trials. In: rows of `events.headline_rates` with
+    `panel`, of one panel.
+    """
+    factor, words = scale(part["per_unit"])
+    each = f"per {words}{part['work_unit'][0]}" if words else f"per unit ({part['work_unit'][0]})"
+    scaled = [(pl.col(name) * factor).alias(name) for name in ("per_unit", "per_unit_low", "per_unit_high")]
+    shown = part.with_columns(*scaled)
+    present = [event for event in HEADLINE if event in part["event"]]
+    charts = [
+        _small(shown.filter(pl.col("event") == event), look, legend=legend).properties(
+            title=alt.TitleParams(
+                HEADLINE[event], subtitle=each, fontSize=12, subtitleFontSize=10, subtitleColor=look.theme.faint_ink
+            )
+        )
+        for event in present
+    ]
+    figure: alt.ConcatChart = (
+        alt.concat(*charts, columns=CHARTS_A_ROW, spacing=22)
+        .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
+        .resolve_legend(color="shared", strokeDash="shared")
+    )
+    return figure
+
+
+def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
+    names = [branch for branch in look.branches if branch in set(rows["branch"])]
+    looks = styles(look.branches, look.baseline, look.theme)
+    key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="stroke", symbolSize=500)
+    threads = sorted(rows["threads"].unique().to_list())
+    base = alt.Chart(rows).encode(
+        x=alt.X(
+            "threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)
+        ),
+        color=alt.Color(
+            "branch:N",
+            scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
+            legend=key if legend else None,
+            sort=names,
+        ),
+    )
+    y = alt.Y("per_unit:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4, format="~s"))
+    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
+    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(
+        y=y, strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key if legend else None, sort=names)
+    )
+    spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")
+    return alt.LayerChart(layer=[spread, line]).properties(width=CHART[0], height=CHART[1])
