@@ -33,19 +33,11 @@ enum Task {
     },
     /// Formats, lints (every variant) and documentation: quick, before a commit.
     Check,
-    /// The test suite of the published rayon, unmodified, on the fork.
+    /// The published rayon's tests and rayon-core's integration tests, unmodified, on every variant.
     ///
-    /// The suite comes from the local registry's sources; nothing of it is in this repository.
-    Conformance {
-        #[command(flatten)]
-        variants: Variants,
-        /// The facade's versions.
-        #[arg(long, value_delimiter = ',', default_value = "1.12.0")]
-        rayon: Vec<String>,
-        /// Leave out the facade's documentation tests, which take longest.
-        #[arg(long)]
-        skip_doctests: bool,
-    },
+    /// The tests come from the registry; nothing of them is in this repository. All of them take an
+    /// hour or two and 4 GB below target/conformance; what was interrupted goes on where it was.
+    Conformance(conformance::Options),
     /// The deep set of model checks of the sleep protocol.
     Models,
     /// A random load with idle gaps on every variant: nothing lost, nothing doubled, no hang.
@@ -105,9 +97,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Test { only, variants } => steps::test(&sh, &only, &variants.chosen(&sh)?),
         Task::Check => steps::check(&sh),
-        Task::Conformance { variants, rayon, skip_doctests } => {
-            conformance::run(&sh, &variants.chosen(&sh)?, &rayon, skip_doctests)
-        }
+        Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen(&sh)?),
         Task::Miri { seeds, variants, names } => {
@@ -117,8 +107,7 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => {
             steps::check(&sh)?;
             steps::test(&sh, &[], &Variants::default().chosen(&sh)?)?;
-            let extremes = Variants::default().chosen_or_extremes(&sh)?;
-            conformance::run(&sh, &extremes, &["1.12.0".to_owned()], false)
+            conformance::run_on_extremes(&sh, &conformance::Options::for_ci())
         }
     }
 }

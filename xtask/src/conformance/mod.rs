@@ -1,0 +1,107 @@
+//! The published packages' own tests, run on the fork: the proof that it is rayon-core.
+
+mod counts;
+mod passed;
+mod suites;
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use xshell::Shell;
+
+use crate::variants::{Variant, Variants};
+use counts::{Counts, table};
+use passed::Passed;
+use suites::{Suite, published_core, published_facade};
+
+/// What to run on which variants.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    variants: Variants,
+    /// The facade's versions.
+    #[arg(long, value_delimiter = ',', default_values = ["1.11.0", "1.12.0"])]
+    rayon: Vec<String>,
+    /// Leave out the facade's documentation tests.
+    #[arg(long)]
+    skip_doctests: bool,
+    /// Run again what has passed before with the same compiler and the same sources of the fork.
+    #[arg(long)]
+    fresh: bool,
+}
+
+impl Options {
+    /// What every change must pass: one facade, from beginning to end.
+    pub(crate) fn for_ci() -> Self {
+        Self {
+            variants: Variants::default(),
+            rayon: vec!["1.12.0".to_owned()],
+            skip_doctests: false,
+            fresh: true,
+        }
+    }
+}
+
+/// Runs the suites on every variant asked for and prints how many tests passed, failed and were
+/// ignored in each.
+pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
+    run_on(sh, &options.variants.chosen(sh)?, options)
+}
+
+/// As [`run`], on `packed` and all modifiers together unless others are asked for.
+pub(crate) fn run_on_extremes(sh: &Shell, options: &Options) -> Result<()> {
+    run_on(sh, &options.variants.chosen_or_extremes(sh)?, options)
+}
+
+fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
+    let suites = suites(sh, options)?;
+    let mut passed = Passed::load(sh, options.fresh)?;
+    let runs = variants.len() * suites.len();
+    let mut rows = Vec::new();
+    for variant in variants {
+        let mut row = Vec::new();
+        for suite in &suites {
+            let title = format!("{} on {}", suite.title(), variant.name());
+            eprintln!("── {} of {runs}: {title}", rows.len() * suites.len() + row.len() + 1);
+            row.push(match passed.get(&title) {
+                Some(counts) => {
+                    eprintln!("   {counts}, on the same sources before (--fresh runs it again)");
+                    counts
+                }
+                None => run_suite(sh, suite, variant, &title, &mut passed)?,
+            });
+        }
+        rows.push((variant.name(), row));
+    }
+    let titles: Vec<_> = suites.iter().map(Suite::title).collect();
+    println!("{}", table(&titles, &rows));
+    let failed: u32 = rows.iter().flat_map(|(_, row)| row).map(|counts| counts.failed).sum();
+    ensure!(failed == 0, "{failed} tests of the published packages fail on the fork");
+    Ok(())
+}
+
+fn suites(sh: &Shell, options: &Options) -> Result<Vec<Suite>> {
+    let mut suites = Vec::new();
+    for version in &options.rayon {
+        suites.extend(published_facade(sh, version, options.skip_doctests)?);
+    }
+    suites.push(published_core(sh)?);
+    Ok(suites)
+}
+
+fn run_suite(
+    sh: &Shell,
+    suite: &Suite,
+    variant: &Variant,
+    title: &str,
+    passed: &mut Passed,
+) -> Result<Counts> {
+    let start = Instant::now();
+    let counts = suite.run(sh, variant)?;
+    eprintln!("   {counts}, in {:.0} s", start.elapsed().as_secs_f64());
+    ensure!(counts.passed + counts.failed > 0, "{title}: no test ran");
+    if counts.failed == 0 {
+        passed.insert(sh, title, counts)?;
+    }
+    Ok(counts)
+}

@@ -1,0 +1,135 @@
+//! What has passed before, so that a run of an hour that was interrupted goes on where it was.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use xshell::{Shell, cmd};
+
+use super::counts::Counts;
+
+/// Results that hold for one state of the fork's sources and one compiler.
+pub(super) struct Passed {
+    file: PathBuf,
+    sources: String,
+    results: Map<String, Value>,
+    is_ignored: bool,
+}
+
+impl Passed {
+    /// What is known of the sources as they are now. If `fresh`, none of it is given out.
+    pub(super) fn load(sh: &Shell, fresh: bool) -> Result<Self> {
+        let root = sh.current_dir();
+        let compiler = cmd!(sh, "rustc --version --verbose").quiet().read()?;
+        let sources = fingerprint(&root.join("rayon-fork"), &compiler)?;
+        let file = root.join("target/conformance/passed.json");
+        let text = if sh.path_exists(&file) { sh.read_file(&file)? } else { String::new() };
+        // An unreadable file is no worse than none: everything is run.
+        let results = results_of(&text, &sources).unwrap_or_default();
+        Ok(Self { file, sources, results, is_ignored: fresh })
+    }
+
+    pub(super) fn get(&self, title: &str) -> Option<Counts> {
+        if self.is_ignored {
+            return None;
+        }
+        self.results.get(title).and_then(Counts::from_json)
+    }
+
+    /// Notes that `title` passed, on disk at once.
+    pub(super) fn insert(&mut self, sh: &Shell, title: &str, counts: Counts) -> Result<()> {
+        self.results.insert(title.to_owned(), counts.to_json());
+        let text = json!({ "sources": self.sources, "passed": self.results });
+        sh.write_file(&self.file, format!("{text:#}\n"))?;
+        Ok(())
+    }
+}
+
+/// The results in `text`, if they are about `sources`.
+fn results_of(text: &str, sources: &str) -> Option<Map<String, Value>> {
+    let mut written: Value = serde_json::from_str(text).ok()?;
+    if written["sources"] != sources {
+        return None;
+    }
+    match written["passed"].take() {
+        Value::Object(results) => Some(results),
+        _ => None,
+    }
+}
+
+/// Differs when any file of which the fork is built differs, or the compiler.
+fn fingerprint(fork: &Path, compiler: &str) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    compiler.hash(&mut hasher);
+    for part in ["Cargo.toml", "build.rs", "src"] {
+        let part = fork.join(part);
+        hash_files(&part, &mut hasher).with_context(|| format!("reading {}", part.display()))?;
+    }
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+fn hash_files(path: &Path, hasher: &mut DefaultHasher) -> std::io::Result<()> {
+    path.hash(hasher);
+    if path.is_file() {
+        std::fs::read(path)?.hash(hasher);
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+    let mut entries = entries.collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort();
+    entries.iter().try_for_each(|entry| hash_files(entry, hasher))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Passed, fingerprint, results_of};
+    use crate::conformance::counts::Counts;
+    use serde_json::{Map, Value};
+    use std::path::Path;
+    use xshell::Shell;
+
+    const GREEN: Counts = Counts { passed: 3, failed: 0, ignored: 1 };
+
+    fn passed(file: &Path, results: Map<String, Value>) -> Passed {
+        Passed { file: file.to_owned(), sources: "a".into(), results, is_ignored: false }
+    }
+
+    #[test]
+    fn a_result_is_found_again_for_the_same_sources_only() {
+        let sh = Shell::new().unwrap();
+        let folder = sh.create_temp_dir().unwrap();
+        let file = folder.path().join("passed.json");
+        passed(&file, Map::new()).insert(&sh, "rayon on packed", GREEN).unwrap();
+
+        let text = sh.read_file(&file).unwrap();
+        let mut read = passed(&file, results_of(&text, "a").unwrap());
+        assert_eq!(read.get("rayon on packed"), Some(GREEN));
+        assert_eq!(read.get("rayon on split"), None);
+        assert!(results_of(&text, "b").is_none());
+
+        read.is_ignored = true;
+        assert_eq!(read.get("rayon on packed"), None, "a fresh run is told of an earlier one");
+    }
+
+    #[test]
+    fn a_damaged_file_holds_no_results() {
+        assert!(results_of("{\"sources\": \"a\", \"passed\": [", "a").is_none());
+        assert!(results_of("{\"sources\": \"a\", \"passed\": []}", "a").is_none());
+    }
+
+    #[test]
+    fn a_changed_source_file_or_compiler_changes_the_fingerprint() {
+        let sh = Shell::new().unwrap();
+        let fork = sh.create_temp_dir().unwrap();
+        let write = |name: &str, text: &str| sh.write_file(fork.path().join(name), text).unwrap();
+        for name in ["Cargo.toml", "build.rs", "src/sleep/mod.rs"] {
+            write(name, "");
+        }
+        let before = fingerprint(fork.path(), "rustc 1").unwrap();
+        assert_eq!(fingerprint(fork.path(), "rustc 1").unwrap(), before);
+        assert_ne!(fingerprint(fork.path(), "rustc 2").unwrap(), before);
+        write("src/sleep/mod.rs", "// Changed.");
+        assert_ne!(fingerprint(fork.path(), "rustc 1").unwrap(), before);
+    }
+}

@@ -1,0 +1,252 @@
+//! Where the published tests come from and how they are run on the fork.
+//!
+//! Their files are those that Cargo keeps of the published packages. They are copied under `target/`,
+//! unmodified, into a workspace that is given the fork; nothing of them is in this repository.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use toml::Table;
+use xshell::{Shell, cmd};
+
+use super::counts::Counts;
+use crate::variants::Variant;
+
+/// The published rayon-core whose tests are run: the one that the baseline branch is built of.
+const PUBLISHED_CORE: &str = "1.13.0";
+
+/// One kind of tests of one published package.
+pub(super) struct Suite {
+    package: String,
+    folder: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Tests,
+    Doctests,
+}
+
+/// The facade's unit and integration tests, and its documentation tests unless they are to be skipped.
+pub(super) fn published_facade(
+    sh: &Shell,
+    version: &str,
+    skip_doctests: bool,
+) -> Result<Vec<Suite>> {
+    let package = format!("rayon {version}");
+    let folder = folder_of(sh, "rayon", version);
+    let published = published_sources(sh, "rayon", version)?;
+    sh.remove_path(&folder)?;
+    copy_folder(&published, &folder)
+        .with_context(|| format!("copying {} of {package}", published.display()))?;
+    let mut manifest = read_manifest(sh, &published)?;
+    manifest.insert("workspace".into(), Table::new().into());
+    let patch = Table::from_iter([("crates-io".to_owned(), dependency_on_fork(sh).into())]);
+    manifest.insert("patch".into(), patch.into());
+    sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
+    // The package's own lock file pins the published rayon-core, which would switch the patch off.
+    sh.remove_path(folder.join("Cargo.lock"))?;
+    prove_on_fork(sh, &folder)?;
+    let suite = |kind| Suite { package: package.clone(), folder: folder.clone(), kind };
+    let kinds: &[Kind] =
+        if skip_doctests { &[Kind::Tests] } else { &[Kind::Tests, Kind::Doctests] };
+    Ok(kinds.iter().map(|&kind| suite(kind)).collect())
+}
+
+/// The integration tests of the published rayon-core. Its unit and documentation tests are part of
+/// its sources, so they cannot be run on others.
+pub(super) fn published_core(sh: &Shell) -> Result<Suite> {
+    let folder = folder_of(sh, "rayon-core", PUBLISHED_CORE);
+    let published = published_sources(sh, "rayon-core", PUBLISHED_CORE)?;
+    sh.remove_path(&folder)?;
+    let tests = published.join("tests");
+    copy_folder(&tests, &folder.join("tests"))
+        .with_context(|| format!("copying {}", tests.display()))?;
+    let manifest = manifest_for_tests(&read_manifest(sh, &published)?, dependency_on_fork(sh))?;
+    sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
+    // Cargo wants more than tests in a package.
+    sh.write_file(folder.join("src/lib.rs"), "")?;
+    prove_on_fork(sh, &folder)?;
+    Ok(Suite { package: format!("rayon-core {PUBLISHED_CORE}"), folder, kind: Kind::Tests })
+}
+
+impl Suite {
+    pub(super) fn title(&self) -> String {
+        let kind = match self.kind {
+            Kind::Tests => "tests",
+            Kind::Doctests => "doctests",
+        };
+        format!("{} {kind}", self.package)
+    }
+
+    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not
+    /// compile or does not end by itself counts as one failure.
+    pub(super) fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
+        // One folder for all: what does not depend on the variant is built once.
+        let target = sh.current_dir().join("target/conformance/build");
+        let _target = sh.push_env("CARGO_TARGET_DIR", target);
+        // Many builds that are run once: debug info and incremental state would only cost time.
+        let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
+        let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
+        let _dir = sh.push_dir(&self.folder);
+        let features: Vec<_> = variant
+            .features()
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(|name| format!("rayon-core/{name}"))
+            .collect();
+        let features = features.join(",");
+        let test = cmd!(sh, "cargo test --no-fail-fast --features {features}");
+        let test = match self.kind {
+            Kind::Tests => test.args(["--lib", "--tests"]),
+            // One program of hundreds of examples instead of hundreds of programs: a third of the
+            // time. Each still runs in a process of its own. Newer editions do so without asking;
+            // for the package's own one, the flag is still kept from stable compilers.
+            Kind::Doctests => test
+                .arg("--doc")
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes"),
+        };
+        let output = test.quiet().ignore_status().output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut counts = Counts::read(&text);
+        if !output.status.success() {
+            let passed = |line: &&str| line.starts_with("test ") && line.ends_with("... ok");
+            text.lines().filter(|line| !passed(line)).for_each(|line| eprintln!("{line}"));
+            eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+            counts.failed = counts.failed.max(1);
+        }
+        Ok(counts)
+    }
+}
+
+fn folder_of(sh: &Shell, package: &str, version: &str) -> PathBuf {
+    sh.current_dir().join("target/conformance").join(format!("{package}-{version}"))
+}
+
+/// `rayon-core = { path = "…/rayon-fork" }`
+fn dependency_on_fork(sh: &Shell) -> Table {
+    let path = sh.current_dir().join("rayon-fork").display().to_string();
+    let fork = Table::from_iter([("path".to_owned(), path.into())]);
+    Table::from_iter([("rayon-core".to_owned(), fork.into())])
+}
+
+/// A package with the edition and all dependencies of the published one, and the fork.
+fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
+    let edition = published.get("package").and_then(|package| package.get("edition"));
+    let edition = edition.context("the published manifest names no edition")?.clone();
+    let mut manifest: Table =
+        toml::toml! { package = { name = "published-tests", version = "0.0.0" } };
+    if let Some(package) = manifest["package"].as_table_mut() {
+        package.insert("edition".into(), edition);
+    }
+    manifest.insert("workspace".into(), Table::new().into());
+    for key in ["dependencies", "dev-dependencies", "target", "features"] {
+        if let Some(value) = published.get(key) {
+            manifest.insert(key.into(), value.clone());
+        }
+    }
+    let dependencies = manifest.entry("dependencies").or_insert_with(|| Table::new().into());
+    dependencies.as_table_mut().context("[dependencies] is no table")?.extend(fork);
+    Ok(manifest)
+}
+
+fn read_manifest(sh: &Shell, folder: &Path) -> Result<Table> {
+    let file = folder.join("Cargo.toml");
+    sh.read_file(&file)?.parse().with_context(|| file.display().to_string())
+}
+
+/// Where Cargo keeps the sources of a published package; fetches them if it has not yet.
+fn published_sources(sh: &Shell, package: &str, version: &str) -> Result<PathBuf> {
+    let probe = folder_of(sh, "probe", &format!("{package}-{version}"));
+    sh.write_file(probe.join("src/lib.rs"), "")?;
+    let manifest = format!(
+        "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{package} = \"={version}\"\n\n[workspace]\n"
+    );
+    sh.write_file(probe.join("Cargo.toml"), manifest)?;
+    let _dir = sh.push_dir(&probe);
+    let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1").quiet().read()?;
+    let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    let found = packages.iter().find(|found| found["name"] == package);
+    let manifest = found.and_then(|found| found["manifest_path"].as_str());
+    let manifest = manifest.with_context(|| format!("cargo metadata does not know {package}"))?;
+    Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.to_owned())
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            // Read and write, not copy: the registry's files may be read-only.
+            std::fs::write(&target, std::fs::read(entry.path())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Cargo ignores a patch that does not fit with no more than a warning: refuse to test upstream.
+fn prove_on_fork(sh: &Shell, folder: &Path) -> Result<()> {
+    let fork = sh.current_dir().join("rayon-fork");
+    let _dir = sh.push_dir(folder);
+    let tree = cmd!(sh, "cargo tree --quiet --invert rayon-core --depth 0").quiet().read()?;
+    ensure!(
+        tree.contains(&fork.display().to_string()),
+        "the tests in {} would run on `{}`, not on the fork in {}",
+        folder.display(),
+        tree.trim(),
+        fork.display()
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest_for_tests;
+
+    #[test]
+    fn the_package_of_tests_depends_on_the_fork_and_on_what_the_published_one_does() {
+        let published = toml::toml! {
+            links = "rayon-core"
+            [package]
+            name = "rayon-core"
+            edition = "2021"
+            [lib]
+            path = "src/lib.rs"
+            [features]
+            web_spin_lock = ["dep:wasm_sync"]
+            [dependencies.crossbeam-deque]
+            version = "0.8"
+            [dev-dependencies.scoped-tls]
+            version = "1.0"
+            [target."cfg(unix)".dev-dependencies.libc]
+            version = "0.2"
+        };
+        let fork = toml::toml! { rayon-core = { path = "/fork" } };
+        let manifest = manifest_for_tests(&published, fork).unwrap();
+        let expected = toml::toml! {
+            [package]
+            name = "published-tests"
+            version = "0.0.0"
+            edition = "2021"
+            [workspace]
+            [features]
+            web_spin_lock = ["dep:wasm_sync"]
+            [dependencies.crossbeam-deque]
+            version = "0.8"
+            [dependencies.rayon-core]
+            path = "/fork"
+            [dev-dependencies.scoped-tls]
+            version = "1.0"
+            [target."cfg(unix)".dev-dependencies.libc]
+            version = "0.2"
+        };
+        assert_eq!(manifest, expected);
+    }
+}
