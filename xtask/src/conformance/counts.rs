@@ -68,9 +68,8 @@ pub(super) fn table(suites: &[String], rows: &[(String, Vec<Counts>)]) -> String
     let name_width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(7);
     let line = |name: &str, cells: &[String]| {
         let cells = cells.iter().zip(suites);
-        let cells: String =
-            cells.map(|(cell, suite)| format!(" {cell:>width$} |", width = suite.len())).collect();
-        format!("| {name:<name_width$} |{cells}\n")
+        let cells = cells.map(|(cell, suite)| format!("{cell:>width$}", width = suite.len()));
+        format!("| {name:<name_width$} | {} |\n", cells.collect::<Vec<_>>().join(" | "))
     };
     let rule: Vec<_> = suites.iter().map(|suite| "-".repeat(suite.len() - 1) + ":").collect();
     let mut text = String::from("passed / failed / ignored\n\n");

@@ -12,17 +12,22 @@ use xshell::Shell;
 use crate::variants::{Variant, Variants};
 use counts::{Counts, table};
 use passed::Passed;
-use suites::{Suite, published_core, published_facade};
+use suites::{Name, Package, Suite};
 
 /// What to run on which variants.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
     variants: Variants,
-    /// The facade's versions.
-    #[arg(long, value_delimiter = ',', default_values = ["1.11.0", "1.12.0"])]
-    rayon: Vec<String>,
-    /// Leave out the facade's documentation tests.
+    /// The packages whose tests to run, in any version of `rayon` and of `rayon-core`.
+    #[arg(
+        long = "package",
+        value_name = "NAME@VERSION",
+        value_delimiter = ',',
+        default_values = ["rayon@1.11.0", "rayon@1.12.0", "rayon-core@1.13.0"]
+    )]
+    packages: Vec<Package>,
+    /// Leave out the documentation tests.
     #[arg(long)]
     skip_doctests: bool,
     /// Run again what has passed before with the same compiler and the same sources of the fork.
@@ -31,11 +36,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// What every change must pass: one facade, from beginning to end.
+    /// What every change must pass: the newest of each package.
     pub(crate) fn for_ci() -> Self {
+        let package = |name, version: &str| Package { name, version: version.to_owned() };
         Self {
             variants: Variants::default(),
-            rayon: vec!["1.12.0".to_owned()],
+            packages: vec![package(Name::Rayon, "1.12.0"), package(Name::RayonCore, "1.13.0")],
             skip_doctests: false,
             fresh: true,
         }
@@ -54,7 +60,10 @@ pub(crate) fn run_on_extremes(sh: &Shell, options: &Options) -> Result<()> {
 }
 
 fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
-    let suites = suites(sh, options)?;
+    let mut suites = Vec::new();
+    for package in &options.packages {
+        suites.extend(package.suites(sh, options.skip_doctests)?);
+    }
     let mut passed = Passed::load(sh, options.fresh)?;
     let runs = variants.len() * suites.len();
     let mut rows = Vec::new();
@@ -78,15 +87,6 @@ fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
     let failed: u32 = rows.iter().flat_map(|(_, row)| row).map(|counts| counts.failed).sum();
     ensure!(failed == 0, "{failed} tests of the published packages fail on the fork");
     Ok(())
-}
-
-fn suites(sh: &Shell, options: &Options) -> Result<Vec<Suite>> {
-    let mut suites = Vec::new();
-    for version in &options.rayon {
-        suites.extend(published_facade(sh, version, options.skip_doctests)?);
-    }
-    suites.push(published_core(sh)?);
-    Ok(suites)
 }
 
 fn run_suite(

@@ -4,8 +4,9 @@
 //! unmodified, into a workspace that is given the fork; nothing of them is in this repository.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use toml::Table;
 use xshell::{Shell, cmd};
@@ -13,10 +14,23 @@ use xshell::{Shell, cmd};
 use super::counts::Counts;
 use crate::variants::Variant;
 
-/// The published rayon-core whose tests are run: the one that the baseline branch is built of.
-const PUBLISHED_CORE: &str = "1.13.0";
+/// A published package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Package {
+    pub(super) name: Name,
+    pub(super) version: String,
+}
 
-/// One kind of tests of one published package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// The facade, which is compiled with the fork below it.
+    Rayon,
+    /// What the fork replaces: its integration tests. Its unit and documentation tests are part of
+    /// its sources, so they cannot be run on others.
+    RayonCore,
+}
+
+/// One kind of tests of one package, ready to be run.
 pub(super) struct Suite {
     package: String,
     folder: PathBuf,
@@ -29,47 +43,102 @@ enum Kind {
     Doctests,
 }
 
-/// The facade's unit and integration tests, and its documentation tests unless they are to be skipped.
-pub(super) fn published_facade(
-    sh: &Shell,
-    version: &str,
-    skip_doctests: bool,
-) -> Result<Vec<Suite>> {
-    let package = format!("rayon {version}");
-    let folder = folder_of(sh, "rayon", version);
-    let published = published_sources(sh, "rayon", version)?;
-    sh.remove_path(&folder)?;
-    copy_folder(&published, &folder)
-        .with_context(|| format!("copying {} of {package}", published.display()))?;
-    let mut manifest = read_manifest(sh, &published)?;
+impl Package {
+    /// Fetches the package and sets its tests up to run on the fork.
+    pub(super) fn suites(&self, sh: &Shell, skip_doctests: bool) -> Result<Vec<Suite>> {
+        let published = self.sources(sh)?;
+        let folder = self.folder(sh);
+        sh.remove_path(&folder)?;
+        match self.name {
+            Name::Rayon => patch_facade(sh, &published, &folder)?,
+            Name::RayonCore => move_tests(sh, &published, &folder)?,
+        }
+        prove_on_fork(sh, &folder)?;
+        let kinds = match self.name {
+            Name::Rayon if !skip_doctests => &[Kind::Tests, Kind::Doctests][..],
+            _ => &[Kind::Tests],
+        };
+        let package = format!("{} {}", self.name.as_str(), self.version);
+        let suite = |&kind| Suite { package: package.clone(), folder: folder.clone(), kind };
+        Ok(kinds.iter().map(suite).collect())
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}-{}", self.name.as_str(), self.version)
+    }
+
+    fn folder(&self, sh: &Shell) -> PathBuf {
+        sh.current_dir().join("target/conformance").join(self.file_name())
+    }
+
+    /// Where Cargo keeps the package's sources; fetches them if it has not yet.
+    fn sources(&self, sh: &Shell) -> Result<PathBuf> {
+        let Self { name, version } = self;
+        let name = name.as_str();
+        let probe = sh.current_dir().join("target/conformance/probe").join(self.file_name());
+        sh.write_file(probe.join("src/lib.rs"), "")?;
+        let manifest = format!(
+            "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{name} = \"={version}\"\n\n[workspace]\n"
+        );
+        sh.write_file(probe.join("Cargo.toml"), manifest)?;
+        let _dir = sh.push_dir(&probe);
+        let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1").quiet().read();
+        let metadata = metadata.with_context(|| format!("fetching {name} {version}"))?;
+        let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
+        let packages = metadata["packages"].as_array();
+        let packages = packages.context("cargo metadata lists no packages")?;
+        let found = packages.iter().find(|found| found["name"] == name);
+        let manifest = found.and_then(|found| found["manifest_path"].as_str());
+        let manifest = manifest.with_context(|| format!("cargo metadata does not know {name}"))?;
+        Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.to_owned())
+    }
+}
+
+impl FromStr for Package {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, version) = match text.split_once('@') {
+            Some(("rayon", version)) => (Name::Rayon, version),
+            Some(("rayon-core", version)) => (Name::RayonCore, version),
+            _ => bail!("`{text}` is not of the form rayon@1.12.0 or rayon-core@1.13.0"),
+        };
+        Ok(Self { name, version: version.to_owned() })
+    }
+}
+
+impl Name {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Rayon => "rayon",
+            Self::RayonCore => "rayon-core",
+        }
+    }
+}
+
+/// A copy of the facade with a workspace of its own, in which rayon-core is the fork.
+fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
+    copy_folder(published, folder).with_context(|| format!("copying {}", published.display()))?;
+    let mut manifest = read_manifest(sh, published)?;
     manifest.insert("workspace".into(), Table::new().into());
     let patch = Table::from_iter([("crates-io".to_owned(), dependency_on_fork(sh).into())]);
     manifest.insert("patch".into(), patch.into());
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // The package's own lock file pins the published rayon-core, which would switch the patch off.
     sh.remove_path(folder.join("Cargo.lock"))?;
-    prove_on_fork(sh, &folder)?;
-    let suite = |kind| Suite { package: package.clone(), folder: folder.clone(), kind };
-    let kinds: &[Kind] =
-        if skip_doctests { &[Kind::Tests] } else { &[Kind::Tests, Kind::Doctests] };
-    Ok(kinds.iter().map(|&kind| suite(kind)).collect())
+    Ok(())
 }
 
-/// The integration tests of the published rayon-core. Its unit and documentation tests are part of
-/// its sources, so they cannot be run on others.
-pub(super) fn published_core(sh: &Shell) -> Result<Suite> {
-    let folder = folder_of(sh, "rayon-core", PUBLISHED_CORE);
-    let published = published_sources(sh, "rayon-core", PUBLISHED_CORE)?;
-    sh.remove_path(&folder)?;
+/// A package that has nothing but the integration tests of the published one.
+fn move_tests(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     let tests = published.join("tests");
     copy_folder(&tests, &folder.join("tests"))
         .with_context(|| format!("copying {}", tests.display()))?;
-    let manifest = manifest_for_tests(&read_manifest(sh, &published)?, dependency_on_fork(sh))?;
+    let manifest = manifest_for_tests(&read_manifest(sh, published)?, dependency_on_fork(sh))?;
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // Cargo wants more than tests in a package.
     sh.write_file(folder.join("src/lib.rs"), "")?;
-    prove_on_fork(sh, &folder)?;
-    Ok(Suite { package: format!("rayon-core {PUBLISHED_CORE}"), folder, kind: Kind::Tests })
+    Ok(())
 }
 
 impl Suite {
@@ -110,20 +179,16 @@ impl Suite {
                 .env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes"),
         };
         let output = test.quiet().ignore_status().output()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let mut counts = Counts::read(&text);
+        let report = String::from_utf8_lossy(&output.stdout);
+        let mut counts = Counts::read(&report);
         if !output.status.success() {
             let passed = |line: &&str| line.starts_with("test ") && line.ends_with("... ok");
-            text.lines().filter(|line| !passed(line)).for_each(|line| eprintln!("{line}"));
+            report.lines().filter(|line| !passed(line)).for_each(|line| eprintln!("{line}"));
             eprintln!("{}", String::from_utf8_lossy(&output.stderr));
             counts.failed = counts.failed.max(1);
         }
         Ok(counts)
     }
-}
-
-fn folder_of(sh: &Shell, package: &str, version: &str) -> PathBuf {
-    sh.current_dir().join("target/conformance").join(format!("{package}-{version}"))
 }
 
 /// `rayon-core = { path = "…/rayon-fork" }`
@@ -158,24 +223,6 @@ fn read_manifest(sh: &Shell, folder: &Path) -> Result<Table> {
     sh.read_file(&file)?.parse().with_context(|| file.display().to_string())
 }
 
-/// Where Cargo keeps the sources of a published package; fetches them if it has not yet.
-fn published_sources(sh: &Shell, package: &str, version: &str) -> Result<PathBuf> {
-    let probe = folder_of(sh, "probe", &format!("{package}-{version}"));
-    sh.write_file(probe.join("src/lib.rs"), "")?;
-    let manifest = format!(
-        "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{package} = \"={version}\"\n\n[workspace]\n"
-    );
-    sh.write_file(probe.join("Cargo.toml"), manifest)?;
-    let _dir = sh.push_dir(&probe);
-    let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1").quiet().read()?;
-    let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-    let found = packages.iter().find(|found| found["name"] == package);
-    let manifest = found.and_then(|found| found["manifest_path"].as_str());
-    let manifest = manifest.with_context(|| format!("cargo metadata does not know {package}"))?;
-    Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.to_owned())
-}
-
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
@@ -208,7 +255,17 @@ fn prove_on_fork(sh: &Shell, folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::manifest_for_tests;
+    use super::{Name, Package, manifest_for_tests};
+
+    #[test]
+    fn a_package_is_named_with_its_version() {
+        let core = Package { name: Name::RayonCore, version: "1.13.0".to_owned() };
+        assert_eq!("rayon-core@1.13.0".parse::<Package>().unwrap(), core);
+        for wrong in ["rayon", "rayon=1.12.0", "ryon@1.12.0"] {
+            let error = wrong.parse::<Package>().unwrap_err().to_string();
+            assert!(error.contains(wrong) && error.contains("rayon@1.12.0"), "{error}");
+        }
+    }
 
     #[test]
     fn the_package_of_tests_depends_on_the_fork_and_on_what_the_published_one_does() {
