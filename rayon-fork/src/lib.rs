@@ -2,10 +2,37 @@
 //! features. The `rayon` facade runs on it unmodified; see the package's README for what equals the
 //! published crate, what differs, and how to choose a variant.
 //!
+//! A pool is some threads, its *workers*, and the jobs that wait for them. What may run in parallel
+//! is offered, and runs where it was offered unless an idle worker steals it. Hence four ways to
+//! offer work, by who waits for it:
+//!
+//! | work                                     | way             | who waits            |
+//! |------------------------------------------|-----------------|----------------------|
+//! | two closures                             | [`join`]        | the caller           |
+//! | any number of closures, which may borrow | [`scope()`]     | the end of the scope |
+//! | closures that may outlive the caller     | [`spawn()`]     | nobody               |
+//! | one closure, once on every worker        | [`broadcast()`] | the caller           |
+//!
 //! ```
-//! let (a, b) = rayon_core::join(|| 1 + 1, || 2 + 2);
-//! assert_eq!((a, b), (2, 4));
+//! let mut numbers = [3, 1, 2];
+//! let (sum, longest) = rayon_core::join(
+//!     || numbers.iter().sum::<i32>(),
+//!     || ["ape", "bear"].iter().map(|name| name.len()).max(),
+//! );
+//! assert_eq!((sum, longest), (6, Some(4)));
+//! rayon_core::scope(|scope| {
+//!     for number in &mut numbers {
+//!         scope.spawn(move |_| *number *= 10);
+//!     }
+//! });
+//! assert_eq!(numbers, [30, 10, 20]);
 //! ```
+//!
+//! They use the pool of the worker that calls them, and from other threads the global pool, which
+//! starts when it is first needed. [`ThreadPoolBuilder`] makes pools of one's own, and work enters
+//! these by [`ThreadPool::install`]. A worker that must wait runs other jobs meanwhile; how one
+//! without any work goes to sleep, and how none is forgotten there, is the subject of
+//! `src/sleep/README.md`.
 
 #![expect(
     clippy::must_use_candidate,
