@@ -47,6 +47,7 @@ class Truth:
         iteration_noise: standard deviation of the iteration's log-time inside a trial.
         block_noise: standard deviation of what all trials of a block share.
         drift: log-time gained from the first to the last trial of the sweep.
+        layouts: builds per branch.
         twin: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
@@ -70,6 +71,7 @@ class Truth:
     iteration_noise: float = 0.005
     block_noise: float = 0.03
     drift: float = 0.0
+    layouts: int = 1
     twin: bool = True
     sequential: bool = True
     sequential_ns: float = 50e6
@@ -110,7 +112,13 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
         "name": name,
         "created_at": "2026-01-01T00:00:00Z",
         "checkout": {"commit": "0" * 40, "dirty": False},
-        "asked": {"baseline": baseline, "threads": truth.threads, "trials": truth.trials, "seed": truth.seed},
+        "asked": {
+            "baseline": baseline,
+            "threads": truth.threads,
+            "trials": truth.trials,
+            "seed": truth.seed,
+            "layouts": truth.layouts,
+        },
         "branches": [
             {
                 "name": branch,

@@ -195,3 +195,10 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
     )
     page = page_of(tmp_path, truth)
     assert page.count("<figure>") == 2 * 3
+
+
+@pytest.mark.parametrize("layouts", [1, 5])
+def test_one_build_per_branch_is_a_caution_and_several_are_none(tmp_path: Path, layouts: int) -> None:
+    sweep = read_sweep(made_up.write_sweep(tmp_path, made_up.Truth(layouts=layouts)))
+    warned = any("built once" in caution for caution in cautions(analyse(sweep)))
+    assert warned == (layouts == 1)

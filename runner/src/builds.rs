@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, anyhow, bail};
 use cargo_metadata::{Metadata, Package};
 
-use crate::branch_workspace::{Recipe, strayed_from_lock};
+use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::digest;
@@ -24,8 +24,9 @@ const STDERR_LINES: usize = 40;
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// A copy that later builds do not touch.
-    pub binary: PathBuf,
+    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for,
+    /// else in each of the shuffled ones, by seed from 1 on.
+    pub binaries: Vec<PathBuf>,
     /// The proof.
     pub receipt: Receipt,
 }
@@ -42,11 +43,12 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Prepares to build branches of a file in `config_folder`.
+    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
+    /// means the linker's own layout.
     ///
     /// # Errors
     /// If `cargo` or `rustc` cannot be run.
-    pub fn new(checkout: &'a Checkout, config_folder: &'a Path) -> Result<Self> {
+    pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
         let output =
             Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().context(
                 "`rustc` cannot be run; install Rust (rustup reads rust-toolchain.toml)",
@@ -62,7 +64,8 @@ impl<'a> Builder<'a> {
             Some(folder) => checkout.root().join(folder),
             None => checkout.root().join("target"),
         };
-        let recipe = Recipe { checkout, config_folder };
+        let layouts = if layouts > 1 { layouts } else { 0 };
+        let recipe = Recipe { checkout, config_folder, layouts };
         Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
     }
 
@@ -124,8 +127,26 @@ impl<'a> Builder<'a> {
             &["build", "--release", "--quiet", "--locked", "--target-dir"],
             &[self.shared_target().as_os_str()],
         )?;
-        let (binary, binary_sha256) = self.keep_copy(branch)?;
+        let (binary, binary_sha256) = self.keep_copy(branch, 0)?;
         let variant = who_are_you(branch, &binary)?;
+        let mut binaries = Vec::new();
+        let mut layouts_sha256 = Vec::new();
+        for layout in self.recipe.layouts_of(&branch.source) {
+            let (shuffled, sha256) = self.keep_copy(branch, layout)?;
+            who_are_you(branch, &shuffled)?;
+            if sha256 == binary_sha256 || layouts_sha256.contains(&sha256) {
+                bail!(Stop::BuildFailed(format!(
+                    "branch `{}`: layout {layout} is no other than one before it, so the linker takes no \
+                     notice of `{SHUFFLE}`; use LLVM's linker, or --layouts 1",
+                    branch.name
+                )));
+            }
+            binaries.push(shuffled);
+            layouts_sha256.push(sha256);
+        }
+        if binaries.is_empty() {
+            binaries.push(binary.clone());
+        }
         let lock = workspace.join("Cargo.lock");
         let receipt = Receipt {
             version: package.version.to_string(),
@@ -135,10 +156,11 @@ impl<'a> Builder<'a> {
             variant,
             binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
             binary_sha256,
+            layouts_sha256,
             lock_sha256: digest::of_file(&lock)
                 .with_context(|| format!("{} cannot be read", lock.display()))?,
         };
-        Ok(Built { binary, receipt })
+        Ok(Built { binaries, receipt })
     }
 
     /// A message as it may be kept in results: without the place of the checkout.
@@ -195,11 +217,15 @@ impl<'a> Builder<'a> {
             bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()));
         }
         if !done.status.success() {
+            let output = subprocess::last_lines(&done.stderr, STDERR_LINES).unwrap_or_default();
+            let remedy = if self.recipe.layouts > 0 && output.contains(SHUFFLE) {
+                "\nthe linker cannot shuffle functions: use LLVM's, or --layouts 1"
+            } else {
+                ""
+            };
             bail!(Stop::BuildFailed(format!(
-                "branch `{}` ({}) cannot be built; the end of cargo's output:\n{}",
-                branch.name,
-                branch.source,
-                subprocess::last_lines(&done.stderr, STDERR_LINES).unwrap_or_default()
+                "branch `{}` ({}) cannot be built; the end of cargo's output:\n{output}{remedy}",
+                branch.name, branch.source,
             )));
         }
         Ok(done.stdout)
@@ -304,8 +330,8 @@ impl<'a> Builder<'a> {
 
     /// Copies the binary away under its digest: a build that somebody starts during a sweep must not
     /// change what the sweep runs.
-    fn keep_copy(&self, branch: &Branch) -> Result<(PathBuf, String)> {
-        let built = self.shared_target().join("release").join(Recipe::package(&branch.name));
+    fn keep_copy(&self, branch: &Branch, layout: u32) -> Result<(PathBuf, String)> {
+        let built = self.shared_target().join("release").join(Recipe::binary(&branch.name, layout));
         let bytes =
             fs::read(&built).with_context(|| format!("{} cannot be read", built.display()))?;
         let sha256 = digest::of_bytes(&bytes);

@@ -142,6 +142,10 @@ pub(crate) struct Selection {
     /// Trials (processes) per cell
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
+    /// Binaries of each branch that differ only in where the linker puts their functions, which by itself
+    /// changes times; trials take turns with them [default: one for each trial]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) layouts: Option<u32>,
     /// Timed iterations per trial, after one untimed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) iterations: Option<u32>,
@@ -214,7 +218,7 @@ pub(crate) struct SweepArgs {
     /// Go on with a sweep that was stopped: a name, a path, or the newest; takes no other selection
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "branches", "workloads", "size", "parameters", "input", "threads",
-                                "mode", "trials", "iterations", "seed", "timeout", "no_twin",
+                                "mode", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
                                 "instrument"])]
     pub(crate) resume: Option<String>,
     /// Folder in which the sweep's folder is made [default: results/sweeps]

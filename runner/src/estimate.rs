@@ -138,6 +138,7 @@ mod tests {
             iterations: 1,
             seed: 1,
             timeout_s: 60.0,
+            layouts: 1,
             instrument: None,
         }
     }

@@ -77,6 +77,10 @@ pub struct Receipt {
     pub variant: String,
     /// SHA-256 of the binary.
     pub binary_sha256: String,
+    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the
+    /// linker's own was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts_sha256: Vec<String>,
     /// Size of the binary in bytes.
     pub binary_bytes: u64,
     /// SHA-256 of the branch's `Cargo.lock`.

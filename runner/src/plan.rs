@@ -91,6 +91,9 @@ pub struct Asked {
     pub seed: u64,
     /// Longest time a trial may take, in seconds.
     pub timeout_s: f64,
+    /// Binaries per branch that differ only in where their functions lie; left out if it is 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub layouts: u32,
     /// What is counted beside the times; left out if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
@@ -105,7 +108,25 @@ pub struct Instrument {
     pub trials: u32,
 }
 
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 impl Asked {
+    /// The layout in which a replicate runs, as an index into a branch's binaries.
+    ///
+    /// A block has the same one for all, but for the twin: the same binary twice would hide from
+    /// the A/A band how far two layouts of one program lie apart.
+    fn layout(&self, name: &str, replicate: u32) -> usize {
+        let shift = u32::from(self.twin_name().as_deref() == Some(name));
+        if self.is_instrumented(name) { 0 } else { ((replicate + shift) % self.layouts) as usize }
+    }
+
     /// The name of the baseline's A/A twin, if it runs.
     #[must_use]
     pub fn twin_name(&self) -> Option<String> {
@@ -148,6 +169,8 @@ pub struct Trial {
     pub threads: usize,
     /// Frequency mode.
     pub mode: Mode,
+    /// Index into the binaries of its branch.
+    pub layout: usize,
 }
 
 /// The trials of a sweep in the order in which they run.
@@ -296,6 +319,7 @@ fn trial(
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,
     });
+    let layout = asked.layout(&branch, visit.replicate);
     Trial {
         id: digest::identity(&(&cell, visit.replicate)),
         cell,
@@ -307,6 +331,7 @@ fn trial(
         load: visit.load,
         threads: visit.threads,
         mode,
+        layout,
     }
 }
 

@@ -24,6 +24,7 @@ fn asked() -> Asked {
         iterations: 2,
         seed: 7,
         timeout_s: 60.0,
+        layouts: 1,
         instrument: None,
     }
 }
@@ -92,6 +93,24 @@ fn counts_are_those_of_the_definition() {
     assert_eq!(plan.trials.len(), plan.cells() * 3);
     let ids: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
     assert_eq!(ids.len(), plan.trials.len());
+}
+
+#[test]
+fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
+    let asked = Asked { layouts: 3, ..asked() };
+    let plan = order(&asked, &identities());
+    for block in plan.trials.chunk_by(|one, next| one.block == next.block) {
+        let (twins, others): (Vec<_>, Vec<_>) =
+            block.iter().partition(|trial| trial.branch == "master-again");
+        let shared: HashSet<usize> = others.iter().map(|trial| trial.layout).collect();
+        assert_eq!(shared.len(), 1);
+        assert!(twins.iter().all(|twin| !shared.contains(&twin.layout)));
+    }
+    let mut seen: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for trial in &plan.trials {
+        seen.entry(&trial.cell).or_default().insert(trial.layout);
+    }
+    assert!(seen.values().all(|layouts| layouts.len() == 3));
 }
 
 #[test]

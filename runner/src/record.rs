@@ -95,6 +95,9 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     pub load_before: Option<f64>,
     pub steal_ns: Option<u64>,
+    /// Seed of the binary's layout; only where each branch has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<u32>,
     /// Only in trials of instrumented builds, which have no times instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,

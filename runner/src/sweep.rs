@@ -100,7 +100,8 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         std::thread::sleep(job.settle);
         let before = Before::now(around.host);
         let request = request(job, trial);
-        let Some(ended) = around.trials.run_trial(job.asked.binary_of(&trial.branch), &request)
+        let Some(ended) =
+            around.trials.run_trial(job.asked.binary_of(&trial.branch), trial.layout, &request)
         else {
             tally.is_interrupted = true;
             break;
@@ -191,6 +192,8 @@ fn record(
         metrics: std::collections::BTreeMap::new(),
         load_before: before.load,
         steal_ns: before.steal_ns.zip(steal_after).map(|(then, now)| now.saturating_sub(then)),
+        layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(&trial.branch))
+            .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
         events: None,
     };
     match ended.result {

@@ -40,31 +40,36 @@ pub struct TrialFailure {
 
 /// Whatever can run a trial: a subprocess in a sweep, a fake in tests of the order.
 pub trait RunTrial {
-    /// Runs `request` on the binary of `branch` (never a twin's name); `None` if the runner was
+    /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the runner was
     /// asked to stop meanwhile, so that nothing is known.
-    fn run_trial(&mut self, branch: &str, request: &Request) -> Option<Ended>;
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended>;
 }
 
 /// Starts the branches' binaries.
 #[derive(Debug)]
 pub struct Subprocesses {
-    binaries: BTreeMap<String, PathBuf>,
+    binaries: BTreeMap<String, Vec<PathBuf>>,
     limit: Duration,
     checkout: Checkout,
 }
 
 impl Subprocesses {
-    /// Binaries by branch, the longest time a trial may take, and the checkout whose place is left out
+    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out
     /// of what failing processes print.
     #[must_use]
-    pub fn new(binaries: BTreeMap<String, PathBuf>, limit: Duration, checkout: Checkout) -> Self {
+    pub fn new(
+        binaries: BTreeMap<String, Vec<PathBuf>>,
+        limit: Duration,
+        checkout: Checkout,
+    ) -> Self {
         Self { binaries, limit, checkout }
     }
 }
 
 impl RunTrial for Subprocesses {
-    fn run_trial(&mut self, branch: &str, request: &Request) -> Option<Ended> {
-        let Some(binary) = self.binaries.get(branch) else {
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
+        let Some(binary) = self.binaries.get(branch).and_then(|binaries| binaries.get(layout))
+        else {
             let reason = "the branch could not be built; see the manifest".to_owned();
             let failure = TrialFailure { ending: Ending::BuildFailed, reason, stderr_tail: None };
             return Some(Ended { process: Duration::ZERO, result: Err(failure) });

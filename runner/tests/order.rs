@@ -30,6 +30,7 @@ fn asked() -> Asked {
         iterations: 3,
         seed: 5,
         timeout_s: 1.0,
+        layouts: 1,
         instrument: None,
     }
 }
@@ -46,18 +47,18 @@ const ITERATION: Iteration = Iteration { elapsed_ns: 9, user_ns: 9, system_ns: 0
 /// Remembers what it was asked to run; fails or is interrupted at chosen calls.
 #[derive(Default)]
 struct Fake {
-    calls: Vec<(String, Request)>,
+    calls: Vec<(String, usize, Request)>,
     fails_at: Option<usize>,
     interrupted_at: Option<usize>,
 }
 
 impl RunTrial for Fake {
-    fn run_trial(&mut self, branch: &str, request: &Request) -> Option<Ended> {
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
         let call = self.calls.len();
         if self.interrupted_at == Some(call) {
             return None;
         }
-        self.calls.push((branch.to_owned(), request.clone()));
+        self.calls.push((branch.to_owned(), layout, request.clone()));
         let result = if self.fails_at == Some(call) {
             let reason = "no answer".to_owned();
             Err(TrialFailure { ending: Ending::Timeout, reason, stderr_tail: None })
@@ -152,10 +153,29 @@ fn the_twin_runs_the_binary_of_the_baseline() {
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
     assert!(records.iter().any(|record| record.branch == "master-again"));
-    for ((binary, _), record) in fake.calls.iter().zip(&records) {
+    for ((binary, ..), record) in fake.calls.iter().zip(&records) {
         let expected = if record.branch == "master-again" { "master" } else { &record.branch };
         assert_eq!(binary, expected);
     }
+}
+
+#[test]
+fn trials_run_in_the_layout_that_their_record_names() {
+    let (asked, mut fake) = (Asked { layouts: 2, ..asked() }, Fake::default());
+    let plan = plan_of(&asked);
+    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    for ((_, layout, _), record) in fake.calls.iter().zip(&records) {
+        assert_eq!(record.layout.map(|seed| seed as usize), Some(layout + 1));
+    }
+}
+
+#[test]
+fn a_sweep_of_single_builds_does_not_mention_layouts() {
+    let (asked, mut fake) = (asked(), Fake::default());
+    let plan = plan_of(&asked);
+    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    assert!(!serde_json::to_string(&records[0]).unwrap().contains("layout"));
+    assert!(!serde_json::to_string(&asked).unwrap().contains("layouts"));
 }
 
 #[test]
@@ -163,7 +183,7 @@ fn requests_say_what_the_record_says() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    for ((_, request), record) in fake.calls.iter().zip(&records) {
+    for ((.., request), record) in fake.calls.iter().zip(&records) {
         assert_eq!((request.threads, request.program), (record.threads, record.program));
         assert_eq!((request.warmup_iterations, request.iterations, request.seed), (1, 3, 5));
         assert_eq!(request.parameters["elements"], "9");

@@ -25,7 +25,7 @@ fn start(folder: &TempDir) -> Child {
     let sweeps = folder.path().join("sweeps");
     common::runner(folder.path())
         .args(["sweep", "--preset", "smoke", "--branches", "master", "--workloads", "quicksort"])
-        .args(["--trials", "30", "--output"])
+        .args(["--trials", "30", "--layouts", "2", "--output"])
         .arg(sweeps)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -76,6 +76,9 @@ fn assert_complete(sweep: &Path) {
     assert_eq!(identities.len(), PLANNED);
     assert!(records.iter().all(|record| record["outcome"] == "ok"));
     assert!(records.iter().all(|record| record["variant"] == "upstream"));
+    let layouts: BTreeSet<u64> =
+        records.iter().map(|record| record["layout"].as_u64().unwrap()).collect();
+    assert_eq!(layouts, BTreeSet::from([1, 2]));
 }
 
 #[test]

@@ -279,7 +279,7 @@ def _design_cautions(analysis: Analysis) -> list[str]:
         found.append(f"No speed-up {' or '.join(absent)}: its reference has no good trial.")
     if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
         found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
-    if analysis.times.height:
+    if analysis.times.height and analysis.sweep.layouts == 1:
         found.append(
             "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory."
         )

@@ -59,6 +59,13 @@ class Sweep:
         """Name that the baseline's A/A twin has, whether or not it was run."""
         return None if self.baseline is None else self.baseline + TWIN_SUFFIX
 
+    @property
+    def layouts(self) -> int:
+        """Builds per branch that differ only in where their functions lie; trials take turns with them."""
+        asked = self.manifest.get("asked")
+        layouts = asked.get("layouts", 1) if isinstance(asked, dict) else 1
+        return layouts if isinstance(layouts, int) else 1
+
 
 def read_sweep(folder: Path) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.

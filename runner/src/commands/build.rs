@@ -25,11 +25,11 @@ pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
         .collect();
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder)?;
+    let builder = Builder::new(&place.checkout, &folder, 1)?;
     let (built, failed) = all(&builder, &branches, true)?;
     for branch in &branches {
         if let Some(built) = built.get(&branch.name) {
-            println!("{} {}", branch.name, built.binary.display());
+            println!("{} {}", branch.name, built.binaries[0].display());
         }
     }
     Ok(if failed.is_empty() { Exit::Good } else { Exit::BuildFailed })

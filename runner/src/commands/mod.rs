@@ -92,6 +92,7 @@ pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<
         )?,
         modes: modes(selection, preset)?,
         trials: selection.trials.unwrap_or(values.trials),
+        layouts: layouts(selection, preset, selection.trials.unwrap_or(values.trials))?,
         warmup_iterations: 1,
         iterations: selection.iterations.unwrap_or(values.iterations),
         seed: selection.seed.unwrap_or(1),
@@ -99,6 +100,20 @@ pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<
         instrument,
     };
     Ok((asked, branches))
+}
+
+/// Layouts per branch: as many as trials, so that each trial has one of its own, except where times mean
+/// nothing.
+fn layouts(selection: &Selection, preset: Preset, trials: u32) -> Result<u32> {
+    match selection.layouts {
+        Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
+            "--layouts {layouts}: with {trials} trials per cell no more than {trials} would run; ask for \
+             fewer, or for more --trials"
+        ))),
+        Some(layouts) => Ok(layouts),
+        None if preset == Preset::Smoke => Ok(1),
+        None => Ok(trials),
+    }
 }
 
 /// The instrumented builds of the branches that can count; says once which cannot.

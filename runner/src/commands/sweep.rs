@@ -14,6 +14,7 @@ use crate::builds::Builder;
 use crate::checkout::Commit;
 use crate::cli::SweepArgs;
 use crate::config::Branch;
+use crate::digest;
 use crate::estimate::Past;
 use crate::frequency::Frequency;
 use crate::host::Host;
@@ -67,7 +68,7 @@ struct Ready {
     sweep: SweepDir,
     manifest: Manifest,
     plan: Plan,
-    binaries: BTreeMap<String, PathBuf>,
+    binaries: BTreeMap<String, Vec<PathBuf>>,
 }
 
 fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
@@ -76,7 +77,7 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
     sweep_dir::check_parent(&parent)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder)?;
+    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
     let plan = plan::order(&asked, &identities(&measured));
@@ -118,13 +119,14 @@ fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {
-        Some(receipt) => receipt.binary_sha256.clone(),
+        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
+        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
         None => format!("unbuilt: {}", branch.source),
     };
     builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
 }
 
-type Measured = (Vec<MeasuredBranch>, BTreeMap<String, PathBuf>);
+type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);
 
 fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Measured> {
     let (built, failed) = build::all(builder, branches, keeps_going)?;
@@ -146,7 +148,7 @@ fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> R
             build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
         })
         .collect();
-    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binary)).collect()))
+    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binaries)).collect()))
 }
 
 fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
@@ -162,7 +164,7 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
     frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder)?;
+    let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?;
     // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
     let branches: Vec<Branch> = manifest
         .builds()
@@ -213,7 +215,9 @@ fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result
         }
         let before = manifest.branch(name).and_then(|branch| branch.receipt.as_ref());
         let Some((before, after)) = before.zip(branch.receipt.as_ref()) else { continue };
-        if before.binary_sha256 != after.binary_sha256 {
+        if before.binary_sha256 != after.binary_sha256
+            || before.layouts_sha256 != after.layouts_sha256
+        {
             let commit = |commit: &Commit| {
                 let dirty = if commit.dirty == Some(true) { " with changes" } else { "" };
                 format!("{}{dirty}", commit.commit.as_deref().unwrap_or("no commit"))
@@ -299,7 +303,7 @@ fn run_trials(
     place: &Place,
     manifest: &Manifest,
     plan: &Plan,
-    binaries: BTreeMap<String, PathBuf>,
+    binaries: BTreeMap<String, Vec<PathBuf>>,
     appender: &mut Appender,
     records: &mut Vec<Record>,
     done: HashSet<String>,

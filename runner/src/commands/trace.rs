@@ -29,9 +29,9 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
     make(&output)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder)?;
+    let builder = Builder::new(&place.checkout, &folder, 1)?;
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
-    let binary = &built[&instrumented.name].binary;
+    let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;
     let limit = Duration::from_secs_f64(arguments.timeout);
     let Some(ended) = trial::ask(binary, &request, limit) else {

@@ -28,6 +28,7 @@ fn asked() -> Asked {
         iterations: 3,
         seed: 1,
         timeout_s: 1.0,
+        layouts: 1,
         instrument: None,
     }
 }
@@ -72,6 +73,7 @@ fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_
         metrics: BTreeMap::new(),
         load_before: None,
         steal_ns: None,
+        layout: None,
         events: None,
     }
 }
