@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use runner::config::ConfigError;
+use runner::stop::{Stop, exit_of};
 
 use crate::variants::Variants;
 
@@ -87,9 +89,16 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// An error that knows its cause ends as in the runner: 2 for bad input, 3 for a failed build, 4 for a
+/// host that is not fit, 130 for an interrupt. Any other is a check that failed.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
+    if is_classified { exit_of(error).code() } else { 1 }
 }
 
 fn run(task: Task) -> Result<()> {
@@ -109,5 +118,25 @@ fn run(task: Task) -> Result<()> {
             steps::test(&sh, &[], &Variants::default().chosen(&sh)?)?;
             conformance::run_on_extremes(&sh, &conformance::Options::for_ci())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn an_error_that_knows_its_cause_keeps_its_exit_code_and_any_other_is_a_failed_check() {
+        for (stop, code) in [
+            (Stop::BadInput(String::new()), 2),
+            (Stop::BuildFailed(String::new()), 3),
+            (Stop::HostNotFit(String::new()), 4),
+            (Stop::Interrupted(String::new()), 130),
+        ] {
+            assert_eq!(exit_code(&Err::<(), _>(stop).context("a step").unwrap_err()), code);
+        }
+        assert_eq!(exit_code(&anyhow!("step failed: tests")), 1);
     }
 }

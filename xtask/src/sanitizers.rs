@@ -1,6 +1,7 @@
 //! The fork's tests under Miri and under the thread sanitizer, which need a nightly compiler.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, bail};
+use runner::stop::Stop;
 use xshell::{Cmd, Shell, cmd};
 
 use crate::steps::step;
@@ -107,15 +108,24 @@ fn prove_installed(sh: &Shell) -> Result<()> {
         .ignore_stderr()
         .ignore_status()
         .read()
-        .context("Miri and the sanitizer need rustup (https://rustup.rs), to have two compilers")?;
-    let missing = missing_components(&installed);
-    ensure!(
-        missing.is_empty(),
-        "the toolchain `{TOOLCHAIN}` lacks {}; to install it: \
-         rustup toolchain install {TOOLCHAIN} --profile minimal --component {}",
-        missing.join(" and "),
-        COMPONENTS.join(","),
-    );
+        .map_err(|error| {
+            Stop::HostNotFit(format!(
+                "Miri and the sanitizer need rustup (https://rustup.rs), to have two compilers: {error}"
+            ))
+        })?;
+    refuse_without_components(&installed)
+}
+
+fn refuse_without_components(installed: &str) -> Result<()> {
+    let missing = missing_components(installed);
+    if !missing.is_empty() {
+        bail!(Stop::HostNotFit(format!(
+            "the toolchain `{TOOLCHAIN}` lacks {}; to install it: \
+             rustup toolchain install {TOOLCHAIN} --profile minimal --component {}",
+            missing.join(" and "),
+            COMPONENTS.join(","),
+        )));
+    }
     Ok(())
 }
 
@@ -132,7 +142,7 @@ fn missing_components(installed: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{miri_flags, missing_components};
+    use super::*;
 
     #[test]
     fn a_component_is_found_with_and_without_its_platform() {
@@ -144,6 +154,14 @@ mod tests {
     fn without_a_toolchain_every_component_is_missing() {
         assert_eq!(missing_components(""), ["miri", "rust-src"]);
         assert_eq!(missing_components("mirilike-x\nrust-src\n"), ["miri"]);
+    }
+
+    #[test]
+    fn a_missing_component_is_a_host_that_is_not_fit() {
+        let error = refuse_without_components("rust-src\n").unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::HostNotFit(_))), "{error}");
+        assert!(error.to_string().contains("lacks miri; to install it: rustup toolchain"));
+        refuse_without_components("miri\nrust-src\n").unwrap();
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use runner::config::excluding_pair;
+use runner::stop::Stop;
 use xshell::Shell;
 
 /// Features that are no modifier: the no-op of the default, the one that counts, and upstream's.
@@ -53,14 +54,16 @@ impl Variant {
         let features: Vec<String> =
             asked.split([',', '+']).filter(|name| *name != "packed").map(str::to_owned).collect();
         if let Some(unknown) = features.iter().find(|name| !modifiers.contains(name)) {
-            bail!(
+            bail!(Stop::BadInput(format!(
                 "--variant {asked}: unknown feature `{unknown}`; known: {}",
                 modifiers.join(", ")
-            );
+            )));
         }
         let asked_for = features.iter().cloned().collect();
         if let Some((one, other)) = excluding_pair(&asked_for) {
-            bail!("--variant {asked}: `{one}` and `{other}` exclude each other; keep one");
+            bail!(Stop::BadInput(format!(
+                "--variant {asked}: `{one}` and `{other}` exclude each other; keep one"
+            )));
         }
         Ok(Self { features })
     }
