@@ -4,6 +4,7 @@ mod conformance;
 mod python;
 mod sanitizers;
 mod steps;
+mod stress;
 mod variants;
 
 use std::process::ExitCode;
@@ -42,10 +43,20 @@ enum Task {
     Conformance(conformance::Options),
     /// The deep set of model checks of the sleep protocol.
     Models,
-    /// A random load with idle gaps on every variant: nothing lost, nothing doubled, no hang.
+    /// Lost wake-ups: five loads on every branch and on master, and a table of how they went.
+    ///
+    /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time, broadcasts
+    /// to dozing workers, and one tiny spawn per millisecond. A hang is reported with what every
+    /// thread is doing.
     Stress {
-        /// Seconds per variant.
-        #[arg(long, default_value_t = 60)]
+        #[command(flatten)]
+        scope: stress::Scope,
+        /// Instead, the fork's own stress tests with a random load on every variant: nothing lost,
+        /// nothing doubled, no hang.
+        #[arg(long, conflicts_with_all = ["branches", "long"])]
+        random: bool,
+        /// With `--random`: seconds per variant.
+        #[arg(long, default_value_t = 60, requires = "random")]
         seconds: u64,
         #[command(flatten)]
         variants: Variants,
@@ -108,7 +119,13 @@ fn run(task: Task) -> Result<()> {
         Task::Check => steps::check(&sh),
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
-        Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen(&sh)?),
+        Task::Stress { random: true, seconds, variants, .. } => {
+            steps::stress(&sh, seconds, &variants.chosen(&sh)?)
+        }
+        Task::Stress { scope, variants, .. } => {
+            variants.refuse_unless("--random")?;
+            stress::run(&sh, &scope)
+        }
         Task::Miri { seeds, variants, names } => {
             sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?, &names)
         }
@@ -138,5 +155,14 @@ mod tests {
             assert_eq!(exit_code(&Err::<(), _>(stop).context("a step").unwrap_err()), code);
         }
         assert_eq!(exit_code(&anyhow!("step failed: tests")), 1);
+    }
+
+    #[test]
+    fn the_random_load_has_options_of_its_own() {
+        let parse = |words: &str| Cli::try_parse_from(words.split(' '));
+        assert!(parse("xtask stress --random --seconds 5 --variant split").is_ok());
+        assert!(parse("xtask stress --branch master --long").is_ok());
+        assert!(parse("xtask stress --seconds 5").is_err());
+        assert!(parse("xtask stress --random --branch master").is_err());
     }
 }

@@ -38,6 +38,16 @@ impl Variants {
         self.asked.iter().map(|asked| Variant::parse(asked, &modifiers)).collect()
     }
 
+    /// Refuses `--variant` where it has no effect without another option.
+    pub(crate) fn refuse_unless(&self, option: &str) -> Result<()> {
+        match self.asked.first() {
+            None => Ok(()),
+            Some(asked) => bail!(Stop::BadInput(format!(
+                "--variant {asked} goes with {option}; without it, name branches by --branch"
+            ))),
+        }
+    }
+
     /// As [`Self::chosen`], but of all combinations only `packed` and all modifiers together: for
     /// tasks that take long per variant. The other variants are made of the parts of these two.
     pub(crate) fn chosen_or_extremes(&self, sh: &Shell) -> Result<Vec<Variant>> {

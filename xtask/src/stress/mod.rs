@@ -1,0 +1,137 @@
+//! The five loads that find lost wake-ups, on every branch's own binary, and one table of how they
+//! went.
+//!
+//! The loads are workloads of the catalogue, and the binaries those that sweeps time: so what is said
+//! here holds of what is measured, and `master` goes through the same.
+
+mod scenarios;
+mod table;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use runner::builds::Builder;
+use runner::checkout::Checkout;
+use runner::config::{Branch, Config, fork_features};
+use runner::stop::Stop;
+use runner::{interrupt, selection, trial};
+use xshell::Shell;
+
+use scenarios::{Form, SCENARIOS};
+use table::Row;
+
+/// Where branches are named; a name in several files is one branch.
+const BRANCH_FILES: [&str; 2] = ["branches.toml", "branches-more.toml"];
+
+/// Longest time for one process. Hangs are noticed long before, by the process itself.
+const PROCESS_LIMIT: Duration = Duration::from_hours(12);
+
+/// What to run.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Scope {
+    /// Branches: names, globs, `!exclusions`; may be repeated (default: all of branches.toml and
+    /// branches-more.toml).
+    #[arg(long = "branch", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) branches: Vec<String>,
+    /// A million joins and ping-pongs and a hundred thousand broadcasts, instead of some thousands:
+    /// minutes per branch instead of seconds.
+    #[arg(long)]
+    pub(crate) long: bool,
+}
+
+/// Builds the branches, runs every scenario on each, and prints a row for each as it ends.
+pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
+    let checkout = Checkout::find(Some(&sh.current_dir()))?;
+    let branches = scope.chosen(all_branches(&checkout)?)?;
+    let form = if scope.long { Form::Long } else { Form::Short };
+    interrupt::install()?;
+    let folder = checkout.root().to_owned();
+    let builder = Builder::new(&checkout, &folder)?;
+    let binaries: Vec<(&Branch, PathBuf)> = branches
+        .iter()
+        .map(|branch| {
+            eprintln!("── building {}", branch.name);
+            Ok((branch, builder.build(branch)?.binary))
+        })
+        .collect::<Result<_>>()?;
+    println!("{}", table::heading());
+    let mut failures = 0;
+    for (branch, binary) in &binaries {
+        for scenario in &SCENARIOS {
+            let ended =
+                trial::ask(binary, &scenario.request(form), PROCESS_LIMIT).ok_or_else(|| {
+                    Stop::Interrupted("interrupted; the rows above are complete".to_owned())
+                })?;
+            let row = Row::new(&branch.name, scenario, &ended.result);
+            println!("{row}");
+            if let Err(failure) = &ended.result {
+                failures += 1;
+                let report = failure.stderr_tail.as_deref().unwrap_or_default();
+                eprintln!("{}, {}: {}\n{report}", branch.name, scenario.name, failure.reason);
+            }
+        }
+    }
+    ensure!(failures == 0, "{failures} runs hung or went wrong; their reports are above");
+    Ok(())
+}
+
+impl Scope {
+    fn chosen(&self, all: Vec<Branch>) -> Result<Vec<Branch>> {
+        let known: Vec<&str> = all.iter().map(|branch| branch.name.as_str()).collect();
+        let picked = selection::pick("branch", &self.branches.join(","), &known)?;
+        let picked: Vec<String> = picked.into_iter().map(str::to_owned).collect();
+        Ok(all.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
+    }
+}
+
+/// The branches of all files, each once.
+fn all_branches(checkout: &Checkout) -> Result<Vec<Branch>> {
+    let features = fork_features(&checkout.root().join("rayon-fork"))?;
+    let mut all: Vec<Branch> = Vec::new();
+    for file in BRANCH_FILES {
+        for branch in Config::read(&checkout.root().join(file), &features)?.branches {
+            match all.iter().find(|known| known.name == branch.name) {
+                None => all.push(branch),
+                Some(known) if known.source == branch.source => {}
+                Some(_) => anyhow::bail!(Stop::BadInput(format!(
+                    "{file}: branch `{}` is built otherwise than in {}; rename one",
+                    branch.name, BRANCH_FILES[0]
+                ))),
+            }
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkout() -> Checkout {
+        Checkout::find(Some(&crate::steps::shell().unwrap().current_dir())).unwrap()
+    }
+
+    fn chosen(branches: &[&str]) -> Result<Vec<String>> {
+        let branches = branches.iter().map(|&name| name.to_owned()).collect();
+        let scope = Scope { branches, long: false };
+        let chosen = scope.chosen(all_branches(&checkout())?)?;
+        Ok(chosen.into_iter().map(|branch| branch.name).collect())
+    }
+
+    #[test]
+    fn every_branch_of_both_files_is_stressed_once_and_master_first() {
+        let names = chosen(&[]).unwrap();
+        assert_eq!(names.iter().filter(|name| *name == "packed").count(), 1);
+        assert_eq!(names.first().map(String::as_str), Some("master"));
+        assert!(names.contains(&"split-idle".to_owned()), "{names:?}");
+        assert!(names.contains(&"split-counters-no-jec".to_owned()), "{names:?}");
+    }
+
+    #[test]
+    fn branches_are_picked_by_name_and_an_unknown_one_is_bad_input() {
+        assert_eq!(chosen(&["master", "split-idle"]).unwrap(), ["master", "split-idle"]);
+        let error = chosen(&["spilt"]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::BadInput(_))), "{error}");
+    }
+}
