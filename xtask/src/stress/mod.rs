@@ -47,12 +47,13 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
     let form = if scope.long { Form::Long } else { Form::Short };
     interrupt::install()?;
     let folder = checkout.root().to_owned();
-    let builder = Builder::new(&checkout, &folder)?;
+    let builder = Builder::new(&checkout, &folder, 1)?;
     let binaries: Vec<(&Branch, PathBuf)> = branches
         .iter()
         .map(|branch| {
             eprintln!("── building {}", branch.name);
-            Ok((branch, builder.build(branch)?.binary))
+            // In the linker's own layout, of which there is one.
+            Ok((branch, builder.build(branch)?.binaries.swap_remove(0)))
         })
         .collect::<Result<_>>()?;
     println!("{}", table::heading());
