@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::checkout::Checkout;
 use crate::commands;
+use crate::commands::frequency::{FrequencyArgs, FrequencyOptions};
 use crate::plan::Mode;
 use crate::selection::Preset;
 use crate::stop::Exit;
@@ -55,6 +56,12 @@ enum Command {
     #[command(after_help = "Example:
   cargo runner trace --branch packed --workload quicksort --threads 2")]
     Trace(TraceArgs),
+    /// Look at the CPU frequency, fix it by hand, put back what was there
+    #[command(after_help = "Examples:
+  cargo runner frequency status
+  cargo runner frequency fix        all CPUs at one frequency, until `restore`
+  cargo runner frequency restore    also after a sweep that was killed")]
+    Frequency(FrequencyArgs),
     /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = "Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
@@ -166,6 +173,8 @@ pub(crate) struct Selection {
     /// Run `--mode fixed` although this host cannot hold a frequency; every trial is labelled so
     #[arg(long)]
     pub(crate) allow_uncontrolled: bool,
+    #[command(flatten)]
+    pub(crate) frequency: FrequencyOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -312,6 +321,7 @@ pub fn run() -> Result<Exit> {
         Command::Sweep(arguments) => commands::sweep::run(&place, &arguments),
         Command::Show(arguments) => commands::show::run(&place, &arguments),
         Command::Trace(arguments) => commands::trace::run(&place, &arguments),
+        Command::Frequency(arguments) => commands::frequency::run(&arguments),
         Command::Report(arguments) => commands::report::run(&place, &arguments),
         Command::Analysis(arguments) => commands::report::pass_on(&place, &arguments),
     }

@@ -295,7 +295,7 @@ fn libc_version() -> Result<String, String> {
 }
 
 /// `0-2,5` as numbers; what cannot be read is left out.
-fn cpu_list(text: &str) -> Vec<usize> {
+pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

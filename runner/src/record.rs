@@ -101,4 +101,6 @@ pub struct Record {
     /// Only in trials of instrumented builds, which have no times instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
+    pub ghz_before: Option<f64>,
+    pub ghz_after: Option<f64>,
 }

@@ -8,10 +8,10 @@ use anyhow::Result;
 use jiff::Timestamp;
 use workloads::protocol::{Request, SCHEMA};
 
-use crate::frequency::ControlFrequency;
+use crate::frequency::{ControlFrequency, Seen};
 use crate::host::Host;
 use crate::plan::{Asked, Load, Plan, Trial};
-use crate::record::{Ending, FreqState, Record};
+use crate::record::{Ending, Record};
 use crate::trial::{Ended, RunTrial};
 
 /// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into
@@ -77,12 +77,19 @@ pub struct Tally {
 /// Runs every trial of the plan that is not done yet, in the plan's order.
 ///
 /// # Errors
-/// If a record cannot be kept or the frequency not be set; all earlier records are kept.
+/// If a record cannot be kept, or the frequency not be set or put back; all earlier records are kept.
 pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    let tally = run_trials(job, around);
+    // Whatever ended the trials: the host gets its frequency back.
+    let left = around.frequency.leave();
+    let tally = tally?;
+    left?;
+    Ok(tally)
+}
+
+fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
-    let mut current_mode = None;
-    let mut freq_state = FreqState::Unknown;
     for trial in &job.plan.trials {
         if job.done.contains(&trial.id) {
             continue;
@@ -91,12 +98,9 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             tally.is_interrupted = true;
             break;
         }
-        if current_mode != Some(trial.mode) {
-            freq_state = around.frequency.enter(trial.mode)?;
-            current_mode = Some(trial.mode);
-        }
         let load = &job.asked.workloads[trial.load];
         around.watch.begin(load, trial);
+        around.frequency.before(trial.mode, trial.threads)?;
         std::thread::sleep(job.settle);
         let before = Before::now(around.host);
         let request = request(job, trial);
@@ -106,10 +110,10 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             tally.is_interrupted = true;
             break;
         };
-        freq_state = around.frequency.check(trial.mode, freq_state);
+        let seen = around.frequency.after();
         tally.trials += 1;
         tally.in_trials += ended.process;
-        let record = record(job, trial, freq_state, before, ended, around.host);
+        let record = record(job, trial, seen, before, ended, around.host);
         tally.failed += usize::from(record.outcome != Ending::Ok);
         (around.keep)(&record)?;
         around.watch.end(&record);
@@ -153,7 +157,7 @@ fn request(job: &Job<'_>, trial: &Trial) -> Request {
 fn record(
     job: &Job<'_>,
     trial: &Trial,
-    freq_state: FreqState,
+    seen: Seen,
     before: Before,
     ended: Ended,
     host: &Host,
@@ -175,7 +179,7 @@ fn record(
         input: load.input.as_ref().map(|input| input.path.clone()),
         threads: trial.threads,
         mode: trial.mode,
-        freq_state,
+        freq_state: seen.state,
         oversubscribed: trial.threads > job.cpus,
         seed: job.asked.seed,
         started_at: before.started_at.to_string(),
@@ -195,6 +199,8 @@ fn record(
         layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(&trial.branch))
             .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
         events: None,
+        ghz_before: seen.ghz_before,
+        ghz_after: seen.ghz_after,
     };
     match ended.result {
         Ok(outcome) => {

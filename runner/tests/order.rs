@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use runner::frequency::ControlFrequency;
+use runner::frequency::{ControlFrequency, Seen};
 use runner::host::Host;
 use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
@@ -85,18 +85,30 @@ impl RunTrial for Fake {
     }
 }
 
-/// Remembers which modes were entered.
+/// Remembers which modes were entered, and that they were left.
 #[derive(Default)]
-struct Modes(Vec<Mode>);
+struct Modes {
+    entered: Vec<Mode>,
+    is_left: bool,
+}
 
 impl ControlFrequency for Modes {
-    fn enter(&mut self, mode: Mode) -> anyhow::Result<FreqState> {
-        self.0.push(mode);
-        Ok(if mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic })
+    fn before(&mut self, mode: Mode, _threads: usize) -> anyhow::Result<()> {
+        if self.entered.last() != Some(&mode) {
+            self.entered.push(mode);
+        }
+        Ok(())
     }
 
-    fn check(&mut self, _mode: Mode, state: FreqState) -> FreqState {
-        state
+    fn after(&mut self) -> Seen {
+        let is_fixed = self.entered.last() == Some(&Mode::Fixed);
+        let state = if is_fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
+        Seen { state, ghz_before: Some(2.0), ghz_after: Some(2.5) }
+    }
+
+    fn leave(&mut self) -> anyhow::Result<()> {
+        self.is_left = true;
+        Ok(())
     }
 }
 
@@ -132,7 +144,8 @@ fn run(
         },
     )
     .unwrap();
-    (tally, records, modes.0)
+    assert!(modes.is_left);
+    (tally, records, modes.entered)
 }
 
 #[test]
@@ -233,11 +246,12 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
         cpus: 2,
         settle: Duration::ZERO,
     };
+    let mut modes = Modes::default();
     let result = sweep::run(
         &job,
         &mut Surroundings {
             trials: &mut fake,
-            frequency: &mut Modes::default(),
+            frequency: &mut modes,
             keep: &mut |_| anyhow::bail!("disk full"),
             watch: &mut Nobody,
             is_interrupted: &|| false,
@@ -246,6 +260,7 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
     );
     assert_eq!(result.unwrap_err().to_string(), "disk full");
     assert_eq!(fake.calls.len(), 1);
+    assert!(modes.is_left, "the host must get its frequency back");
 }
 
 #[test]
@@ -258,6 +273,7 @@ fn modes_change_once_a_round_and_mark_their_trials() {
         let expected =
             if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
         assert_eq!(record.freq_state, expected);
+        assert_eq!((record.ghz_before, record.ghz_after), (Some(2.0), Some(2.5)));
     }
 }
 

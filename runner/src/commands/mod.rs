@@ -7,7 +7,6 @@ use anyhow::{Result, bail};
 use crate::checkout::Checkout;
 use crate::cli::Selection;
 use crate::config::{Branch, Config, fork_features};
-use crate::frequency::Frequency;
 use crate::host::Host;
 use crate::plan::{Asked, Instrument, Mode};
 use crate::selection::{self, Preset};
@@ -15,6 +14,7 @@ use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
 pub(crate) mod build;
+pub(crate) mod frequency;
 pub(crate) mod list;
 pub(crate) mod plan;
 pub(crate) mod report;
@@ -148,7 +148,7 @@ pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
 
 /// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.
 fn modes(selection: &Selection, preset: Preset) -> Result<Vec<Mode>> {
-    let frequency = Frequency::detect(Path::new("/"));
+    let frequency = selection.frequency.setup();
     match selection.mode {
         Some(choice) => {
             let modes = choice.modes();

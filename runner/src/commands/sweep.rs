@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -16,7 +16,7 @@ use crate::cli::SweepArgs;
 use crate::config::Branch;
 use crate::digest;
 use crate::estimate::Past;
-use crate::frequency::Frequency;
+use crate::frequency::control::Controller;
 use crate::host::Host;
 use crate::interrupt;
 use crate::manifest::{Manifest, MeasuredBranch, Run};
@@ -33,6 +33,8 @@ use crate::trial::Subprocesses;
 pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take()?;
+    // Before anything else: what a dead sweep left would be taken for the host's own settings.
+    super::frequency::restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match &arguments.resume {
         Some(which) => {
             let parent = place.sweeps(arguments.output.as_deref());
@@ -160,7 +162,7 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
             manifest.name, manifest.host
         )));
     }
-    let frequency = Frequency::detect(Path::new("/"));
+    let frequency = arguments.selection.frequency.setup();
     frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
@@ -267,7 +269,10 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
     // Written now, so that a run which is killed has left its trace; replaced at its end.
     manifest.runs.push(run.clone());
     sweep.write_manifest(&manifest)?;
-    let result = run_trials(place, &manifest, &plan, binaries, &mut appender, &mut records, done);
+    let setup = arguments.selection.frequency.setup();
+    let mut frequency = Controller::new(setup, arguments.selection.allow_uncontrolled);
+    let result =
+        run_trials(place, &manifest, &plan, binaries, &mut appender, &mut records, &mut frequency);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -306,9 +311,10 @@ fn run_trials(
     binaries: BTreeMap<String, Vec<PathBuf>>,
     appender: &mut Appender,
     records: &mut Vec<Record>,
-    done: HashSet<String>,
+    frequency: &mut Controller,
 ) -> Result<Tally> {
     let asked = &manifest.asked;
+    let done: HashSet<String> = records.iter().map(|record| record.trial.clone()).collect();
     let inputs = asked
         .workloads
         .iter()
@@ -326,7 +332,7 @@ fn run_trials(
         &job,
         &mut Surroundings {
             trials: &mut Subprocesses::new(binaries, limit, place.checkout.clone()),
-            frequency: &mut Frequency::detect(Path::new("/")),
+            frequency,
             keep: &mut keep,
             watch: &mut progress,
             is_interrupted: &interrupt::is_requested,

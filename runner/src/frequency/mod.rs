@@ -1,53 +1,127 @@
-//! The CPU frequency: what this host lets one do about it.
+//! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner tells the
+//! rules; [`recipe`] what is written for each driver, [`hold`] in which order.
+
+pub mod backend;
+pub mod clock;
+pub mod control;
+pub mod hold;
+pub mod journal;
+pub mod recipe;
+pub mod status;
+pub mod tree;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use self::backend::{Backend, Choice};
+use self::hold::Held;
+use self::journal::{Entry, Journal};
+use self::recipe::Recipe;
+use self::tree::Tree;
 use crate::plan::Mode;
 use crate::record::FreqState;
 use crate::stop::Stop;
 
-/// Sets the frequency before trials and watches it beside them.
+/// Sets the frequency around trials and watches it beside them.
 pub trait ControlFrequency {
-    /// Switches to a mode; the state that trials in it begin with.
+    /// Just before a trial: switches to its mode if need be, and measures the clock.
     ///
     /// # Errors
-    /// If a mode that was promised cannot be entered.
-    fn enter(&mut self, mode: Mode) -> Result<FreqState>;
+    /// If a mode that was promised cannot be entered, or one that is left not be undone.
+    fn before(&mut self, mode: Mode, threads: usize) -> Result<()>;
 
-    /// Looks after a trial whether the state still holds.
-    fn check(&mut self, mode: Mode, state: FreqState) -> FreqState;
+    /// Just after it: measures again and says whether the mode held.
+    fn after(&mut self) -> Seen;
+
+    /// At the end of all trials: puts back what was there.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn leave(&mut self) -> Result<()>;
 }
 
-/// What the host shows below `/sys/devices/system/cpu`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frequency {
-    driver: Option<String>,
+/// What was seen of the frequency beside a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Whether the mode held.
+    pub state: FreqState,
+    /// Measured clock before the trial, in GHz, mean over as many CPUs as it has threads.
+    pub ghz_before: Option<f64>,
+    /// The same after it.
+    pub ghz_after: Option<f64>,
 }
 
-impl Frequency {
-    /// Looks below `root`, which is `/` but for tests.
+/// Where and how the frequency is set.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    tree: Tree,
+    backend: Choice,
+    journal: PathBuf,
+}
+
+impl Setup {
+    /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in the
+    /// file `journal` (default: one for this host).
     #[must_use]
-    pub fn detect(root: &Path) -> Self {
-        let driver: PathBuf = root.join("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver");
-        let driver = std::fs::read_to_string(driver).ok().map(|name| name.trim().to_owned());
-        Self { driver }
+    pub fn new(sysfs: Option<&Path>, backend: Choice, journal: Option<&Path>) -> Self {
+        let tree = sysfs.map(Tree::at).unwrap_or_default();
+        let journal = journal.map_or_else(|| journal::default_path(&tree), Path::to_owned);
+        Self { tree, backend, journal }
     }
 
-    /// Why one frequency cannot be set and held here; `None` if it can.
+    /// The files that are set.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Where what was there is kept.
+    #[must_use]
+    pub fn journal(&self) -> &Path {
+        &self.journal
+    }
+
+    /// What would be written, and by what.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] with the reason why nothing can be fixed here.
+    pub fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
+        let recipe = recipe::recipe(&self.tree, &clock::allowed_cpus())?;
+        let backend = self.backend.open(&self.tree, &self.tree.policies())?;
+        Ok((recipe, backend))
+    }
+
+    /// Fixes the frequency until the value is dropped.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if that is not possible; everything is then as it was.
+    pub fn fix(&self) -> Result<Held> {
+        let (recipe, backend) = self.prepare()?;
+        Held::begin(self.tree.clone(), backend, recipe, &self.journal)
+    }
+
+    /// Undoes the fix of a runner that did not get to do so; returns what its journal said.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if the journal is held or cannot be trusted, or a file cannot be put back.
+    pub fn restore_leftover(&self) -> Result<Option<Entry>> {
+        let Some(journal) = Journal::open(&self.journal, &self.tree)? else { return Ok(None) };
+        let entry = journal.entry.clone();
+        if entry.is_of_earlier_boot() {
+            journal.delete()?; // what it tells of went with that start of the system
+        } else {
+            let mut backend = self.backend.open(&self.tree, &self.tree.policies())?;
+            hold::put_back(&self.tree, &mut *backend, journal)?;
+        }
+        Ok(Some(entry))
+    }
+
+    /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told
+    /// without doing it.
     #[must_use]
     pub fn reason_against_fixed(&self) -> Option<String> {
-        Some(match &self.driver {
-            None => {
-                "the host shows no frequency control (no /sys/devices/system/cpu/cpu0/cpufreq), as \
-                     is usual in a virtual machine"
-                    .to_owned()
-            }
-            Some(driver) => {
-                format!("holding a fixed frequency is not supported yet on driver `{driver}`")
-            }
-        })
+        self.prepare().err().map(|error| format!("{error:#}"))
     }
 
     /// Refuses modes that this host cannot keep, unless the caller takes the consequences.
@@ -55,56 +129,13 @@ impl Frequency {
     /// # Errors
     /// [`Stop::HostNotFit`] with the reason.
     pub fn check_modes(&self, modes: &[Mode], allow_uncontrolled: bool) -> Result<()> {
-        match self.reason_against_fixed() {
-            Some(reason) if modes.contains(&Mode::Fixed) && !allow_uncontrolled => {
-                bail!(Stop::HostNotFit(format!(
-                    "--mode fixed: {reason}; run with --mode dynamic, or add --allow-uncontrolled to \
-                     run anyway with every trial labelled so"
-                )))
-            }
-            _ => Ok(()),
+        if !modes.contains(&Mode::Fixed) || allow_uncontrolled {
+            return Ok(());
         }
-    }
-}
-
-impl ControlFrequency for Frequency {
-    fn enter(&mut self, mode: Mode) -> Result<FreqState> {
-        Ok(match (mode, &self.driver) {
-            (_, None) => FreqState::Uncontrolled,
-            (Mode::Dynamic, Some(_)) => FreqState::Dynamic,
-            (Mode::Fixed, Some(_)) => FreqState::FixedFailed,
-        })
-    }
-
-    fn check(&mut self, _mode: Mode, state: FreqState) -> FreqState {
-        state
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_without_cpufreq_is_uncontrolled_and_refuses_fixed() {
-        let root = tempfile::tempdir().unwrap();
-        let mut frequency = Frequency::detect(root.path());
-        assert_eq!(frequency.enter(Mode::Dynamic).unwrap(), FreqState::Uncontrolled);
-        let error = frequency.check_modes(&[Mode::Dynamic, Mode::Fixed], false).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Stop::HostNotFit(_))), "{error}");
-        assert!(frequency.check_modes(&[Mode::Fixed], true).is_ok());
-        assert!(frequency.check_modes(&[Mode::Dynamic], false).is_ok());
-    }
-
-    #[test]
-    fn a_driver_without_a_recipe_is_refused_by_name() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("sys/devices/system/cpu/cpu0/cpufreq");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("scaling_driver"), "made-up\n").unwrap();
-        let mut frequency = Frequency::detect(root.path());
-        assert!(frequency.reason_against_fixed().unwrap().contains("`made-up`"));
-        assert_eq!(frequency.enter(Mode::Dynamic).unwrap(), FreqState::Dynamic);
-        assert_eq!(frequency.enter(Mode::Fixed).unwrap(), FreqState::FixedFailed);
+        let Some(reason) = self.reason_against_fixed() else { return Ok(()) };
+        bail!(Stop::HostNotFit(format!(
+            "--mode fixed: {reason}; run with --mode dynamic, or add --allow-uncontrolled to run anyway \
+             with every trial labelled so"
+        )))
     }
 }

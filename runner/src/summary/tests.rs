@@ -72,6 +72,8 @@ fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_
         usage: None,
         metrics: BTreeMap::new(),
         load_before: None,
+        ghz_before: None,
+        ghz_after: None,
         steal_ns: None,
         layout: None,
         events: None,

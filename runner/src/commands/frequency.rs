@@ -1,0 +1,138 @@
+//! `frequency`: what a sweep does about the CPU frequency, by hand.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+
+use crate::cli::ListFormat;
+use crate::frequency::Setup;
+use crate::frequency::backend::Choice;
+use crate::frequency::status::Status;
+use crate::interrupt;
+use crate::stop::{Exit, Stop};
+
+/// Where and how the frequency is set.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "CPU frequency")]
+pub(crate) struct FrequencyOptions {
+    /// What writes the settings; `auto` takes the first that is permitted
+    #[arg(long, value_enum, value_name = "BACKEND", default_value_t)]
+    frequency_backend: Choice,
+    /// Where the settings found are kept until they are put back [default: one file per host in /var/tmp]
+    #[arg(long, value_name = "FILE")]
+    frequency_journal: Option<PathBuf>,
+    /// Folder in the place of /sys/devices/system/cpu, for tests; the measured clock is then not compared
+    #[arg(long, value_name = "DIR", hide = true)]
+    sysfs: Option<PathBuf>,
+}
+
+impl FrequencyOptions {
+    pub(crate) fn setup(&self) -> Setup {
+        let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
+        Setup::new(sysfs, self.frequency_backend, journal)
+    }
+}
+
+/// Arguments of `frequency`.
+#[derive(Debug, Args)]
+pub(crate) struct FrequencyArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show drivers, limits and measured clock, and whether one frequency could be fixed
+    Status {
+        /// As a table, or as JSON with every detail
+        #[arg(long, value_enum, default_value = "table")]
+        format: ListFormat,
+        #[command(flatten)]
+        options: FrequencyOptions,
+    },
+    /// Fix all CPUs at their highest common frequency without boost, until `restore`
+    Fix {
+        #[command(flatten)]
+        options: FrequencyOptions,
+    },
+    /// Put back what was there before a fix, by hand or by a sweep that died
+    Restore {
+        #[command(flatten)]
+        options: FrequencyOptions,
+    },
+}
+
+pub(crate) fn run(arguments: &FrequencyArgs) -> Result<Exit> {
+    match &arguments.verb {
+        Verb::Status { format, options } => status(&options.setup(), *format),
+        Verb::Fix { options } => fix(&options.setup()),
+        Verb::Restore { options } => {
+            if !restore_leftover(&options.setup())? {
+                eprintln!("nothing to restore: no fix is in force");
+            }
+            Ok(Exit::Good)
+        }
+    }
+}
+
+fn status(setup: &Setup, format: ListFormat) -> Result<Exit> {
+    let status = Status::of(setup);
+    let mut out = std::io::stdout().lock();
+    match format {
+        ListFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &status)?;
+            writeln!(out)?;
+        }
+        ListFormat::Table => write!(out, "{status}")?,
+    }
+    Ok(Exit::Good)
+}
+
+fn fix(setup: &Setup) -> Result<Exit> {
+    interrupt::install()?;
+    if setup.journal().exists() {
+        bail!(Stop::HostNotFit(format!(
+            "the frequency is fixed already, or a fix was never undone ({}); run `cargo runner frequency \
+             restore` first",
+            setup.journal().display()
+        )));
+    }
+    let held = setup.fix()?;
+    if interrupt::is_requested() {
+        held.restore()?;
+        bail!(Stop::Interrupted("interrupted; everything is as it was before".to_owned()));
+    }
+    let khz = held.khz();
+    if let Some(knob) = held.boost_left_on() {
+        let path = setup.tree().path(knob);
+        eprintln!("note: {} still allows boost, which this backend cannot forbid", path.display());
+    }
+    held.leave_fixed();
+    eprintln!(
+        "all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there"
+    );
+    eprintln!(
+        "note: a sweep puts it back too when it begins; `sweep --mode fixed` fixes by itself"
+    );
+    Ok(Exit::Good)
+}
+
+/// Undoes the fix of a runner that died, or one made by hand; says so, and whether there was one.
+pub(crate) fn restore_leftover(setup: &Setup) -> Result<bool> {
+    let Some(entry) = setup.restore_leftover()? else { return Ok(false) };
+    let (khz, since, process) = (entry.khz, &entry.since, entry.process);
+    if entry.is_of_earlier_boot() {
+        eprintln!(
+            "note: the frequency was fixed at {khz} kHz on {since}, before this start of the system, which \
+             has undone it; its journal is deleted"
+        );
+    } else {
+        eprintln!(
+            "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; everything \
+             is as it was before"
+        );
+    }
+    Ok(true)
+}

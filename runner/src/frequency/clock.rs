@@ -1,0 +1,244 @@
+//! The frequency that CPUs really run at: how long a chain of instructions takes of which each needs the
+//! result of the one before, so that the CPU cannot do two at once.
+//!
+//! A request is not a clock: firmware, heat and a hypervisor have their say. One chain alone may be
+//! deceived by a CPU that is cleverer than we think, so there are two, of additions and of
+//! multiplications, which must agree.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Largest relative difference that counts as agreement, between the chains and between a clock and
+/// what was asked for. The design's figure (rule M6).
+pub const TOLERANCE: f64 = 0.02;
+
+/// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow one
+/// down. A guess that makes a measurement take some 3 ms at 3 GHz.
+const WINDOWS: usize = 10;
+
+/// How often a measurement is made again if the chains do not agree: a CPU that changes its clock, or
+/// loses it to a neighbour, in the middle of one. A guess.
+const ATTEMPTS: usize = 3;
+
+/// What CPUs delivered at the same time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Mean over the CPUs, in GHz.
+    pub ghz: f64,
+    /// The slowest CPU.
+    pub slowest_ghz: f64,
+    /// The fastest CPU.
+    pub fastest_ghz: f64,
+}
+
+impl Clock {
+    /// Whether every CPU runs at `khz`.
+    #[must_use]
+    pub fn is_at(&self, khz: u64) -> bool {
+        let ghz = khz as f64 / 1e6;
+        [self.slowest_ghz, self.fastest_ghz].iter().all(|seen| agrees(*seen, ghz))
+    }
+}
+
+impl std::fmt::Display for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { ghz, slowest_ghz, fastest_ghz } = self;
+        write!(f, "{ghz:.3} GHz ({slowest_ghz:.3} to {fastest_ghz:.3})")
+    }
+}
+
+/// The CPUs that this process, and so its trials, may run on.
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or this
+/// architecture has no chains written for it.
+#[must_use]
+pub fn measure(cpus: &[usize]) -> Option<Clock> {
+    (0..ATTEMPTS).find_map(|_| measure_once(cpus))
+}
+
+fn measure_once(cpus: &[usize]) -> Option<Clock> {
+    let start = Barrier::new(cpus.len());
+    let seen: Option<Vec<f64>> = thread::scope(|scope| {
+        let start = &start;
+        let threads: Vec<_> =
+            cpus.iter().map(|&cpu| scope.spawn(move || measure_cpu(cpu, start))).collect();
+        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+    });
+    let seen = seen.filter(|seen| !seen.is_empty())?;
+    Some(Clock {
+        ghz: seen.iter().sum::<f64>() / seen.len() as f64,
+        slowest_ghz: seen.iter().copied().fold(f64::INFINITY, f64::min),
+        fastest_ghz: seen.iter().copied().fold(0.0, f64::max),
+    })
+}
+
+fn measure_cpu(cpu: usize, start: &Barrier) -> Option<f64> {
+    let mut only = CpuSet::new();
+    if cpu < CpuSet::MAX_CPU {
+        only.set(cpu);
+    }
+    let pinned = sched_setaffinity(None, &only);
+    // Also without a CPU of its own, or the others would wait for ever.
+    start.wait();
+    pinned.ok()?;
+    let (mut adds, mut multiplies) = (Duration::MAX, Duration::MAX);
+    for _ in 0..WINDOWS {
+        adds = adds.min(timed(chains::adds)?);
+        multiplies = multiplies.min(timed(chains::multiplies)?);
+    }
+    judge(adds, multiplies)
+}
+
+fn timed(chain: fn() -> Option<()>) -> Option<Duration> {
+    let start = Instant::now();
+    chain()?;
+    Some(start.elapsed())
+}
+
+/// The clock in GHz, if both chains tell the same.
+fn judge(adds: Duration, multiplies: Duration) -> Option<f64> {
+    let ns = |time: Duration| time.as_secs_f64() * 1e9;
+    let ghz = f64::from(chains::ADDS) / ns(adds); // one cycle each
+    let cycles = ns(multiplies) * ghz / f64::from(chains::MULTIPLIES);
+    chains::MULTIPLY_CYCLES.into_iter().any(|known| agrees(cycles, f64::from(known))).then_some(ghz)
+}
+
+fn agrees(seen: f64, expected: f64) -> bool {
+    (seen / expected - 1.0).abs() <= TOLERANCE
+}
+
+/// Additions of two registers, which no known CPU does in less than a cycle (of a constant some do), and
+/// multiplications of two registers.
+mod chains {
+    use std::ops::RangeInclusive;
+
+    /// In a chain of additions: about 0.1 ms at 3 GHz, beside which reading the clock is nothing.
+    pub(super) const ADDS: u32 = UNROLLED * ADD_ROUNDS;
+    pub(super) const MULTIPLIES: u32 = UNROLLED * MULTIPLY_ROUNDS;
+    const UNROLLED: u32 = 64;
+    const ADD_ROUNDS: u32 = 4800;
+    const MULTIPLY_ROUNDS: u32 = 1600;
+
+    /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that
+    /// differs between the cores of 64-bit ARM.
+    pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> =
+        if cfg!(target_arch = "aarch64") { 2..=5 } else { 3..=3 };
+
+    pub(super) fn adds() -> Option<()> {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: works on the named registers and the flags alone, touches no memory, and ends when the
+        // count, which is above 0, has come down to 0.
+        unsafe {
+            std::arch::asm!(
+                "2:", ".rept 64", "add {x}, {y}", ".endr", "dec {rounds}", "jnz 2b",
+                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
+                rounds = inout(reg) u64::from(ADD_ROUNDS) => _,
+                options(nomem, nostack),
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        unsafe {
+            std::arch::asm!(
+                "2:", ".rept 64", "add {x}, {x}, {y}", ".endr",
+                "subs {rounds}, {rounds}, #1", "b.ne 2b",
+                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
+                rounds = inout(reg) u64::from(ADD_ROUNDS) => _,
+                options(nomem, nostack),
+            );
+        }
+        is_written()
+    }
+
+    pub(super) fn multiplies() -> Option<()> {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as in `adds`.
+        unsafe {
+            std::arch::asm!(
+                "2:", ".rept 64", "imul {x}, {y}", ".endr", "dec {rounds}", "jnz 2b",
+                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
+                rounds = inout(reg) u64::from(MULTIPLY_ROUNDS) => _,
+                options(nomem, nostack),
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as in `adds`.
+        unsafe {
+            std::arch::asm!(
+                "2:", ".rept 64", "mul {x}, {x}, {y}", ".endr",
+                "subs {rounds}, {rounds}, #1", "b.ne 2b",
+                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
+                rounds = inout(reg) u64::from(MULTIPLY_ROUNDS) => _,
+                options(nomem, nostack),
+            );
+        }
+        is_written()
+    }
+
+    fn is_written() -> Option<()> {
+        cfg!(any(target_arch = "x86_64", target_arch = "aarch64")).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long the chains take at `ghz` if a multiplication takes `cycles`.
+    fn times(ghz: f64, cycles: f64) -> (Duration, Duration) {
+        let time = |operations: u32, cycles: f64| {
+            Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9)
+        };
+        (time(chains::ADDS, 1.0), time(chains::MULTIPLIES, cycles))
+    }
+
+    #[test]
+    fn chains_that_agree_give_the_clock() {
+        let (adds, multiplies) = times(2.5, 3.0);
+        let ghz = judge(adds, multiplies).unwrap();
+        assert!((ghz - 2.5).abs() < 1e-3, "{ghz}");
+        let (adds, multiplies) = times(2.5, 3.05);
+        assert!(judge(adds, multiplies).is_some());
+    }
+
+    #[test]
+    fn chains_that_differ_by_more_than_the_tolerance_give_none() {
+        for cycles in [2.9, 3.1] {
+            let (adds, multiplies) = times(2.5, cycles);
+            assert_eq!(judge(adds, multiplies), None, "{cycles}");
+        }
+        // A CPU that did two additions in a cycle would seem twice as fast.
+        let (adds, multiplies) = times(2.5, 3.0);
+        assert_eq!(judge(adds / 2, multiplies), None);
+    }
+
+    #[test]
+    fn a_clock_is_at_a_frequency_only_if_every_cpu_is() {
+        let clock = |slowest_ghz, fastest_ghz| Clock { ghz: 2.0, slowest_ghz, fastest_ghz };
+        assert!(clock(1.97, 2.03).is_at(2_000_000));
+        assert!(!clock(1.95, 2.0).is_at(2_000_000));
+        assert!(!clock(2.0, 2.05).is_at(2_000_000));
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_has_no_clock() {
+        assert_eq!(measure(&[CpuSet::MAX_CPU - 1]), None);
+        assert_eq!(measure(&[]), None);
+    }
+
+    #[test]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn a_measured_clock_is_one_that_a_cpu_can_have() {
+        // A busy host may keep the chains from agreeing in one measurement, not in a hundred.
+        let clock = (0..100).find_map(|_| measure(&allowed_cpus()[..1])).unwrap();
+        assert!((0.2..10.0).contains(&clock.ghz), "{clock}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What a sweep does about the frequency, trial by trial.
+
+use anyhow::{Result, bail};
+
+use super::clock::{self, Clock};
+use super::hold::Held;
+use super::{ControlFrequency, Seen, Setup};
+use crate::plan::Mode;
+use crate::record::FreqState;
+use crate::stop::Stop;
+
+/// How often the clock is measured after a fix before it is given up: some drivers need a moment.
+/// A guess.
+const CLOCK_ATTEMPTS: usize = 5;
+
+/// Holds a fix around the trials of mode `fixed` and measures the clock beside every trial.
+pub struct Controller {
+    setup: Setup,
+    allow_uncontrolled: bool,
+    cpus: Vec<usize>,
+    held: Option<Held>,
+    /// Why there is no fix although the mode asks for one.
+    failure: Option<String>,
+    mode: Mode,
+    threads: usize,
+    before: Option<Clock>,
+}
+
+impl Controller {
+    /// Fixes by way of `setup`. Where that fails, trials run all the same if `allow_uncontrolled`.
+    #[must_use]
+    pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {
+        let cpus = clock::allowed_cpus();
+        Self {
+            setup,
+            allow_uncontrolled,
+            cpus,
+            held: None,
+            failure: None,
+            mode: Mode::Dynamic,
+            threads: 1,
+            before: None,
+        }
+    }
+
+    fn fix(&mut self) -> Result<()> {
+        if let Some(held) = &self.held {
+            let Err(error) = held.verify() else { return Ok(()) };
+            eprintln!("note: the frequency is fixed again: {error:#}");
+            self.leave()?;
+        }
+        let fixed = self.setup.fix().and_then(|held| self.check_clock(&held).map(|()| held));
+        match fixed {
+            Ok(held) => self.held = Some(held),
+            Err(error) if self.allow_uncontrolled => {
+                eprintln!("note: the frequency is not fixed: {error:#}");
+                self.failure = Some(format!("{error:#}"));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// On a made-up tree the clock is another one's.
+    fn compares_clock(&self) -> bool {
+        self.setup.tree().is_system()
+    }
+
+    fn check_clock(&self, held: &Held) -> Result<()> {
+        if !self.compares_clock() {
+            return Ok(());
+        }
+        let mut seen = None;
+        for _ in 0..CLOCK_ATTEMPTS {
+            seen = clock::measure(&self.cpus);
+            if seen.is_some_and(|clock| clock.is_at(held.khz())) {
+                return Ok(());
+            }
+        }
+        let left = held.boost_left_on().map_or(String::new(), |knob| {
+            format!(
+                "; {} allows boost, and this backend cannot forbid it",
+                self.setup.tree().path(knob).display()
+            )
+        });
+        bail!(Stop::HostNotFit(format!(
+            "all CPUs were set to {} kHz and read back so, but {}{left}",
+            held.khz(),
+            match seen {
+                Some(clock) => format!("run at {clock}"),
+                None =>
+                    "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
+            }
+        )))
+    }
+
+    fn clock(&self) -> Option<Clock> {
+        clock::measure(
+            &self.cpus[..self.threads.clamp(1, self.cpus.len().max(1)).min(self.cpus.len())],
+        )
+    }
+
+    fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {
+        if self.setup.tree().policies().is_empty() {
+            return FreqState::Uncontrolled;
+        }
+        if self.mode == Mode::Dynamic {
+            return FreqState::Dynamic;
+        }
+        let Some(held) = &self.held else { return FreqState::FixedFailed };
+        if held.verify().is_err() {
+            return FreqState::FixedFailed;
+        }
+        if !self.compares_clock() {
+            return FreqState::FixedVerified;
+        }
+        match clocks {
+            [Some(before), Some(after)] if before.is_at(held.khz()) && after.is_at(held.khz()) => {
+                FreqState::FixedVerified
+            }
+            [Some(_), Some(_)] => FreqState::FixedFailed,
+            _ => FreqState::Unknown,
+        }
+    }
+}
+
+impl ControlFrequency for Controller {
+    fn before(&mut self, mode: Mode, threads: usize) -> Result<()> {
+        match mode {
+            Mode::Fixed if self.failure.is_none() => self.fix()?,
+            Mode::Fixed => {}
+            Mode::Dynamic => self.leave()?,
+        }
+        self.mode = mode;
+        self.threads = threads;
+        self.before = self.clock();
+        Ok(())
+    }
+
+    fn after(&mut self) -> Seen {
+        let after = self.clock();
+        let before = self.before.take();
+        Seen {
+            state: self.state([before, after]),
+            ghz_before: before.map(|clock| clock.ghz),
+            ghz_after: after.map(|clock| clock.ghz),
+        }
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        self.held.take().map_or(Ok(()), Held::restore)
+    }
+}

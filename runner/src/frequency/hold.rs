@@ -1,0 +1,241 @@
+//! Journal, fix, verify, restore: the order in which files are written.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::backend::Backend;
+use super::journal::{Entry, Journal};
+use super::recipe::{Recipe, USERSPACE};
+use super::tree::{Kind, Knob, Tree, trimmed};
+use crate::stop::Stop;
+
+/// A fixed frequency. Dropped, it puts back what was there; also while a panic unwinds.
+pub struct Held {
+    tree: Tree,
+    backend: Box<dyn Backend>,
+    recipe: Recipe,
+    /// `None` once everything is back, or was given up.
+    journal: Option<Journal>,
+}
+
+impl Held {
+    /// Writes the journal, fixes the frequency, and reads everything back. Whatever fails, what was
+    /// there is put back.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] with the file that refused or says another value.
+    pub fn begin(
+        tree: Tree,
+        backend: Box<dyn Backend>,
+        recipe: Recipe,
+        journal: &Path,
+    ) -> Result<Self> {
+        let mut before = Vec::new();
+        for knob in tree.knobs(&tree.policies()) {
+            before.push((knob, tree.read(knob)?));
+        }
+        let entry = Entry::now(&tree, recipe.khz, &before);
+        let journal = Some(Journal::create(journal, entry)?);
+        let mut held = Self { tree, backend, recipe, journal };
+        let Err(error) = held.apply().and_then(|()| held.verify()) else { return Ok(held) };
+        // A failure to restore tells more than the one that led to it, and names the remedy.
+        held.restore()?;
+        bail!(Stop::HostNotFit(format!("{error:#}; everything is as it was before")))
+    }
+
+    /// The frequency, in kHz.
+    #[must_use]
+    pub fn khz(&self) -> u64 {
+        self.recipe.khz
+    }
+
+    /// Governors first (setting one can allow boost again), boost, limits, requests.
+    fn apply(&mut self) -> Result<()> {
+        let Recipe { khz, governors, boost, policies, speeds } = self.recipe.clone();
+        for (knob, value) in &governors {
+            self.set(*knob, value)?;
+        }
+        for (knob, value) in &boost {
+            if self.backend.can_set(knob.kind) {
+                self.set(*knob, value)?;
+            }
+        }
+        for policy in policies {
+            let (min, max) = (Knob::of(policy, Kind::Min), Knob::of(policy, Kind::Max));
+            // The lower limit is never above the upper one, or the kernel refuses.
+            let upper: u64 = self.tree.value(max)?.parse().unwrap_or(0);
+            for knob in if khz > upper { [max, min] } else { [min, max] } {
+                self.set(knob, &khz.to_string())?;
+            }
+        }
+        for (knob, value) in &speeds {
+            self.set(*knob, value)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is not there already: what is right needs no permission.
+    fn set(&mut self, knob: Knob, value: &str) -> Result<()> {
+        if self.tree.value(knob)? == value {
+            return Ok(());
+        }
+        self.backend.set(&self.tree, knob, value.as_bytes())
+    }
+
+    /// Boost that stays on because the backend has no way to forbid it. The limits alone then keep
+    /// the clock down, and only measuring can tell whether they do.
+    #[must_use]
+    pub fn boost_left_on(&self) -> Option<Knob> {
+        let (backend, tree) = (&self.backend, &self.tree);
+        let mut left = self.recipe.boost.iter().filter(|(knob, _)| !backend.can_set(knob.kind));
+        left.find(|(knob, off)| tree.value_if_any(*knob).as_ref() != Some(off))
+            .map(|(knob, _)| *knob)
+    }
+
+    /// Reads everything back.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] with the first file that says another value.
+    pub fn verify(&self) -> Result<()> {
+        for (knob, wanted) in self.recipe.wanted() {
+            if knob.kind.is_boost() && !self.backend.can_set(knob.kind) {
+                continue;
+            }
+            let found = self.tree.value(knob)?;
+            if found != wanted {
+                bail!(Stop::HostNotFit(format!(
+                    "{}: was set to `{wanted}` and reads `{found}`; a daemon may fight over it (tuned, \
+                     power-profiles-daemon, thermald, tlp): stop it, or the hardware allows no other value",
+                    self.tree.path(knob).display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts back what was there, and deletes the journal when all of it is.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] with every file that differs; the journal then stays.
+    pub fn restore(mut self) -> Result<()> {
+        self.restore_once()
+    }
+
+    /// Ends without a restore: the fix stays until somebody restores from the journal.
+    pub fn leave_fixed(mut self) {
+        self.journal = None;
+    }
+
+    fn restore_once(&mut self) -> Result<()> {
+        // Taken first: whatever happens from here on, a second attempt is left to the next command.
+        let Some(journal) = self.journal.take() else { return Ok(()) };
+        put_back(&self.tree, &mut *self.backend, journal)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Err(error) = self.restore_once() {
+            eprintln!("error: {error:#}");
+        }
+    }
+}
+
+/// Puts back what a journal says and deletes it.
+///
+/// # Errors
+/// [`Stop::HostNotFit`] with every file that is not as it was; the journal then stays.
+pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
+    let before = journal.entry.before();
+    let mut restore = Restore { tree, backend, before: &before, troubles: Vec::new() };
+    restore.run();
+    let troubles = restore.troubles;
+    if troubles.is_empty() {
+        return journal.delete();
+    }
+    bail!(Stop::HostNotFit(format!(
+        "the frequency settings are not all as they were: {}. Mend the cause, then run `cargo runner \
+         frequency restore` ({} keeps what was there)",
+        troubles.join("; "),
+        journal.path().display()
+    )))
+}
+
+struct Restore<'a> {
+    tree: &'a Tree,
+    backend: &'a mut dyn Backend,
+    before: &'a [(Knob, Vec<u8>)],
+    troubles: Vec<String>,
+}
+
+impl Restore<'_> {
+    /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits
+    /// after those, since without boost the kernel cuts the upper ones; requests at the end.
+    fn run(&mut self) {
+        for (knob, _) in self.before {
+            if let (Kind::Min, Some(policy)) = (knob.kind, knob.policy)
+                && self.differs_anywhere(policy)
+                && let Some(lowest) = self.tree.text(policy, "cpuinfo_min_freq")
+            {
+                self.set(*knob, lowest.as_bytes());
+            }
+        }
+        let kinds = [
+            &[Kind::Governor][..],
+            &[Kind::NoTurbo, Kind::Boost, Kind::PolicyBoost, Kind::HwpDynamicBoost],
+            &[Kind::Epp],
+            &[Kind::Max],
+            &[Kind::Min],
+            &[Kind::Speed],
+        ];
+        for kinds in kinds {
+            for (knob, content) in self.before {
+                if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content)
+                {
+                    self.set(*knob, content);
+                }
+            }
+        }
+        for (knob, content) in self.before {
+            if self.is_ours(*knob) && self.differs(*knob, content) {
+                let path = self.tree.path(*knob);
+                let was = trimmed(content);
+                self.troubles.push(match self.tree.value(*knob) {
+                    Ok(is) => format!("{} is `{is}`, was `{was}`", path.display()),
+                    Err(error) => format!("{error:#}, was `{was}`"),
+                });
+            }
+        }
+    }
+
+    /// Requests mean something under the governor `userspace` only; the kernel answers by itself under
+    /// any other.
+    fn is_ours(&self, knob: Knob) -> bool {
+        let governor = |policy| Knob::of(policy, Kind::Governor);
+        knob.kind != Kind::Speed
+            || knob.policy.is_some_and(|policy| {
+                let before = self.before.iter().find(|(knob, _)| *knob == governor(policy));
+                before.is_some_and(|(_, content)| trimmed(content) == USERSPACE)
+            })
+    }
+
+    fn differs(&self, knob: Knob, content: &[u8]) -> bool {
+        self.tree.read(knob).ok().as_deref() != Some(content)
+    }
+
+    fn differs_anywhere(&self, policy: u32) -> bool {
+        let mut own = self.before.iter().filter(|(knob, _)| knob.policy == Some(policy));
+        own.any(|(knob, content)| self.is_ours(*knob) && self.differs(*knob, content))
+    }
+
+    /// What is refused here is told by the comparison at the end, unless it came right all the same.
+    fn set(&mut self, knob: Knob, content: &[u8]) {
+        if let Err(error) = self.backend.set(self.tree, knob, content)
+            && self.tree.read(knob).ok().as_deref() != Some(content)
+            && self.before.iter().any(|(other, was)| *other == knob && was == content)
+        {
+            self.troubles.push(format!("{error:#}"));
+        }
+    }
+}

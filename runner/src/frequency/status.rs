@@ -1,0 +1,166 @@
+//! What `frequency status` tells.
+
+use std::fmt;
+
+use comfy_table::{Table, presets};
+use serde::Serialize;
+
+use super::Setup;
+use super::clock::{self, Clock};
+use super::journal::Journal;
+use super::tree::{Kind, Knob, Policy, Tree};
+
+/// How the frequency of this host stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Folder of the files.
+    pub sysfs: String,
+    /// One row per policy that has a CPU online.
+    pub policies: Vec<Row>,
+    /// Files that forbid boost on all CPUs, with their values.
+    pub host: Vec<(String, String)>,
+    /// The frequency that a fix would set, in kHz.
+    pub fixable_khz: Option<u64>,
+    /// What would set it.
+    pub backend: Option<&'static str>,
+    /// Why it cannot be fixed.
+    pub reason_against: Option<String>,
+    /// Whether a fix is in force, in words; null if none is.
+    pub fix_in_force: Option<String>,
+    /// Clock measured now on all CPUs that trials may use, in GHz: mean, slowest, fastest.
+    pub measured_ghz: Option<[f64; 3]>,
+}
+
+/// The settings of a policy, as the kernel shows them; null where it does not.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Number of the policy.
+    pub policy: u32,
+    /// Its CPUs that are online.
+    pub cpus: Vec<usize>,
+    /// Name of the driver.
+    pub driver: String,
+    /// Who chooses the frequency.
+    pub governor: Option<String>,
+    /// Lower limit, in kHz.
+    pub min_khz: Option<u64>,
+    /// Upper limit, in kHz.
+    pub max_khz: Option<u64>,
+    /// What the kernel believes to be the frequency now, in kHz.
+    pub current_khz: Option<u64>,
+    /// Energy performance preference.
+    pub epp: Option<String>,
+    /// Whether boost is allowed on these CPUs.
+    pub boost: Option<String>,
+}
+
+impl Status {
+    /// Reads and measures; changes nothing.
+    #[must_use]
+    pub fn of(setup: &Setup) -> Self {
+        let tree = setup.tree();
+        let policies = tree.policies();
+        let prepared = setup.prepare();
+        let host = Kind::OF_HOST.into_iter().map(Knob::of_host);
+        Self {
+            sysfs: tree.root().display().to_string(),
+            policies: policies.iter().map(|policy| row(tree, policy)).collect(),
+            host: host
+                .filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?)))
+                .collect(),
+            fixable_khz: prepared.as_ref().ok().map(|(recipe, _)| recipe.khz),
+            backend: prepared.as_ref().ok().map(|(_, backend)| backend.name()),
+            reason_against: prepared.err().map(|error| format!("{error:#}")),
+            fix_in_force: match Journal::open(setup.journal(), tree) {
+                Ok(None) => None,
+                Ok(Some(journal)) => {
+                    let entry = &journal.entry;
+                    Some(format!(
+                        "{} kHz since {}, by process {}, which has ended; `cargo runner frequency restore` \
+                         undoes it",
+                        entry.khz, entry.since, entry.process
+                    ))
+                }
+                Err(error) => Some(format!("{error:#}")),
+            },
+            measured_ghz: clock::measure(&clock::allowed_cpus())
+                .map(|Clock { ghz, slowest_ghz, fastest_ghz }| [ghz, slowest_ghz, fastest_ghz]),
+        }
+    }
+}
+
+fn row(tree: &Tree, policy: &Policy) -> Row {
+    let number = policy.number;
+    let value = |kind| tree.value_if_any(Knob::of(number, kind));
+    Row {
+        policy: number,
+        cpus: policy.cpus.clone(),
+        driver: policy.driver.clone(),
+        governor: value(Kind::Governor),
+        min_khz: value(Kind::Min).and_then(|khz| khz.parse().ok()),
+        max_khz: value(Kind::Max).and_then(|khz| khz.parse().ok()),
+        current_khz: tree.number(number, "scaling_cur_freq"),
+        epp: value(Kind::Epp),
+        boost: value(Kind::PolicyBoost),
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.policies.is_empty() {
+            writeln!(f, "settings    none: {}/cpufreq holds no policy", self.sysfs)?;
+        } else {
+            writeln!(f, "{}\n", self.table())?;
+        }
+        for (file, value) in &self.host {
+            writeln!(f, "{file} = {value}")?;
+        }
+        match (self.fixable_khz, self.backend, &self.reason_against) {
+            (Some(khz), Some(backend), _) => {
+                writeln!(f, "can be fixed at {khz} kHz, by {backend}")?;
+            }
+            (.., reason) => {
+                let reason = reason.as_deref().unwrap_or("unknown reason");
+                writeln!(f, "cannot be fixed: {reason}")?;
+            }
+        }
+        let fix = self.fix_in_force.as_deref().unwrap_or("none");
+        writeln!(f, "fix in force: {fix}")?;
+        match self.measured_ghz {
+            Some([ghz, slowest, fastest]) => writeln!(
+                f,
+                "measured clock: {ghz:.3} GHz on all CPUs at once (slowest {slowest:.3}, fastest {fastest:.3})"
+            ),
+            None => {
+                writeln!(f, "measured clock: unknown, since the two ways to measure do not agree")
+            }
+        }
+    }
+}
+
+impl Status {
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).force_no_tty();
+        table.set_header([
+            "policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP",
+        ]);
+        let number = |khz: Option<u64>| khz.map_or_else(|| "-".to_owned(), |khz| khz.to_string());
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        for row in &self.policies {
+            let cpus: Vec<String> = row.cpus.iter().map(ToString::to_string).collect();
+            table.add_row([
+                row.policy.to_string(),
+                cpus.join(","),
+                row.driver.clone(),
+                text(&row.governor),
+                number(row.min_khz),
+                number(row.max_khz),
+                number(row.current_khz),
+                text(&row.boost),
+                text(&row.epp),
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,241 @@
+//! The kernel's files below `/sys/devices/system/cpu`: which there are, and what is in them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::host::cpu_list;
+use crate::stop::Stop;
+
+/// Where the kernel shows its CPUs.
+pub const SYSTEM: &str = "/sys/devices/system/cpu";
+
+/// What a file of the tree decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Who chooses the frequency.
+    Governor,
+    /// Lower limit, in kHz.
+    Min,
+    /// Upper limit, in kHz.
+    Max,
+    /// Request to the governor `userspace`, in kHz; `<unsupported>` under any other.
+    Speed,
+    /// Energy performance preference, a hint to the firmware.
+    Epp,
+    /// `0` forbids boost on the CPUs of one policy.
+    PolicyBoost,
+    /// `0` forbids boost on all CPUs.
+    Boost,
+    /// `1` forbids boost on all CPUs; the file of `intel_pstate` in the place of [`Kind::Boost`].
+    NoTurbo,
+    /// `0` keeps the firmware from raising the lower limit after waiting for a device.
+    HwpDynamicBoost,
+}
+
+impl Kind {
+    /// Those that every policy may have.
+    pub const OF_POLICY: [Self; 6] =
+        [Self::Governor, Self::PolicyBoost, Self::Epp, Self::Max, Self::Min, Self::Speed];
+    /// Those that the host may have once.
+    pub const OF_HOST: [Self; 3] = [Self::Boost, Self::NoTurbo, Self::HwpDynamicBoost];
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::Governor => "scaling_governor",
+            Self::Min => "scaling_min_freq",
+            Self::Max => "scaling_max_freq",
+            Self::Speed => "scaling_setspeed",
+            Self::Epp => "energy_performance_preference",
+            Self::PolicyBoost => "boost",
+            Self::Boost => "cpufreq/boost",
+            Self::NoTurbo => "intel_pstate/no_turbo",
+            Self::HwpDynamicBoost => "intel_pstate/hwp_dynamic_boost",
+        }
+    }
+
+    /// Whether it only forbids what the limits forbid already.
+    #[must_use]
+    pub fn is_boost(self) -> bool {
+        matches!(self, Self::PolicyBoost | Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
+    }
+}
+
+/// One file that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Knob {
+    /// The policy whose file it is; `None` for one of the host.
+    pub policy: Option<u32>,
+    /// What it decides.
+    pub kind: Kind,
+}
+
+impl Knob {
+    /// The file of a policy.
+    #[must_use]
+    pub fn of(policy: u32, kind: Kind) -> Self {
+        Self { policy: Some(policy), kind }
+    }
+
+    /// A file of the host.
+    #[must_use]
+    pub fn of_host(kind: Kind) -> Self {
+        Self { policy: None, kind }
+    }
+
+    /// The knob with this path below the tree's root, as [`Knob`] prints it. Nothing else can be named,
+    /// so a damaged journal cannot lead outside.
+    #[must_use]
+    pub fn from_path(path: &str) -> Option<Self> {
+        if let Some(kind) = Kind::OF_HOST.into_iter().find(|kind| kind.file() == path) {
+            return Some(Self::of_host(kind));
+        }
+        let (policy, file) = path.strip_prefix("cpufreq/policy")?.split_once('/')?;
+        let kind = Kind::OF_POLICY.into_iter().find(|kind| kind.file() == file)?;
+        Some(Self::of(policy.parse().ok()?, kind)).filter(|knob| knob.to_string() == path)
+    }
+}
+
+impl std::fmt::Display for Knob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.policy {
+            Some(policy) => write!(f, "cpufreq/policy{policy}/{}", self.kind.file()),
+            None => f.write_str(self.kind.file()),
+        }
+    }
+}
+
+/// CPUs whose frequency is set together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Number in the folder's name.
+    pub number: u32,
+    /// Its CPUs that are online, ascending.
+    pub cpus: Vec<usize>,
+    /// Name of the frequency driver.
+    pub driver: String,
+}
+
+/// The files below one folder: [`SYSTEM`], or one made up for a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    root: PathBuf,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self::at(Path::new(SYSTEM))
+    }
+}
+
+impl Tree {
+    /// The files below `root`.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// Whether these are the files of this host's kernel, so that they say something about its clock.
+    #[must_use]
+    pub fn is_system(&self) -> bool {
+        self.root == Path::new(SYSTEM)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The file of a knob.
+    #[must_use]
+    pub fn path(&self, knob: Knob) -> PathBuf {
+        self.root.join(knob.to_string())
+    }
+
+    /// The policies that have a CPU online, ascending; none on a host without frequency control.
+    /// Policies of CPUs that are offline refuse every write, and have no clock to fix.
+    #[must_use]
+    pub fn policies(&self) -> Vec<Policy> {
+        let entries = fs::read_dir(self.root.join("cpufreq")).into_iter().flatten().flatten();
+        let mut policies: Vec<Policy> = entries
+            .filter_map(|entry| {
+                let number = entry.file_name().to_str()?.strip_prefix("policy")?.parse().ok()?;
+                let driver = self.text(number, "scaling_driver")?;
+                let cpus = self.text(number, "affected_cpus")?.replace(' ', ",");
+                Some(Policy { number, cpus: cpu_list(&cpus), driver })
+            })
+            .filter(|policy| !policy.cpus.is_empty())
+            .collect();
+        policies.sort_by_key(|policy| policy.number);
+        policies
+    }
+
+    /// Every file of `policies` and of the host that a fix may write and that exists.
+    #[must_use]
+    pub fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
+        let of_host = Kind::OF_HOST.into_iter().map(Knob::of_host);
+        let of_policies = policies
+            .iter()
+            .flat_map(|policy| Kind::OF_POLICY.map(|kind| Knob::of(policy.number, kind)));
+        of_host.chain(of_policies).filter(|knob| self.path(*knob).exists()).collect()
+    }
+
+    /// What is in a knob's file, byte for byte.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if it cannot be read.
+    pub fn read(&self, knob: Knob) -> Result<Vec<u8>> {
+        let path = self.path(knob);
+        fs::read(&path).map_err(|error| cannot_read(&path, &error).into())
+    }
+
+    /// What is in a knob's file, without the end of the line.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if it cannot be read.
+    pub fn value(&self, knob: Knob) -> Result<String> {
+        self.read(knob).map(|bytes| trimmed(&bytes))
+    }
+
+    /// The same for a knob that not every host has.
+    #[must_use]
+    pub fn value_if_any(&self, knob: Knob) -> Option<String> {
+        fs::read(self.path(knob)).ok().map(|bytes| trimmed(&bytes))
+    }
+
+    /// What a file of a policy says that is only read; `None` if there is none.
+    #[must_use]
+    pub fn text(&self, policy: u32, file: &str) -> Option<String> {
+        self.text_at(&format!("cpufreq/policy{policy}/{file}"))
+    }
+
+    /// A number that such a file says.
+    #[must_use]
+    pub fn number(&self, policy: u32, file: &str) -> Option<u64> {
+        self.text(policy, file)?.parse().ok()
+    }
+
+    /// What a file of a CPU says.
+    #[must_use]
+    pub fn number_of_cpu(&self, cpu: usize, file: &str) -> Option<u64> {
+        self.text_at(&format!("cpu{cpu}/{file}"))?.parse().ok()
+    }
+
+    fn text_at(&self, path: &str) -> Option<String> {
+        let bytes = fs::read(self.root.join(path)).ok()?;
+        Some(trimmed(&bytes))
+    }
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> Stop {
+    Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display()))
+}
+
+/// A value without the end of its line.
+#[must_use]
+pub fn trimmed(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
