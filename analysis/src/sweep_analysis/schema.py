@@ -94,6 +94,8 @@ class Trial(msgspec.Struct):
     load_before: float | None
     steal_ns: int | None
     events: Events | None = None
+    ghz_before: float | None = None  # sweeps before the clock was measured have neither
+    ghz_after: float | None = None
 
 
 TRIALS = pl.Schema(
@@ -127,6 +129,8 @@ TRIALS = pl.Schema(
         "involuntary_switches": pl.Int64,
         "load_before": pl.Float64,
         "steal_ns": pl.Int64,
+        "ghz_before": pl.Float64,
+        "ghz_after": pl.Float64,
     }
 )
 """One row per line of `trials.jsonl`, failed ones included."""
