@@ -33,7 +33,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what can be measured: branches and workloads
+    /// Show what can be measured: branches, workloads and experiments
     List(ListArgs),
     /// Show what a sweep would do, and how long it would take; runs nothing
     #[command(after_help = "Examples:
@@ -89,6 +89,8 @@ Examples:
       another instance size
   cargo runner sweep --branches packed,split-counters --instrument
       also count, in builds of their own, what the scheduler does
+  cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
+      one figure of a study by its name, with shorter runs
   cargo runner sweep --resume
       go on with the newest sweep where it was stopped
 
@@ -99,7 +101,7 @@ Exit codes:
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// What to list [default: both]
+    /// What to list [default: all]
     #[arg(value_enum)]
     pub(crate) what: Option<ListWhat>,
     /// As a table, or as JSON with every detail
@@ -111,6 +113,7 @@ pub(crate) struct ListArgs {
 pub(crate) enum ListWhat {
     Branches,
     Workloads,
+    Experiments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -123,8 +126,11 @@ pub(crate) enum ListFormat {
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
     /// Starting point; the options below override it [default: quick]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "experiment")]
     pub(crate) preset: Option<Preset>,
+    /// Starting point with a name, for one table or figure; see `list experiments`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) experiment: Option<String>,
     /// Names, globs, `all`, `!exclusions`, with commas between [default: all]
     #[arg(long, value_name = "LIST")]
     pub(crate) branches: Option<String>,
@@ -226,7 +232,7 @@ pub(crate) struct SweepArgs {
     pub(crate) selection: Selection,
     /// Go on with a sweep that was stopped: a name, a path, or the newest; takes no other selection
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
-          conflicts_with_all = ["preset", "branches", "workloads", "size", "parameters", "input", "threads",
+          conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "input", "threads",
                                 "mode", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
                                 "instrument"])]
     pub(crate) resume: Option<String>,

@@ -127,6 +127,7 @@ mod tests {
     fn asked(load: Load) -> Asked {
         Asked {
             preset: "smoke".to_owned(),
+            experiment: None,
             branches: vec!["master".to_owned()],
             baseline: "master".to_owned(),
             twin: false,

@@ -10,6 +10,7 @@ pub mod commands;
 pub mod config;
 pub mod digest;
 pub mod estimate;
+pub mod experiments;
 pub mod frequency;
 pub mod host;
 pub mod interrupt;

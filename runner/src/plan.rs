@@ -10,6 +10,8 @@ use workloads::protocol::{Program, SCHEMA};
 
 use crate::config::TWIN_SUFFIX;
 use crate::digest;
+use crate::experiments::AskedExperiment;
+use crate::record::Record;
 
 /// How the CPU frequency is treated.
 #[derive(
@@ -69,6 +71,9 @@ pub struct Load {
 pub struct Asked {
     /// Preset that the rest started from.
     pub preset: String,
+    /// Experiment that the rest started from, in place of a preset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<AskedExperiment>,
     /// Names of the branches, the baseline among them, without the twin.
     pub branches: Vec<String>,
     /// The branch that the others are compared with.
@@ -137,6 +142,52 @@ impl Asked {
     #[must_use]
     pub fn is_instrumented(&self, name: &str) -> bool {
         self.instrument.as_ref().is_some_and(|it| it.branches.iter().any(|known| known == name))
+    }
+
+    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the same
+    /// instance, apart from parameters that mean nothing to that program.
+    #[must_use]
+    pub fn sequential_load(&self, load: usize) -> usize {
+        let instance = |load: &Load| {
+            let mut parameters = load.parameters.clone();
+            parameters.retain(|name, _| !self.is_ignored_by_sequential(name));
+            (load.workload.clone(), load.size.clone(), parameters, load.input.clone())
+        };
+        let wanted = instance(&self.workloads[load]);
+        self.workloads.iter().position(|other| instance(other) == wanted).unwrap_or(load)
+    }
+
+    /// Whether a parameter means nothing to the sequential program.
+    #[must_use]
+    pub fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
+        self.experiment.as_ref().is_some_and(|experiment| {
+            experiment.sequential_ignores.iter().any(|it| it == parameter)
+        })
+    }
+
+    /// The one of [`Asked::workloads`] that a record belongs to.
+    #[must_use]
+    pub fn load_of(&self, record: &Record) -> Option<usize> {
+        self.workloads.iter().position(|load| {
+            load.workload == record.workload
+                && load.size == record.size
+                && load.parameters == record.parameters
+        })
+    }
+
+    /// Names and values of the parameters that tell a load from the others of its workload.
+    #[must_use]
+    pub fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
+        let own = &self.workloads[load];
+        let rivals: Vec<&Load> =
+            self.workloads.iter().filter(|other| other.workload == own.workload).collect();
+        own.parameters
+            .iter()
+            .filter(|(name, value)| {
+                rivals.iter().any(|rival| rival.parameters.get(*name) != Some(value))
+            })
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
     }
 
     /// The branch whose binary runs under `name`: the baseline for its twin.
@@ -286,7 +337,9 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
 fn visits(asked: &Asked, replicate: u32) -> Vec<Visit> {
     let mut visits = Vec::new();
     for load in 0..asked.workloads.len() {
-        visits.push(Visit { program: Program::Sequential, load, threads: 1, replicate });
+        if asked.sequential_load(load) == load {
+            visits.push(Visit { program: Program::Sequential, load, threads: 1, replicate });
+        }
         for &threads in &asked.threads {
             visits.push(Visit { program: Program::Parallel, load, threads, replicate });
         }

@@ -13,6 +13,7 @@ fn asked() -> Asked {
     };
     Asked {
         preset: "quick".to_owned(),
+        experiment: None,
         branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
         baseline: "master".to_owned(),
         twin: true,

@@ -157,13 +157,20 @@ impl Watch for Progress {
 /// What to say of a sweep before it starts: its size in one line.
 #[must_use]
 pub fn headline(asked: &Asked, plan: &Plan) -> String {
-    let workloads: Vec<&str> = asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    let mut workloads: Vec<&str> =
+        asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    workloads.dedup();
+    let sets = if asked.workloads.len() > workloads.len() {
+        format!(" in {} sets of parameters", asked.workloads.len())
+    } else {
+        String::new()
+    };
     let counted = match &asked.instrument {
         Some(instrument) => format!(", {} also counted", instrument.branches.len()),
         None => String::new(),
     };
     format!(
-        "{} branches{}{counted}, {}, {} thread counts, {} trials",
+        "{} branches{}{counted}, {}{sets}, {} thread counts, {} trials",
         asked.branches.len(),
         if asked.twin { " and the baseline's twin" } else { "" },
         workloads.join(" "),

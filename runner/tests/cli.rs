@@ -111,6 +111,33 @@ fn counting_needs_a_branch_that_can_count() {
 }
 
 #[test]
+fn list_names_every_experiment_with_its_command() {
+    run(&folder(), &["list", "experiments"])
+        .success()
+        .stdout(contains("cargo runner sweep --experiment packets-correctness"))
+        .stdout(contains("quicksort\n").not());
+}
+
+#[test]
+fn an_experiment_sets_what_the_command_line_does_not() {
+    let experiment = ["plan", "--experiment", "packets-speedup-uniform", "--threads", "2,3"];
+    run(&folder(), &[&experiment[..], &["--parameter", "words=1000"]].concat())
+        .success()
+        // 5 cases × 2 depths × 2 thread counts, and one sequential program; 5 trials of each.
+        .stdout(contains("21 cells"))
+        .stdout(contains("105 trials"))
+        .stdout(contains("5 trials of 0 + 1 iterations"));
+}
+
+#[test]
+fn a_misspelt_experiment_is_bad_input_with_the_likely_name() {
+    run(&folder(), &["plan", "--experiment", "packets-awsome"])
+        .code(2)
+        .stderr(contains("did you mean `packets-awesome`?"));
+    run(&folder(), &["plan", "--experiment", "packets-awesome", "--preset", "quick"]).code(2);
+}
+
+#[test]
 fn a_misspelt_branch_is_bad_input_with_the_likely_name() {
     run(&folder(), &["plan", "--branches", "pakced"])
         .code(2)

@@ -14,6 +14,7 @@ use workloads::protocol::{Events, Iteration, Outcome, Program, Request, SCHEMA, 
 fn asked() -> Asked {
     Asked {
         preset: "smoke".to_owned(),
+        experiment: None,
         branches: vec!["master".to_owned(), "packed".to_owned()],
         baseline: "master".to_owned(),
         twin: true,

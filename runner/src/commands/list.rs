@@ -1,4 +1,4 @@
-//! `list`: branches and workloads.
+//! `list`: branches, workloads and experiments.
 
 use std::io::{self, Write};
 
@@ -9,6 +9,7 @@ use workloads::workload::{self, Description, Size};
 use super::Place;
 use crate::cli::{ListArgs, ListFormat, ListWhat};
 use crate::config::Config;
+use crate::experiments::{self, Experiment};
 use crate::stop::Exit;
 
 pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
@@ -16,6 +17,9 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     let config = wants(ListWhat::Branches).then(|| place.config()).transpose()?;
     let workloads: Vec<&Description> =
         workload::catalogue().iter().map(|workload| workload.description()).collect();
+    let experiments = wants(ListWhat::Experiments)
+        .then(|| experiments::read(place.checkout.root()))
+        .transpose()?;
     let mut out = io::stdout().lock();
     if arguments.format == ListFormat::Json {
         let mut all = json!({});
@@ -25,6 +29,9 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
         if wants(ListWhat::Workloads) {
             all["workloads"] = serde_json::to_value(&workloads)?;
         }
+        if let Some(experiments) = &experiments {
+            all["experiments"] = serde_json::to_value(experiments)?;
+        }
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(Exit::Good);
     }
@@ -33,6 +40,9 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     }
     if wants(ListWhat::Workloads) {
         print_workloads(&mut out, &workloads)?;
+    }
+    if let Some(experiments) = &experiments {
+        print_experiments(&mut out, experiments)?;
     }
     Ok(Exit::Good)
 }
@@ -67,6 +77,26 @@ fn print_workloads(out: &mut impl Write, workloads: &[&Description]) -> io::Resu
                 parameter.name, at_small[parameter.name], parameter.accepts, parameter.summary
             )?;
         }
+    }
+    Ok(())
+}
+
+fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Result<()> {
+    writeln!(out, "\nEXPERIMENTS (`sweep --experiment NAME`; options override what they set)\n")?;
+    for it in experiments {
+        writeln!(out, "{}", it.name)?;
+        writeln!(out, "    shows       {}", it.shows)?;
+        writeln!(out, "    source      {}", it.source)?;
+        writeln!(
+            out,
+            "    workloads   {}, size {}, {} sets",
+            it.workloads,
+            it.size,
+            it.cells.len()
+        )?;
+        writeln!(out, "    branches    {}", it.branches)?;
+        writeln!(out, "    threads     {}; {} trials", it.threads, it.trials)?;
+        writeln!(out, "    command     cargo runner sweep --experiment {}", it.name)?;
     }
     Ok(())
 }

@@ -7,8 +7,9 @@ use anyhow::{Result, bail};
 use crate::checkout::Checkout;
 use crate::cli::Selection;
 use crate::config::{Branch, Config, fork_features};
+use crate::experiments::{self, AskedExperiment, Figure};
 use crate::host::Host;
-use crate::plan::{Asked, Instrument, Mode};
+use crate::plan::{Asked, Instrument, Load, Mode};
 use crate::selection::{self, Preset};
 use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
@@ -58,60 +59,49 @@ impl Place {
 /// What the command line asks, checked against branches, catalogue and host.
 pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<Branch>)> {
     let config = place.config()?;
-    let list = selection.branches.as_deref().unwrap_or("all");
-    let (branches, is_baseline_added) = selection::branches(&config, list)?;
+    let start = Start::of(place, selection)?;
+    let (branches, is_baseline_added) =
+        selection::branches(&config, selection.branches.as_deref().unwrap_or(&start.branches))?;
     let baseline = config.baseline().name.clone();
     if is_baseline_added {
         eprintln!(
             "note: the baseline `{baseline}` is added, since the others are compared with it"
         );
     }
-    let preset = selection.preset.unwrap_or(Preset::Quick);
-    let values = preset.values();
-    let or = |given: &Option<String>, preset: &'static str| {
-        given.clone().unwrap_or_else(|| preset.to_owned())
-    };
     let host = Host::default();
     let instrument =
         selection.instrument.map(|trials| instrument(trials, &branches)).transpose()?;
+    let threads = selection.threads.as_deref().unwrap_or(&start.threads);
     let asked = Asked {
-        preset: preset.name().to_owned(),
+        preset: start.preset,
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
         baseline,
-        twin: !selection.no_twin,
-        workloads: selection::loads(
-            &or(&selection.workloads, values.workloads),
-            &or(&selection.size, values.size),
-            &selection.parameters,
-            selection.input.as_deref(),
-        )?,
-        threads: selection::threads(
-            &or(&selection.threads, values.threads),
-            host.cores(),
-            Host::usable_cpus(),
-        )?,
-        modes: modes(selection, preset)?,
-        trials: selection.trials.unwrap_or(values.trials),
-        layouts: layouts(selection, preset, selection.trials.unwrap_or(values.trials))?,
-        warmup_iterations: 1,
-        iterations: selection.iterations.unwrap_or(values.iterations),
+        layouts: layouts(selection, start.is_timed, selection.trials.unwrap_or(start.trials))?,
+        twin: start.twin && !selection.no_twin,
+        workloads: start.loads,
+        threads: selection::threads(threads, host.cores(), Host::usable_cpus())?,
+        modes: modes(selection)?,
+        trials: selection.trials.unwrap_or(start.trials),
+        warmup_iterations: start.warmup_iterations,
+        iterations: selection.iterations.unwrap_or(start.iterations),
         seed: selection.seed.unwrap_or(1),
         timeout_s: selection.timeout.unwrap_or(60.0),
         instrument,
+        experiment: start.experiment,
     };
     Ok((asked, branches))
 }
 
 /// Layouts per branch: as many as trials, so that each trial has one of its own, except where times mean
 /// nothing.
-fn layouts(selection: &Selection, preset: Preset, trials: u32) -> Result<u32> {
+fn layouts(selection: &Selection, is_timed: bool, trials: u32) -> Result<u32> {
     match selection.layouts {
         Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
             "--layouts {layouts}: with {trials} trials per cell no more than {trials} would run; ask for \
              fewer, or for more --trials"
         ))),
         Some(layouts) => Ok(layouts),
-        None if preset == Preset::Smoke => Ok(1),
+        None if !is_timed => Ok(1),
         None => Ok(trials),
     }
 }
@@ -146,8 +136,69 @@ pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
+/// What holds where the command line says nothing: a preset or an experiment.
+struct Start {
+    preset: String,
+    experiment: Option<AskedExperiment>,
+    branches: String,
+    threads: String,
+    trials: u32,
+    iterations: u32,
+    warmup_iterations: u32,
+    twin: bool,
+    /// Whether its times mean something.
+    is_timed: bool,
+    /// With the command line's workloads, size and parameters already in them.
+    loads: Vec<Load>,
+}
+
+impl Start {
+    fn of(place: &Place, selection: &Selection) -> Result<Self> {
+        let (parameters, input) = (&selection.parameters, selection.input.as_deref());
+        let Some(name) = &selection.experiment else {
+            let preset = selection.preset.unwrap_or(Preset::Quick);
+            let values = preset.values();
+            return Ok(Self {
+                preset: preset.name().to_owned(),
+                experiment: None,
+                branches: "all".to_owned(),
+                threads: values.threads.to_owned(),
+                trials: values.trials,
+                iterations: values.iterations,
+                warmup_iterations: 1,
+                twin: true,
+                is_timed: preset != Preset::Smoke,
+                loads: selection::loads(
+                    selection.workloads.as_deref().unwrap_or(values.workloads),
+                    selection.size.as_deref().unwrap_or(values.size),
+                    parameters,
+                    input,
+                )?,
+            });
+        };
+        let experiment = experiments::find(experiments::read(place.checkout.root())?, name)?;
+        Ok(Self {
+            preset: "experiment".to_owned(),
+            experiment: Some(experiment.asked()),
+            loads: experiment.loads(
+                selection.workloads.as_deref().unwrap_or(&experiment.workloads),
+                selection.size.as_deref().unwrap_or(&experiment.size),
+                parameters,
+                input,
+            )?,
+            branches: experiment.branches,
+            threads: experiment.threads,
+            trials: experiment.trials,
+            iterations: experiment.iterations,
+            warmup_iterations: experiment.warmup_iterations,
+            twin: experiment.twin,
+            is_timed: experiment.figure != Figure::Answers,
+        })
+    }
+}
+
 /// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.
-fn modes(selection: &Selection, preset: Preset) -> Result<Vec<Mode>> {
+fn modes(selection: &Selection) -> Result<Vec<Mode>> {
     let frequency = selection.frequency.setup();
     match selection.mode {
         Some(choice) => {
@@ -155,13 +206,15 @@ fn modes(selection: &Selection, preset: Preset) -> Result<Vec<Mode>> {
             frequency.check_modes(&modes, selection.allow_uncontrolled)?;
             Ok(modes)
         }
-        None if preset == Preset::Full => Ok(match frequency.reason_against_fixed() {
-            None => vec![Mode::Dynamic, Mode::Fixed],
-            Some(reason) => {
-                eprintln!("note: dynamic frequency only: {reason}");
-                vec![Mode::Dynamic]
-            }
-        }),
+        None if selection.preset == Some(Preset::Full) => {
+            Ok(match frequency.reason_against_fixed() {
+                None => vec![Mode::Dynamic, Mode::Fixed],
+                Some(reason) => {
+                    eprintln!("note: dynamic frequency only: {reason}");
+                    vec![Mode::Dynamic]
+                }
+            })
+        }
         None => Ok(vec![Mode::Dynamic]),
     }
 }

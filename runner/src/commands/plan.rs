@@ -33,9 +33,19 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     if let Some(twin) = asked.twin_name() {
         writeln!(out, "            {twin} (A/A: the baseline once more)")?;
     }
+    if let Some(experiment) = &asked.experiment {
+        writeln!(out, "experiment  {}: {}", experiment.name, experiment.shows)?;
+    }
     for (index, load) in asked.workloads.iter().enumerate() {
-        let parameters: Vec<String> =
-            load.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        // Of many instances of a workload, the first says everything and the others how they differ.
+        let is_repeated = asked.workloads[..index].iter().any(|it| it.workload == load.workload);
+        let differing = asked.differing_parameters(index);
+        let parameters: Vec<String> = load
+            .parameters
+            .iter()
+            .filter(|(name, _)| !is_repeated || differing.iter().any(|(it, _)| it == name))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let label = if index == 0 { "workloads" } else { "" };
         writeln!(out, "{label:12}{}, {}: {}", load.workload, load.size, parameters.join(" "))?;
     }

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Place;
 use crate::cli::ShowArgs;
+use crate::experiments::Figure;
 use crate::manifest::Manifest;
 use crate::record::Record;
 use crate::stop::Exit;
@@ -33,8 +34,12 @@ pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
 pub(crate) fn print(manifest: &Manifest, records: &[Record], format: Format) -> Result<()> {
     let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let has_colour = std::io::stdout().is_terminal() && !wants_none;
-    let rows = summary::rows(&manifest.asked, records);
-    let text = summary::table(&manifest.asked, &rows, format, has_colour)?;
+    let asked = &manifest.asked;
+    let text = if is_about_answers(manifest) {
+        summary::answers_table(&summary::agreements(asked, records), format)?
+    } else {
+        summary::table(asked, &summary::rows(asked, records), format, has_colour)?
+    };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     let counted = records.iter().filter(|record| record.events.is_some()).count();
     if counted > 0 {
@@ -44,4 +49,9 @@ pub(crate) fn print(manifest: &Manifest, records: &[Record], format: Format) -> 
         );
     }
     Ok(())
+}
+
+/// Whether the sweep is an experiment whose result is not time but agreement.
+pub(crate) fn is_about_answers(manifest: &Manifest) -> bool {
+    manifest.asked.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
 }

@@ -25,7 +25,7 @@ use crate::progress::{Progress, headline, human};
 use crate::record::Record;
 use crate::selection;
 use crate::stop::{Exit, Stop};
-use crate::summary::Format;
+use crate::summary::{self, Agreement, Format};
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
 use crate::sweep_dir::{self, Appender, HostLock, SweepDir};
 use crate::trial::Subprocesses;
@@ -386,5 +386,7 @@ fn finish(
         eprintln!("without branch `{}`: {first}", unbuilt.name);
         return Ok(Exit::BuildFailed);
     }
-    Ok(if failed == 0 { Exit::Good } else { Exit::TrialsFailed })
+    let is_proven = !show::is_about_answers(manifest)
+        || summary::agreements(&manifest.asked, records).iter().all(Agreement::is_proven);
+    Ok(if failed == 0 && is_proven { Exit::Good } else { Exit::TrialsFailed })
 }

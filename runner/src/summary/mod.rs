@@ -1,6 +1,7 @@
 //! The table at the end of a sweep: each branch's time, its speed-up over the sequential program, and
 //! its ratio to the baseline, judged by the A/A twin.
 
+mod answers;
 mod show;
 
 use std::collections::{BTreeMap, HashMap};
@@ -8,10 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use workloads::protocol::Program;
 
-use crate::plan::{Asked, Load, Mode};
+use crate::plan::{Asked, Mode};
 use crate::record::{Ending, Record};
 use crate::stats::{FEWEST_PAIRS, median, noise_band};
 
+pub use answers::{Agreement, agreements, answers_table};
 pub use show::{Format, table};
 
 /// A branch in one place of the sweep.
@@ -21,6 +23,8 @@ pub struct Row {
     pub workload: String,
     /// Its size.
     pub size: String,
+    /// Parameters that tell it from other cells of the workload in this sweep, as `name=value`.
+    pub parameters: String,
     /// Frequency mode.
     pub mode: Mode,
     /// `sequential` or `parallel`.
@@ -124,20 +128,16 @@ impl Cell {
     }
 }
 
-type Place<'a> = (&'a str, Mode, Program, usize, &'a str);
+/// Index into [`Asked::workloads`], and what else tells cells apart.
+type Place<'a> = (usize, Mode, Program, usize, &'a str);
 
 /// One row for each cell, in the order workload, mode, threads, branch.
 #[must_use]
 pub fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
     let mut cells: HashMap<Place<'_>, Cell> = HashMap::new();
     for record in records {
-        let place = (
-            record.workload.as_str(),
-            record.mode,
-            record.program,
-            record.threads,
-            record.branch.as_str(),
-        );
+        let Some(load) = asked.load_of(record) else { continue };
+        let place = (load, record.mode, record.program, record.threads, record.branch.as_str());
         cells.entry(place).or_default().add(record);
     }
     let twin_name = asked.twin_name();
@@ -145,13 +145,14 @@ pub fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
     names.extend(twin_name.clone());
     names.extend(asked.branches.iter().filter(|name| **name != asked.baseline).cloned());
     let mut rows = Vec::new();
-    for load in &asked.workloads {
+    for load in 0..asked.workloads.len() {
         for &mode in &asked.modes {
-            let at = |program, threads, branch| {
-                cells.get(&(load.workload.as_str(), mode, program, threads, branch))
-            };
+            let at = |program, threads, branch| cells.get(&(load, mode, program, threads, branch));
             let sequential = at(Program::Sequential, 1, asked.baseline.as_str());
-            let sequential_cost = sequential.and_then(Cell::cost);
+            let reference = asked.sequential_load(load);
+            let sequential_cost = cells
+                .get(&(reference, mode, Program::Sequential, 1, asked.baseline.as_str()))
+                .and_then(Cell::cost);
             if let Some(cell) = sequential {
                 rows.push(row(asked, load, mode, Program::Sequential, 1, &asked.baseline, cell));
             }
@@ -189,7 +190,7 @@ pub fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
 
 fn row(
     asked: &Asked,
-    load: &Load,
+    load: usize,
     mode: Mode,
     program: Program,
     threads: usize,
@@ -197,9 +198,17 @@ fn row(
     cell: &Cell,
 ) -> Row {
     let is_sequential = program == Program::Sequential;
+    let parameters: Vec<String> = asked
+        .differing_parameters(load)
+        .into_iter()
+        .filter(|(name, _)| !(is_sequential && asked.is_ignored_by_sequential(name)))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let load = &asked.workloads[load];
     Row {
         workload: load.workload.clone(),
         size: load.size.clone(),
+        parameters: parameters.join(" "),
         mode,
         program,
         threads,

@@ -51,13 +51,19 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, has_colour: bool) -> Str
     let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
     let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
     let mut text = String::new();
-    let same_place = |a: &Row, b: &Row| a.workload == b.workload && a.mode == b.mode;
+    let same_place = |a: &Row, b: &Row| {
+        (&a.workload, &a.parameters, a.mode) == (&b.workload, &b.parameters, b.mode)
+    };
     for place in rows.chunk_by(same_place) {
         let first = &place[0];
         let _ = writeln!(
             text,
-            "{title}{}, size {}, {} frequency",
-            first.workload, first.size, first.mode
+            "{title}{}, size {}{}{}, {} frequency",
+            first.workload,
+            first.size,
+            if first.parameters.is_empty() { "" } else { ", " },
+            first.parameters,
+            first.mode
         );
         let same_threads = |a: &Row, b: &Row| (a.program, a.threads) == (b.program, b.threads);
         for group in place.chunk_by(same_threads) {

@@ -6,12 +6,13 @@ use std::time::Duration;
 use workloads::protocol::{Events, Iteration, SCHEMA};
 
 use super::*;
-use crate::plan::Instrument;
+use crate::plan::{Instrument, Load};
 use crate::record::FreqState;
 
-fn asked() -> Asked {
+pub(super) fn asked() -> Asked {
     Asked {
         preset: "quick".to_owned(),
+        experiment: None,
         branches: vec!["slow".to_owned(), "master".to_owned(), "same".to_owned()],
         baseline: "master".to_owned(),
         twin: true,
@@ -34,7 +35,13 @@ fn asked() -> Asked {
 }
 
 /// A trial of three iterations around `elapsed_ns`, one of them an outlier.
-fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_ns: u64) -> Record {
+pub(super) fn record(
+    branch: &str,
+    program: Program,
+    threads: usize,
+    block: usize,
+    elapsed_ns: u64,
+) -> Record {
     let iteration =
         |elapsed_ns| Iteration { elapsed_ns, user_ns: 0, system_ns: 0, work_units: 100 };
     Record {
@@ -204,7 +211,7 @@ fn csv_and_json_carry_every_row() {
     let rows = rows(&asked(), &records());
     let csv = table(&asked(), &rows, Format::Csv, false).unwrap();
     assert_eq!(csv.lines().count(), 1 + rows.len());
-    assert!(csv.starts_with("workload,size,mode,program,threads,"), "{csv}");
+    assert!(csv.starts_with("workload,size,parameters,mode,program,threads,"), "{csv}");
     let json = table(&asked(), &rows, Format::Json, false).unwrap();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(parsed.as_array().unwrap().len(), rows.len());

@@ -1,0 +1,396 @@
+//! `experiments.toml`: sweeps with a name, each for one table or figure.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use serde_spanned::Spanned;
+
+use crate::config::{ConfigError, nearest};
+use crate::plan::Load;
+use crate::selection;
+use crate::stop::Stop;
+
+const FILE: &str = "experiments.toml";
+
+/// What an experiment draws; the analysis has a function for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// A table: whether every cell gives the sequential program's answer.
+    Answers,
+    /// Speed-up by threads, a line for each branch, a panel for each workload.
+    SpeedupByBranch,
+    /// Speed-up by threads, a line for each strategy and lock, a panel for each number of words.
+    SpeedupByWords,
+    /// Loss of throughput against `lock-free` by number of words, a line for each lock.
+    OverheadByWords,
+}
+
+/// A row of the file, checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: String,
+    /// What it is for, in one line.
+    pub shows: String,
+    /// Where it was published.
+    pub source: String,
+    /// As for `--workloads`.
+    pub workloads: String,
+    /// As for `--size`.
+    pub size: String,
+    /// As for `--branches`.
+    pub branches: String,
+    /// As for `--threads`.
+    pub threads: String,
+    /// As for `--trials`.
+    pub trials: u32,
+    /// As for `--iterations`.
+    pub iterations: u32,
+    /// Untimed iterations at the start of a trial.
+    pub warmup_iterations: u32,
+    /// Whether the baseline's A/A twin runs.
+    pub twin: bool,
+    /// What is drawn.
+    pub figure: Figure,
+    /// Parameters that mean nothing to the sequential program.
+    pub sequential_ignores: Vec<String>,
+    /// Parameters of each cell set, as `--parameter` takes them.
+    pub cells: Vec<BTreeMap<String, String>>,
+}
+
+/// What a sweep keeps of the experiment that it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedExperiment {
+    /// [`Experiment::name`].
+    pub name: String,
+    /// [`Experiment::shows`].
+    pub shows: String,
+    /// [`Experiment::source`].
+    pub source: String,
+    /// [`Experiment::figure`].
+    pub figure: Figure,
+    /// [`Experiment::sequential_ignores`].
+    pub sequential_ignores: Vec<String>,
+}
+
+impl Experiment {
+    /// What a sweep keeps of it.
+    #[must_use]
+    pub fn asked(&self) -> AskedExperiment {
+        AskedExperiment {
+            name: self.name.clone(),
+            shows: self.shows.clone(),
+            source: self.source.clone(),
+            figure: self.figure,
+            sequential_ignores: self.sequential_ignores.clone(),
+        }
+    }
+
+    /// The instances that it runs, after `overriding` parameters of the command line have taken the
+    /// place of its own; what becomes equal thereby runs once.
+    ///
+    /// # Errors
+    /// As [`selection::loads`].
+    pub fn loads(
+        &self,
+        workloads: &str,
+        size: &str,
+        overriding: &[String],
+        input: Option<&Path>,
+    ) -> Result<Vec<Load>> {
+        let overridden: Vec<&str> = overriding
+            .iter()
+            .filter_map(|text| text.split_once('='))
+            .map(|(key, _)| bare(key))
+            .collect();
+        let mut loads: Vec<Load> = Vec::new();
+        for cell in &self.cells {
+            let own = cell.iter().filter(|(key, _)| !overridden.contains(&bare(key)));
+            let mut parameters: Vec<String> =
+                own.map(|(key, value)| format!("{key}={value}")).collect();
+            parameters.extend(overriding.iter().cloned());
+            for load in selection::loads(workloads, size, &parameters, input)? {
+                if !loads.contains(&load) {
+                    loads.push(load);
+                }
+            }
+        }
+        Ok(loads)
+    }
+}
+
+/// The parameter's name without the workload before it.
+fn bare(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Reads and checks the file of a checkout.
+///
+/// # Errors
+/// [`ConfigError`] with the line, or [`Stop::BadInput`] with experiment and field.
+pub fn read(root: &Path) -> Result<Vec<Experiment>> {
+    let path = root.join(FILE);
+    let text = std::fs::read_to_string(&path).map_err(|error| ConfigError {
+        file: path.display().to_string(),
+        line: None,
+        message: format!("cannot be read: {error}; it names the experiments"),
+    })?;
+    parse(&text)
+}
+
+/// The experiment called `name`.
+///
+/// # Errors
+/// [`Stop::BadInput`] with the known names.
+pub fn find(experiments: Vec<Experiment>, name: &str) -> Result<Experiment> {
+    let known: Vec<String> = experiments.iter().map(|it| it.name.clone()).collect();
+    experiments.into_iter().find(|it| it.name == name).ok_or_else(|| {
+        let hint = nearest(name, known.iter().map(String::as_str))
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        Stop::BadInput(format!(
+            "--experiment {name}: no such experiment; known: {}{hint}",
+            known.join(", ")
+        ))
+        .into()
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    experiment: Vec<Row>,
+}
+
+/// As written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Row {
+    name: Spanned<String>,
+    shows: String,
+    source: String,
+    workloads: String,
+    size: String,
+    #[serde(default = "all")]
+    branches: String,
+    threads: String,
+    trials: u32,
+    iterations: u32,
+    #[serde(default = "one")]
+    warmup_iterations: u32,
+    #[serde(default = "yes")]
+    twin: bool,
+    figure: Figure,
+    #[serde(default)]
+    sequential_ignores: Vec<String>,
+    #[serde(default)]
+    set: BTreeMap<String, Scalar>,
+    #[serde(default)]
+    vary: BTreeMap<String, Vec<Scalar>>,
+    #[serde(default)]
+    cases: Vec<BTreeMap<String, Scalar>>,
+}
+
+fn all() -> String {
+    "all".to_owned()
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A parameter's value: people write numbers without quotation marks.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Whole(u64),
+    Word(String),
+}
+
+impl Scalar {
+    fn text(&self) -> String {
+        match self {
+            Self::Whole(number) => number.to_string(),
+            Self::Word(word) => word.clone(),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Experiment>> {
+    let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+    let file: File = toml::from_str(text).map_err(|error| ConfigError {
+        file: FILE.to_owned(),
+        line: error.span().map(|span| line_of(span.start)),
+        message: error.message().to_owned(),
+    })?;
+    let mut experiments: Vec<Experiment> = Vec::new();
+    for row in file.experiment {
+        let line = line_of(row.name.span().start);
+        let name = row.name.get_ref().clone();
+        let fault = |message: String| ConfigError {
+            file: FILE.to_owned(),
+            line: Some(line),
+            message: format!("experiment `{name}`: {message}"),
+        };
+        if experiments.iter().any(|other| other.name == name) {
+            return Err(fault("the name is taken; give every experiment its own".to_owned()).into());
+        }
+        for (what, count) in [("trials", row.trials), ("iterations", row.iterations)] {
+            if count == 0 {
+                return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
+            }
+        }
+        let experiment = checked(row, &fault)?;
+        // Told now, with the experiment's name, rather than when it is started.
+        experiment
+            .loads(&experiment.workloads, &experiment.size, &[], None)
+            .and_then(|_| selection::threads(&experiment.threads, 1, 1))
+            .map_err(|error| fault(format!("{error:#}")))?;
+        experiments.push(experiment);
+    }
+    Ok(experiments)
+}
+
+fn checked(row: Row, fault: &impl Fn(String) -> ConfigError) -> Result<Experiment, ConfigError> {
+    let mut cells = vec![BTreeMap::new()];
+    let add = |cells: &mut Vec<BTreeMap<String, String>>, group: Vec<Vec<(&String, &Scalar)>>| {
+        let mut product = Vec::new();
+        for cell in cells.iter() {
+            for addition in &group {
+                let mut cell: BTreeMap<String, String> = cell.clone();
+                for (key, value) in addition {
+                    if cell.insert((*key).clone(), value.text()).is_some() {
+                        return Err(fault(format!(
+                            "parameter `{key}` stands in two of `set`, `vary` and `cases`; keep one"
+                        )));
+                    }
+                }
+                product.push(cell);
+            }
+        }
+        *cells = product;
+        Ok(())
+    };
+    add(&mut cells, vec![row.set.iter().collect()])?;
+    for (key, values) in &row.vary {
+        if values.is_empty() {
+            return Err(fault(format!("vary.{key} is empty; write its values")));
+        }
+        add(&mut cells, values.iter().map(|value| vec![(key, value)]).collect())?;
+    }
+    if !row.cases.is_empty() {
+        add(&mut cells, row.cases.iter().map(|case| case.iter().collect()).collect())?;
+    }
+    Ok(Experiment {
+        name: row.name.into_inner(),
+        shows: row.shows,
+        source: row.source,
+        workloads: row.workloads,
+        size: row.size,
+        branches: row.branches,
+        threads: row.threads,
+        trials: row.trials,
+        iterations: row.iterations,
+        warmup_iterations: row.warmup_iterations,
+        twin: row.twin,
+        figure: row.figure,
+        sequential_ignores: row.sequential_ignores,
+        cells,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A good file, with one text in it replaced by another.
+    fn file(old: &str, new: &str) -> String {
+        let text = r#"
+[[experiment]]
+name = "one"
+shows = "something"
+source = "somewhere"
+workloads = "packets"
+size = "tiny"
+threads = "2,3"
+trials = 2
+iterations = 1
+figure = "speedup-by-words"
+sequential-ignores = ["strategy", "lock"]
+set = { generator = "uniform" }
+vary = { words = [10, 20], depth = [8, 32] }
+cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
+"#;
+        assert!(text.contains(old));
+        text.replacen(old, new, 1)
+    }
+
+    fn message(text: &str) -> String {
+        format!("{:#}", parse(text).unwrap_err())
+    }
+
+    #[test]
+    fn cells_are_all_combinations_of_cases_and_what_varies() {
+        let experiment = parse(&file("", "")).unwrap().remove(0);
+        let loads = experiment.loads("packets", "tiny", &[], None).unwrap();
+        assert_eq!(loads.len(), 2 * 2 * 2);
+        let of = |name: &str| -> Vec<&str> {
+            loads.iter().map(|load| load.parameters[name].as_str()).collect()
+        };
+        assert!(of("generator").iter().all(|value| *value == "uniform"));
+        for (name, value) in [("words", "20"), ("depth", "8"), ("lock", "mcs")] {
+            assert_eq!(of(name).iter().filter(|it| **it == value).count(), 4, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_of_the_command_line_takes_the_place_of_the_experiments() {
+        let experiment = parse(&file("", "")).unwrap().remove(0);
+        for given in ["words=77", "packets.words=77"] {
+            let loads = experiment.loads("packets", "tiny", &[given.to_owned()], None).unwrap();
+            assert_eq!(loads.len(), 4, "equal cells run once");
+            assert!(loads.iter().all(|load| load.parameters["words"] == "77"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_experiment_is_refused_with_the_likely_one() {
+        let error = find(parse(&file("", "")).unwrap(), "onne").unwrap_err().to_string();
+        assert!(error.contains("known: one; did you mean `one`?"), "{error}");
+    }
+
+    #[test]
+    fn faults_are_told_with_line_experiment_and_remedy() {
+        let faults = [
+            ("trials = 2", "trials = 0", "experiments.toml:3: experiment `one`: trials = 0"),
+            ("trials = 2", "trails = 2", "experiments.toml:9: unknown field `trails`"),
+            ("words = [10, 20]", "words = []", "vary.words is empty"),
+            ("words = [10, 20]", "generator = [\"uniform\"]", "`generator` stands in two of"),
+            ("words = [10, 20]", "wrods = [10]", "no picked workload has `wrods`"),
+            ("\"tiny\"", "\"huge\"", "unknown size `huge`"),
+            ("\"2,3\"", "\"two\"", "`two` is no thread count"),
+            ("lock = \"mcs\"", "lock = \"spin\"", "parameter `lock` = `spin`"),
+            ("\"speedup-by-words\"", "\"pie\"", "unknown variant `pie`"),
+        ];
+        for (old, new, expected) in faults {
+            let message = message(&file(old, new));
+            assert!(message.contains(expected), "{message}");
+        }
+        let twice = file("", "").repeat(2);
+        assert!(message(&twice).contains("the name is taken"), "{}", message(&twice));
+    }
+
+    #[test]
+    fn every_experiment_of_this_checkout_is_sound() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        assert!(read(root).unwrap().len() >= 6);
+    }
+}

@@ -1,0 +1,219 @@
+//! Whether every cell gave the answer of the sequential program: the table of experiments about
+//! correctness.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+use workloads::protocol::Program;
+
+use super::Format;
+use crate::plan::Asked;
+use crate::record::{Ending, Record};
+
+/// The trials of one branch on one instance, all thread counts together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Agreement {
+    /// Workload.
+    pub workload: String,
+    /// Parameters in which instances of the same sequential program differ.
+    pub way: String,
+    /// Parameters in which sequential programs differ.
+    pub instance: String,
+    /// The answer of the sequential program; `None` if no trial of it succeeded, or they disagree.
+    pub expected: Option<String>,
+    /// Branch.
+    pub branch: String,
+    /// Trials, failed ones included.
+    pub trials: usize,
+    /// Of which gave the expected answer.
+    pub agreeing: usize,
+}
+
+impl Agreement {
+    /// Whether there is something to agree with, and all trials do.
+    #[must_use]
+    pub fn is_proven(&self) -> bool {
+        self.expected.is_some() && self.trials > 0 && self.agreeing == self.trials
+    }
+}
+
+/// One row for each instance and branch, in the order of the plan.
+#[must_use]
+pub fn agreements(asked: &Asked, records: &[Record]) -> Vec<Agreement> {
+    let mut rows = Vec::new();
+    for (index, load) in asked.workloads.iter().enumerate() {
+        let reference = asked.sequential_load(index);
+        let of = |wanted: usize, program: Program| {
+            records.iter().filter(move |record| {
+                record.program == program && asked.load_of(record) == Some(wanted)
+            })
+        };
+        let answers: BTreeSet<&str> = of(reference, Program::Sequential)
+            .filter(|record| record.outcome == Ending::Ok)
+            .filter_map(|record| record.answer.as_deref())
+            .collect();
+        let expected = (answers.len() == 1).then(|| answers.first().copied()).flatten();
+        let (ignored, kept): (Vec<_>, Vec<_>) = asked
+            .differing_parameters(index)
+            .into_iter()
+            .partition(|(name, _)| asked.is_ignored_by_sequential(name));
+        let words = |parameters: Vec<(&str, &str)>| {
+            parameters.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        let (way, instance) = (words(ignored).join(" "), words(kept).join(" "));
+        for branch in &asked.branches {
+            let own: Vec<&Record> =
+                of(index, Program::Parallel).filter(|record| record.branch == *branch).collect();
+            rows.push(Agreement {
+                workload: load.workload.clone(),
+                way: way.clone(),
+                instance: instance.clone(),
+                expected: expected.map(str::to_owned),
+                branch: branch.clone(),
+                trials: own.len(),
+                agreeing: own
+                    .iter()
+                    .filter(|record| record.outcome == Ending::Ok)
+                    .filter(|record| record.answer.as_deref() == expected && expected.is_some())
+                    .count(),
+            });
+        }
+    }
+    rows
+}
+
+/// The rows as text that ends with a line end.
+///
+/// # Errors
+/// If a row has no JSON or CSV form, which cannot happen.
+pub fn answers_table(rows: &[Agreement], format: Format) -> Result<String> {
+    match format {
+        Format::Json => Ok(format!("{}\n", serde_json::to_string_pretty(rows)?)),
+        Format::Csv => {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            for row in rows {
+                writer.serialize(row)?;
+            }
+            let bytes = writer.into_inner().context("CSV is written to memory")?;
+            Ok(String::from_utf8(bytes)?)
+        }
+        Format::Table | Format::Markdown => Ok(grouped(rows)),
+    }
+}
+
+/// A heading for each sequential program, a line for each way, a share for each branch.
+fn grouped(rows: &[Agreement]) -> String {
+    let mut instances: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        let instance = (row.workload.as_str(), row.instance.as_str());
+        if !instances.contains(&instance) {
+            instances.push(instance);
+        }
+    }
+    let width = rows.iter().map(|row| row.way.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (workload, instance) in instances {
+        let own: Vec<&Agreement> = rows
+            .iter()
+            .filter(|row| row.workload == workload && row.instance == instance)
+            .collect();
+        let expected = own[0].expected.as_deref().unwrap_or("nothing certain");
+        let _ = writeln!(text, "{workload} {instance}\nthe sequential program gives: {expected}\n");
+        for way in own.chunk_by(|a, b| a.way == b.way) {
+            let _ = write!(text, "  {:width$}", way[0].way);
+            for row in way {
+                let mark = if row.is_proven() { "" } else { " WRONG" };
+                let _ = write!(text, "   {} {}/{}{mark}", row.branch, row.agreeing, row.trials);
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    let proven = rows.iter().filter(|row| row.is_proven()).count();
+    let trials: usize = rows.iter().map(|row| row.trials).sum();
+    let agreeing: usize = rows.iter().map(|row| row.agreeing).sum();
+    let _ = writeln!(
+        text,
+        "{agreeing} of {trials} trials give the sequential program's answer; {proven} of {} rows are \
+         proven",
+        rows.len()
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{asked, record};
+    use super::*;
+    use crate::experiments::{AskedExperiment, Figure};
+    use crate::plan::Load;
+
+    fn experiment() -> Asked {
+        let load = |depth: &str, generator: &str| Load {
+            workload: "packets".to_owned(),
+            size: "tiny".to_owned(),
+            parameters: [("depth", depth), ("generator", generator)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            input: None,
+        };
+        Asked {
+            branches: vec!["master".to_owned()],
+            workloads: vec![load("8", "uniform"), load("32", "uniform"), load("8", "skewed")],
+            experiment: Some(AskedExperiment {
+                name: "made-up".to_owned(),
+                shows: String::new(),
+                source: String::new(),
+                figure: Figure::Answers,
+                sequential_ignores: vec!["depth".to_owned()],
+            }),
+            ..asked()
+        }
+    }
+
+    fn answered(asked: &Asked, load: usize, program: Program, answer: &str) -> Record {
+        let load = &asked.workloads[load];
+        Record {
+            workload: load.workload.clone(),
+            size: load.size.clone(),
+            parameters: load.parameters.clone(),
+            answer: Some(answer.to_owned()),
+            ..record("master", program, 1, 0, 1)
+        }
+    }
+
+    #[test]
+    fn one_sequential_run_is_the_reference_of_all_that_differ_in_ignored_parameters() {
+        let asked = experiment();
+        assert_eq!([0, 1, 2].map(|load| asked.sequential_load(load)), [0, 0, 2]);
+        let records = [
+            answered(&asked, 0, Program::Sequential, "five"),
+            answered(&asked, 0, Program::Parallel, "five"),
+            answered(&asked, 1, Program::Parallel, "five"),
+            answered(&asked, 2, Program::Sequential, "six"),
+            answered(&asked, 2, Program::Parallel, "six"),
+        ];
+        let rows = agreements(&asked, &records);
+        assert!(rows.iter().all(Agreement::is_proven), "{rows:?}");
+        assert_eq!(
+            (rows[1].way.as_str(), rows[1].instance.as_str()),
+            ("depth=32", "generator=uniform")
+        );
+    }
+
+    #[test]
+    fn another_answer_a_failed_trial_and_a_missing_reference_prove_nothing() {
+        let asked = experiment();
+        let good = answered(&asked, 0, Program::Sequential, "five");
+        let wrong = answered(&asked, 0, Program::Parallel, "four");
+        assert!(!agreements(&asked, &[good.clone(), wrong])[0].is_proven());
+        let right = answered(&asked, 0, Program::Parallel, "five");
+        let failed = Record { outcome: Ending::Timeout, answer: None, ..right.clone() };
+        assert!(!agreements(&asked, &[good.clone(), right.clone(), failed])[0].is_proven());
+        assert!(!agreements(&asked, &[right])[0].is_proven());
+        let text = answers_table(&agreements(&asked, &[good]), Format::Table).unwrap();
+        assert!(text.contains("WRONG"), "{text}");
+    }
+}
