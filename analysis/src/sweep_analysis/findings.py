@@ -13,6 +13,7 @@ import polars as pl
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
 from sweep_analysis.drift import drift
 from sweep_analysis.events import event_rates, headline_rates, line_rates
+from sweep_analysis.experiments import experiment_of
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
@@ -77,11 +78,13 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
     base = baseline or sweep.baseline
     times = trial_times(sweep).collect()
     compared = compare(times.lazy(), base) if base is not None else pl.DataFrame(schema=COMPARISONS)
+    experiment = experiment_of(sweep)
+    ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     failed = pl.col("outcome") != "ok"
     return Analysis(
         sweep,
         times,
-        speedups(times.lazy(), base),
+        speedups(times.lazy(), base, ignored),
         compared,
         failures=sweep.trials.filter(failed).collect(),
         events=event_rates(sweep).collect(),

@@ -56,3 +56,8 @@ def ranges(numbers: list[int]) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """A number and its noun in the right form."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def without(parameters: str, names: frozenset[str]) -> str:
+    """Parameters as `TRIALS` has them, those with the given names left out."""
+    return " ".join(word for word in parameters.split() if word.partition("=")[0] not in names)

@@ -15,7 +15,8 @@ import jinja2
 import polars as pl
 import vl_convert
 
-from sweep_analysis import event_plots, plots, tables
+from sweep_analysis import event_plots, experiments, plots, tables
+from sweep_analysis.experiment_plots import experiment_figures
 from sweep_analysis.findings import (
     Analysis,
     analyse,
@@ -66,6 +67,9 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         "events": analysis.events,
         "lines": analysis.lines,
     }
+    experiment = experiments.experiment_of(analysis.sweep)
+    if experiment is not None:
+        frames["experiment"] = experiment_frame(analysis, experiment)
     for name, frame in frames.items():
         for suffix in suffixes:
             tables.write(frame, folder / f"{name}.{suffix}")
@@ -74,14 +78,21 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
 def write_figures(analysis: Analysis, folder: Path) -> None:
     """Write every figure as PNG and SVG on a light background; figures without data are left out."""
     look = look_of(analysis, LIGHT)
-    figures: dict[str, alt.TopLevelMixin] = {
-        f"speedup-{name}": plots.speedup_figure(analysis.speedups, name, look)
-        for name in DEFINITIONS
-        if name in analysis.speedups["definition"]
-    }
-    if others(analysis).height:
-        figures["ratio"] = plots.ratio_figure(analysis.comparisons, look)
-        figures["intervals"] = plots.interval_figure(analysis.comparisons, look)
+    experiment = experiments.experiment_of(analysis.sweep)
+    figures: dict[str, alt.TopLevelMixin] = {}
+    if experiment is not None and has_own_figure(experiment):
+        figures |= {
+            f"{experiment.name}-{name}": it for name, it in _experiment_charts(analysis, experiment, LIGHT).items()
+        }
+    else:
+        figures |= {
+            f"speedup-{name}": plots.speedup_figure(analysis.speedups, name, look)
+            for name in DEFINITIONS
+            if name in analysis.speedups["definition"]
+        }
+        if others(analysis).height:
+            figures["ratio"] = plots.ratio_figure(analysis.comparisons, look)
+            figures["intervals"] = plots.interval_figure(analysis.comparisons, look)
     if analysis.drawn_events.height:
         figures["events"] = event_plots.event_figure(analysis.drawn_events, look)
     folder.mkdir(parents=True, exist_ok=True)
@@ -89,6 +100,18 @@ def write_figures(analysis: Analysis, folder: Path) -> None:
         svg = _svg(figure)
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=SCALE))
+
+
+def has_own_figure(experiment: experiments.Experiment) -> bool:
+    """Whether the experiment's figure, or table, takes the place of the figures of branches."""
+    return experiment.figure != experiments.SPEEDUP_BY_BRANCH
+
+
+def experiment_frame(analysis: Analysis, experiment: experiments.Experiment) -> pl.DataFrame:
+    """The experiment's result as rows: answers, or the points of its figure."""
+    if experiment.figure == experiments.ANSWERS:
+        return experiments.answers(analysis.sweep, experiment)
+    return experiments.points(analysis.times, analysis.speedups, experiment)
 
 
 def look_of(analysis: Analysis, theme: Theme) -> plots.Look:
@@ -115,7 +138,15 @@ def render_page(analysis: Analysis) -> str:
     pooled = with_panel(analysis.comparisons.filter(pl.col("level") != "cell")).sort("level", maintain_order=True)
     shown = with_panel(analysis.speedups.filter(pl.col("definition") == (definition or "")))
     look = look_of(analysis, LIGHT)
+    experiment = experiments.experiment_of(analysis.sweep)
+    if experiment is not None and has_own_figure(experiment):
+        # A picture for each of its many sets of parameters would bury the one that it is about.
+        shown, cells = shown.clear(), cells.clear()
     return template.render(
+        experiment=experiment,
+        has_own_figure=experiment is not None and has_own_figure(experiment),
+        experiment_pictures=[] if experiment is None else _experiment_pictures(analysis, experiment),
+        experiment_table=None if experiment is None else experiment_frame(analysis, experiment),
         sweep=analysis.sweep,
         facts=facts(analysis),
         definition=DEFINITIONS.get(definition or "", ""),
@@ -188,6 +219,19 @@ def _pictures(frame: pl.DataFrame, analysis: Analysis, draw: Any) -> list[Pictur
         Picture(str(part["panel"][0]), *(_address(draw(part, analysis, look)) for look in looks))
         for part in frame.partition_by("panel", maintain_order=True)
     ]
+
+
+def _experiment_pictures(analysis: Analysis, experiment: experiments.Experiment) -> list[Picture]:
+    light, dark = (_experiment_charts(analysis, experiment, theme) for theme in (LIGHT, DARK))
+    return [Picture(name, _address(light[name]), _address(dark[name])) for name in light]
+
+
+def _experiment_charts(
+    analysis: Analysis, experiment: experiments.Experiment, theme: Theme
+) -> dict[str, alt.VConcatChart]:
+    """The experiment's charts by name; none for experiments whose result is a table, or the usual figures."""
+    points = experiments.points(analysis.times, analysis.speedups, experiment)
+    return experiment_figures(points, experiment, analysis.cpus, theme)
 
 
 def _draw_speedup(part: pl.DataFrame, analysis: Analysis, look: plots.Look) -> alt.LayerChart:

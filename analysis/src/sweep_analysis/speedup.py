@@ -20,6 +20,7 @@ from sweep_analysis.bootstrap import (
     percentile_interval,
     resampled_medians,
 )
+from sweep_analysis.labels import without
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import CELL, PANEL, PARALLEL, SEQUENTIAL, SPEEDUPS, TIMES
 
@@ -53,10 +54,10 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     )
 
 
-def speedups(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
+def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()) -> pl.DataFrame:
     """Speed-ups of every cell of the pool's program, by every definition that has its reference.
 
-    In:  rows of `schema.TIMES`.
+    In:  rows of `schema.TIMES`; `ignored` are parameters that mean nothing to the sequential program.
     Out: rows of `schema.SPEEDUPS`. A definition without its reference (no one-thread cell, no sequential program,
          no baseline) has no rows; nothing stands in for it.
     """
@@ -71,7 +72,7 @@ def speedups(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
             continue
         for row, branch in enumerate(cell_set.branches):
             references = {
-                "sequential": _sequential_reference(cell_set, sequential),
+                "sequential": _sequential_reference(cell_set, sequential, ignored),
                 "baseline": _reference(cell_set, one_thread, baseline),
                 "own": _reference(cell_set, one_thread, branch),
             }
@@ -101,15 +102,18 @@ def _reference(
     return None
 
 
-def _sequential_reference(cell_set: CellSet, candidates: list[tuple[CellSet, Floats]]) -> _Reference | None:
+def _sequential_reference(
+    cell_set: CellSet, candidates: list[tuple[CellSet, Floats]], ignored: frozenset[str]
+) -> _Reference | None:
     """The sequential program on the same input.
 
     Parameters that only the pool's program has may differ, so without a cell of the very same parameters the
     only one of the workload and size is taken; with several, none, since any choice would be a guess.
     """
-    exact = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in PANEL)]
     loose = [name for name in PANEL if name != "parameters"]
     same_input = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in loose)]
+    wanted = without(cell_set.key["parameters"], ignored)
+    exact = [cell for cell in same_input if without(cell[0].key["parameters"], ignored) == wanted]
     found = exact or (same_input if len(same_input) == 1 else [])
     return (found[0][0].times[0], found[0][1][0]) if found else None
 
