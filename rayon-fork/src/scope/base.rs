@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::broadcast::BroadcastContext;
-use crate::job::{HeapJob, JobRef, SharedJob};
+use crate::job::{HeapJob, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 use crate::sync::{AtomicPtr, Ordering};
@@ -100,15 +100,15 @@ impl<'scope> ScopeBase<'scope> {
         &self,
         body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope,
     ) {
-        let workers = self.registry.num_threads();
-        self.unfinished.add(workers);
-        let this = ScopeRef(ptr::from_ref(self));
-        let job = SharedJob::new(move || {
-            // SAFETY: the scope waits for this share, which has not ended.
-            unsafe { this.get() }.run_counted(|| BroadcastContext::with(&body));
+        let body = Arc::new(body);
+        // A job of the scope each, not one that all share: a share gives up its part of `body` before
+        // the scope stops waiting for it. What `body` captured may refer, in its destructor too, to
+        // what lives no longer than the scope.
+        let shares = (0..self.registry.num_threads()).map(|_| {
+            let body = Arc::clone(&body);
+            self.job(move || BroadcastContext::with(&*body))
         });
-        // SAFETY: as in `job`.
-        self.registry.submit_to_each((0..workers).map(|_| unsafe { SharedJob::new_ref(&job) }));
+        self.registry.submit_to_each(shares);
     }
 }
 

@@ -1,10 +1,11 @@
 //! `spawn_broadcast` of both kinds of scope.
 
 use std::sync::Barrier;
+use std::thread;
 
 use rayon_core::{current_thread_index, scope, scope_fifo};
 
-use crate::common::{Count, meet, panic_text, patiently, pool};
+use crate::common::{Count, UNTIL_ASLEEP, meet, panic_text, patiently, pool};
 
 #[test]
 fn a_broadcast_runs_once_on_every_worker_before_the_scope_returns() {
@@ -107,5 +108,34 @@ fn of_the_panics_of_all_shares_one_comes_out_after_all_have_run() {
             });
         });
         assert_eq!((text.as_str(), count.get()), ("every share", 4));
+    });
+}
+
+/// Counts its end, which takes a while.
+struct SlowEnd<'a>(&'a Count);
+
+impl SlowEnd<'_> {
+    fn is_awaited(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+impl Drop for SlowEnd<'_> {
+    fn drop(&mut self) {
+        thread::sleep(UNTIL_ASLEEP);
+        self.0.add(1);
+    }
+}
+
+#[test]
+fn what_a_broadcast_captured_has_ended_when_the_scope_returns() {
+    patiently("a scope broadcast with a slow destructor", || {
+        let pool = pool(2);
+        let ends = Count::new();
+        let end = SlowEnd(&ends);
+        pool.in_place_scope(|scope| {
+            scope.spawn_broadcast(move |_, _| assert!(end.is_awaited()));
+        });
+        assert_eq!(ends.get(), 1);
     });
 }
