@@ -36,7 +36,8 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        let result = self.run_counted(op);
+        // SAFETY: alive, as the caller has it by reference; the count began with one for `op`.
+        let result = unsafe { Self::run_counted(self, op) };
         self.unfinished.wait(owner);
         // ORDERING: Relaxed would do, since the latch orders us after every job; acquire pairs with
         // the exchange in `run_counted` for the reader's peace.
@@ -50,16 +51,23 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     /// Runs one of the things that `unfinished` counts. `None` if it panicked.
-    fn run_counted<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
-        let this = ptr::from_ref(self);
+    ///
+    /// Not a method: a reference in an argument promises that it is good until the call returns, but
+    /// once the count is zero the owner may free the scope while this is still returning.
+    ///
+    /// # Safety
+    ///
+    /// The scope is alive, and `body` is among what it counts.
+    unsafe fn run_counted<R>(this: *const Self, body: impl FnOnce() -> R) -> Option<R> {
         let result = match unwind::capture(body) {
             Ok(result) => Some(result),
             Err(payload) => {
-                self.keep_if_first(payload);
+                // SAFETY: alive (contract), since `body` is still counted.
+                unsafe { (*this).keep_if_first(payload) };
                 None
             }
         };
-        // SAFETY: the scope lives until its count is zero; it is not touched after this.
+        // SAFETY: as above; not touched after this.
         unsafe { CountLatch::set(&raw const (*this).unfinished) };
         result
     }
@@ -91,7 +99,7 @@ impl<'scope> ScopeBase<'scope> {
         // `run_counted` lets no panic out. The scope itself waits too.
         unsafe {
             HeapJob::new_ref(move || {
-                this.get().run_counted(body);
+                Self::run_counted(this.as_ptr(), body);
             })
         }
     }
@@ -122,6 +130,10 @@ unsafe impl<T: Sync> Send for ScopeRef<T> {}
 unsafe impl<T: Sync> Sync for ScopeRef<T> {}
 
 impl<T> ScopeRef<T> {
+    fn as_ptr(&self) -> *const T {
+        self.0
+    }
+
     /// # Safety
     ///
     /// The scope has not ended.
