@@ -111,7 +111,7 @@ pub struct Metric {
 }
 
 /// What an instrumented rayon-core counted inside the timed regions, all timed iterations together.
-/// What each name means is told by the fork's README.
+/// What each name means is told by `rayon-fork/src/instrument/README.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
