@@ -1,6 +1,7 @@
 //! From words on the command line to what a sweep asks: branches, workloads, thread counts, presets.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -305,6 +306,13 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             "--input {}: no picked workload reads a file; these do: {}",
             path.display(),
             readers.join(", ")
+        )));
+    }
+    // A pipe gives its content once, to whoever reads first; reading one that nobody fills never ends.
+    if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        bail!(Stop::BadInput(format!(
+            "--input {}: is no regular file, and every trial reads it anew; write it to a file",
+            path.display()
         )));
     }
     let sha256 = digest::of_file(path).map_err(|error| {

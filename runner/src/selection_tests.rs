@@ -70,3 +70,14 @@ fn unknown_parameters_sizes_and_useless_inputs_are_refused() {
     let input = loads("quicksort", "tiny", &[], Some(Path::new("x.tsp"))).unwrap_err();
     assert!(input.to_string().contains("tsp"), "{input}");
 }
+
+#[test]
+fn an_input_that_is_no_regular_file_is_refused_instead_of_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), folder.path()] {
+        let error = loads("tsp", "tiny", &[], Some(path)).unwrap_err().to_string();
+        assert!(error.contains("is no regular file"), "{error}");
+    }
+}

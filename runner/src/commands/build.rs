@@ -54,8 +54,9 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
                 built.insert(branch.name.clone(), done);
             }
             Err(error) => {
-                eprintln!("failed");
-                if !keeps_going || exit_of(&error) != Exit::BuildFailed {
+                let exit = exit_of(&error);
+                eprintln!("{}", if exit == Exit::Interrupted { "interrupted" } else { "failed" });
+                if !keeps_going || exit != Exit::BuildFailed {
                     return Err(error);
                 }
                 eprintln!("{error:#}");

@@ -381,9 +381,11 @@ fn finish(
         Format::Json | Format::Csv => eprint!("{end}"),
     }
     if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
-        let error = unbuilt.build_error.as_deref().unwrap_or_default();
-        let first = error.lines().next().unwrap_or_default();
-        eprintln!("without branch `{}`: {first}", unbuilt.name);
+        eprintln!(
+            "without branch `{}`, which could not be built; `build_error` in {}/manifest.json says why",
+            unbuilt.name,
+            place.checkout.shown(sweep.path())
+        );
         return Ok(Exit::BuildFailed);
     }
     let is_proven = !show::is_about_answers(manifest)
