@@ -68,6 +68,28 @@ impl Checkout {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 
+    /// [`Self::shown`] for paths that may lie anywhere: outside the checkout, the file's name alone.
+    #[must_use]
+    pub fn shown_without_folders(&self, path: &Path) -> String {
+        let name = || path.file_name().map_or(path, Path::new);
+        path.strip_prefix(&self.root).unwrap_or_else(|_| name()).display().to_string()
+    }
+
+    /// An argument of the command line as it may be written into results: `--input=/home/me/map.tsp`
+    /// becomes `--input=map.tsp`.
+    #[must_use]
+    pub fn shown_argument(&self, argument: &str) -> String {
+        let (option, value) = match argument.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (format!("{option}="), value),
+            _ => (String::new(), argument),
+        };
+        let path = Path::new(value);
+        if path.is_relative() {
+            return argument.to_owned();
+        }
+        format!("{option}{}", self.shown_without_folders(path))
+    }
+
     /// The checkout's path taken out of a text, so that records do not depend on where it lies.
     #[must_use]
     pub fn without_root(&self, text: &str) -> String {
@@ -92,5 +114,26 @@ pub fn commit_of(folder: &Path) -> Commit {
         commit: git(&["rev-parse", "--short=12", "HEAD"]),
         dirty: git(&["status", "--porcelain", "--untracked-files=no", "--", "."])
             .map(|changes| !changes.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_tell_no_folder_of_the_machine() {
+        let checkout = Checkout { root: PathBuf::from("/home/me/lab") };
+        for (argument, shown) in [
+            ("/home/me/lab/maps/a.tsp", "maps/a.tsp"),
+            ("/home/me/secret/a.tsp", "a.tsp"),
+            ("--input=/home/me/secret/a.tsp", "--input=a.tsp"),
+            ("--output=/home/me/lab/results/mine", "--output=results/mine"),
+            ("maps/a.tsp", "maps/a.tsp"),
+            ("elements=5", "elements=5"),
+            ("--threads=1,2", "--threads=1,2"),
+        ] {
+            assert_eq!(checkout.shown_argument(argument), shown);
+        }
     }
 }

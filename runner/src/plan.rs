@@ -2,6 +2,7 @@
 //! recompute it from the manifest and a test can look at it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -47,10 +48,14 @@ impl std::fmt::Display for Mode {
 /// An instance file, known by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// As given on the command line.
+    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of the
+    /// machine's folders.
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
+    /// Where it lies, if this run was told so; not in results.
+    #[serde(skip)]
+    pub place: Option<PathBuf>,
 }
 
 /// A workload with all that selects its instance.

@@ -222,12 +222,8 @@ pub fn loads(
                 Values::resolve(description, size, given, input.is_some()).map_err(refused)?;
             if let Some(input) = &input {
                 // A broken file is told now, with its line, and not by every trial.
-                let setup = Setup {
-                    seed: 1,
-                    values: &values,
-                    input: Some(Path::new(&input.path)),
-                    threads: 1,
-                };
+                let setup =
+                    Setup { seed: 1, values: &values, input: input.place.as_deref(), threads: 1 };
                 workload::find(description.name)
                     .and_then(|workload| workload.prepare(&setup))
                     .map_err(refused)?;
@@ -318,26 +314,35 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     let sha256 = digest::of_file(path).map_err(|error| {
         Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display()))
     })?;
-    Ok(Input { path: path.display().to_string(), sha256 })
+    let place = path
+        .canonicalize()
+        .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
+    Ok(Input { path: path.display().to_string(), sha256, place: Some(place) })
 }
 
-/// The instance file as a trial's process must be given it, wherever the runner was started.
+/// The instance file as a trial's process must be given it, wherever the runner was started. What an
+/// earlier run was given lies below the checkout at `root`, or is `given` again.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if it is gone or is not the file that the sweep began with.
-pub fn input_for_trials(input: &Input) -> Result<PathBuf> {
-    let path = Path::new(&input.path);
+pub fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>) -> Result<PathBuf> {
+    let recorded = root.join(&input.path);
+    let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
     let sha256 = digest::of_file(path).map_err(|error| {
-        Stop::BadInput(format!("--input {}: cannot be read: {error}", input.path))
+        Stop::BadInput(format!(
+            "--input {}: cannot be read: {error}; say where it lies now with --input FILE",
+            path.display()
+        ))
     })?;
     if sha256 != input.sha256 {
         bail!(Stop::BadInput(format!(
-            "--input {}: the file has changed since the sweep began; put the old one back, or begin \
-             another sweep",
-            input.path
+            "--input {}: is not the file that the sweep began with (SHA-256 {}…); put that one back, or \
+             begin another sweep",
+            path.display(),
+            input.sha256.get(..12).unwrap_or_default()
         )));
     }
-    path.canonicalize().with_context(|| format!("--input {}", input.path))
+    path.canonicalize().with_context(|| format!("--input {}", path.display()))
 }
 
 #[cfg(test)]

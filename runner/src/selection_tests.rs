@@ -81,3 +81,24 @@ fn an_input_that_is_no_regular_file_is_refused_instead_of_read() {
         assert!(error.contains("is no regular file"), "{error}");
     }
 }
+
+#[test]
+fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_same_file() {
+    let (root, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let known = root.path().join("a.tsp");
+    let moved = elsewhere.path().join("moved.tsp");
+    fs::write(&known, "cities").unwrap();
+    fs::copy(&known, &moved).unwrap();
+    let sha256 = digest::of_file(&known).unwrap();
+    // As it comes back from a manifest: nothing is known but the name and the content.
+    let input = Input { path: "a.tsp".to_owned(), sha256, place: None };
+    let found = |given: Option<&Path>| input_for_trials(&input, root.path(), given);
+    assert_eq!(found(None).unwrap(), known.canonicalize().unwrap());
+    assert_eq!(found(Some(&moved)).unwrap(), moved.canonicalize().unwrap());
+    fs::remove_file(&known).unwrap();
+    let gone = found(None).unwrap_err().to_string();
+    assert!(gone.contains("say where it lies now with --input FILE"), "{gone}");
+    fs::write(&moved, "other cities").unwrap();
+    let other = found(Some(&moved)).unwrap_err().to_string();
+    assert!(other.contains("is not the file that the sweep began with"), "{other}");
+}

@@ -51,6 +51,16 @@ impl Place {
         if is_at_home { sweep.name() } else { self.checkout.shown(sweep.path()) }
     }
 
+    /// Instance files, one for each of the workloads; `given` is where a resumed sweep's lies now.
+    pub(crate) fn inputs(
+        &self,
+        asked: &Asked,
+        given: Option<&Path>,
+    ) -> Result<Vec<Option<PathBuf>>> {
+        let find = |input| selection::input_for_trials(input, self.checkout.root(), given);
+        asked.workloads.iter().map(|load| load.input.as_ref().map(find).transpose()).collect()
+    }
+
     pub(crate) fn sweeps(&self, explicit: Option<&Path>) -> PathBuf {
         explicit.map_or_else(|| self.checkout.sweeps(), Path::to_owned)
     }
@@ -72,7 +82,7 @@ pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<
     let instrument =
         selection.instrument.map(|trials| instrument(trials, &branches)).transpose()?;
     let threads = selection.threads.as_deref().unwrap_or(&start.threads);
-    let asked = Asked {
+    let mut asked = Asked {
         preset: start.preset,
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
         baseline,
@@ -89,6 +99,10 @@ pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<
         instrument,
         experiment: start.experiment,
     };
+    for input in asked.workloads.iter_mut().filter_map(|load| load.input.as_mut()) {
+        let shown = input.place.as_ref().map(|path| place.checkout.shown_without_folders(path));
+        input.path = shown.unwrap_or_else(|| input.path.clone());
+    }
     Ok((asked, branches))
 }
 

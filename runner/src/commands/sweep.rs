@@ -23,7 +23,6 @@ use crate::manifest::{Manifest, MeasuredBranch, Run};
 use crate::plan::{self, Asked, Plan};
 use crate::progress::{Progress, headline, human};
 use crate::record::Record;
-use crate::selection;
 use crate::stop::{Exit, Stop};
 use crate::summary::{self, Agreement, Format};
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
@@ -71,12 +70,15 @@ struct Ready {
     manifest: Manifest,
     plan: Plan,
     binaries: BTreeMap<String, Vec<PathBuf>>,
+    /// Instance files for the processes, one for each of the workloads asked for.
+    inputs: Vec<Option<PathBuf>>,
 }
 
 fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
     let (asked, branches) = asked(place, &arguments.selection)?;
     let parent = place.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
+    let inputs = place.inputs(&asked, None)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
@@ -95,7 +97,10 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
         host: host.id(),
         checkout,
         runner: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args().skip(1).collect(),
+        command_line: std::env::args()
+            .skip(1)
+            .map(|argument| place.checkout.shown_argument(&argument))
+            .collect(),
         twin: asked.twin_name(),
         asked,
         branches: measured,
@@ -106,7 +111,7 @@ fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
         runs: Vec::new(),
     };
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
-    Ok(Ready { sweep, manifest, plan, binaries })
+    Ok(Ready { sweep, manifest, plan, binaries, inputs })
 }
 
 /// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
@@ -164,6 +169,7 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
     }
     let frequency = arguments.selection.frequency.setup();
     frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+    let inputs = place.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?;
@@ -196,7 +202,7 @@ fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready
             manifest.name, manifest.runner
         )));
     }
-    Ok(Ready { sweep, manifest, plan, binaries })
+    Ok(Ready { sweep, manifest, plan, binaries, inputs })
 }
 
 /// What differs between the sweep's branches and those of now.
@@ -237,7 +243,7 @@ fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result
 }
 
 fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
-    let Ready { sweep, mut manifest, plan, binaries } = ready;
+    let Ready { sweep, mut manifest, plan, binaries, inputs } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
         let torn = place.checkout.shown(torn);
@@ -271,8 +277,15 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
     sweep.write_manifest(&manifest)?;
     let setup = arguments.selection.frequency.setup();
     let mut frequency = Controller::new(setup, arguments.selection.allow_uncontrolled);
-    let result =
-        run_trials(place, &manifest, &plan, binaries, &mut appender, &mut records, &mut frequency);
+    let job = Job {
+        asked: &manifest.asked,
+        plan: &plan,
+        inputs,
+        done,
+        cpus: Host::usable_cpus(),
+        settle: SETTLE,
+    };
+    let result = run_trials(place, &job, binaries, &mut appender, &mut records, &mut frequency);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -306,30 +319,21 @@ fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: u
 
 fn run_trials(
     place: &Place,
-    manifest: &Manifest,
-    plan: &Plan,
+    job: &Job<'_>,
     binaries: BTreeMap<String, Vec<PathBuf>>,
     appender: &mut Appender,
     records: &mut Vec<Record>,
     frequency: &mut Controller,
 ) -> Result<Tally> {
-    let asked = &manifest.asked;
-    let done: HashSet<String> = records.iter().map(|record| record.trial.clone()).collect();
-    let inputs = asked
-        .workloads
-        .iter()
-        .map(|load| load.input.as_ref().map(selection::input_for_trials).transpose())
-        .collect::<Result<_>>()?;
-    let mut progress = Progress::new(plan, |id| done.contains(id));
-    let job = Job { asked, plan, inputs, done, cpus: Host::usable_cpus(), settle: SETTLE };
-    let limit = Duration::from_secs_f64(asked.timeout_s);
+    let mut progress = Progress::new(job.plan, |id| job.done.contains(id));
+    let limit = Duration::from_secs_f64(job.asked.timeout_s);
     let mut keep = |record: &Record| {
         appender.append(record)?;
         records.push(record.clone());
         Ok(())
     };
     let tally = sweep::run(
-        &job,
+        job,
         &mut Surroundings {
             trials: &mut Subprocesses::new(binaries, limit, place.checkout.clone()),
             frequency,

@@ -113,7 +113,7 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         workload: load.workload,
         size: load.size,
         parameters: load.parameters,
-        input: load.input.as_ref().map(selection::input_for_trials).transpose()?,
+        input: load.input.and_then(|input| input.place),
         program: Program::Parallel,
         threads: arguments.threads as usize,
         seed: arguments.seed,
