@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use workloads::measure::{run, run_workload};
-use workloads::protocol::{Failure, Outcome, Program, Request, SCHEMA};
+use workloads::protocol::{Failure, Metric, Outcome, Program, Request, SCHEMA};
 use workloads::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload, catalogue,
 };
@@ -128,6 +128,34 @@ fn timed_packets_stop_and_report_what_they_managed() {
         }
         assert!(outcome.metrics["throughput"].value > 0.0);
         assert_eq!(outcome.metrics["throughput"].unit, "packets/ms");
+    }
+}
+
+#[test]
+fn shapes_give_the_same_answer_in_each_of_their_modes() {
+    for (workload, parameter, modes) in
+        [("ticks", "mode", ["regions", "install"]), ("install", "pool", ["idle", "busy"])]
+    {
+        let sequential = answer(&request(workload, Program::Sequential, 1, 3));
+        for mode in modes {
+            for threads in THREADS {
+                let request = request(workload, Program::Parallel, threads, 3);
+                let parallel = answer(&with(request, &[(parameter, mode)]));
+                assert_eq!(parallel, sequential, "{workload} {mode} {threads}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_report_latencies_and_cpu_time_with_units() {
+    for name in ["ticks", "idle", "burst", "inject", "install", "barrier-join"] {
+        let metrics = run("test", &request(name, Program::Parallel, 2, 1)).unwrap().metrics;
+        let value = |metric: &str| metrics[&format!("latency_{metric}")].value;
+        let percentiles = ["p50", "p90", "p99", "p99.9", "max"].map(value);
+        assert!(percentiles[0] > 0.0 && percentiles.is_sorted(), "{name}: {percentiles:?}");
+        assert_eq!(metrics["latency_max"].unit, "ns");
+        assert_eq!(metrics["cpu_per_second"].unit, "ms/s");
     }
 }
 
@@ -294,4 +322,58 @@ fn answers_that_differ_between_iterations_fail_the_trial() {
     let failure = run_workload("test", &Wavering(0), &request).unwrap_err();
     let (expected, actual) = ("1".to_owned(), "2".to_owned());
     assert_eq!(failure, Failure::WrongAnswer { iteration: 1, expected, actual });
+}
+
+/// A workload that is run from outside the pool, and counts what its metrics are about.
+struct Outside {
+    runs: u32,
+}
+
+impl Workload for Outside {
+    fn description(&self) -> &'static Description {
+        &LIAR
+    }
+
+    fn prepare(&self, _: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Outside { runs: 0 }))
+    }
+}
+
+impl Instance for Outside {
+    fn reset(&mut self) {}
+
+    fn forget_warmup(&mut self) {
+        self.runs = 0;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.runs += 1;
+        1
+    }
+
+    fn run_on(&mut self, pool: &rayon::ThreadPool) -> u64 {
+        assert_eq!(pool.current_thread_index(), None);
+        let worker = pool.install(|| std::thread::current().name().map(str::to_owned));
+        assert!(worker.is_some_and(|name| name.starts_with("worker-")));
+        self.run_sequential()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        Ok("ran".to_owned())
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let runs = Metric { value: f64::from(self.runs), unit: "runs".to_owned() };
+        BTreeMap::from([("runs".to_owned(), runs)])
+    }
+}
+
+#[test]
+fn a_workload_may_call_the_pool_from_outside_and_its_metrics_leave_out_the_warm_up() {
+    for (program, threads) in [(Program::Parallel, 2), (Program::Sequential, 1)] {
+        let mut request = request("liar", program, threads, 1);
+        request.warmup_iterations = 3;
+        let outcome = run_workload("test", &Outside { runs: 0 }, &request).unwrap();
+        assert!((outcome.metrics["runs"].value - 2.0).abs() < f64::EPSILON, "{program:?}");
+    }
 }
