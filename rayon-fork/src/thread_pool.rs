@@ -1,7 +1,6 @@
 //! The handle of a pool.
 
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::broadcast::{self, BroadcastContext};
@@ -320,7 +319,6 @@ impl ThreadPool {
     }
 
     /// What the handle leads to.
-    #[cfg(feature = "instrument")]
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -333,70 +331,5 @@ impl ThreadPool {
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.registry.drop_reason_to_live();
-    }
-}
-
-/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed
-/// (about to block) or parked (blocked), and how many jobs wait in each queue. For a look at a pool
-/// that hangs: it never blocks, and the values may be of slightly different moments.
-impl fmt::Debug for ThreadPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut pool = f.debug_struct("ThreadPool");
-        self.registry.describe(&mut pool);
-        pool.finish()
-    }
-}
-
-#[cfg(all(test, not(fork_loom)))]
-mod tests {
-    use std::sync::mpsc;
-    use std::time::{Duration, Instant};
-
-    use crate::{ThreadPool, ThreadPoolBuilder};
-
-    fn pool(workers: usize) -> ThreadPool {
-        ThreadPoolBuilder::new().num_threads(workers).build().unwrap()
-    }
-
-    /// Waits until the description of `pool` has all of `parts`.
-    fn await_description(pool: &ThreadPool, parts: &[&str]) {
-        let start = Instant::now();
-        loop {
-            let text = format!("{pool:?}");
-            if parts.iter().all(|part| text.contains(part)) {
-                return;
-            }
-            assert!(start.elapsed() < Duration::from_mins(1), "no {parts:?} in {text}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    #[test]
-    fn an_idle_pool_shows_that_its_workers_sleep() {
-        await_description(&pool(2), &["sleeping: 2", "workers: [Parked, Parked]"]);
-    }
-
-    #[test]
-    fn a_busy_pool_shows_what_waits_in_each_queue() {
-        let pool = pool(1);
-        let (release, is_released) = mpsc::channel::<()>();
-        pool.spawn(move || {
-            crate::spawn(|| {});
-            crate::spawn(|| {});
-            // Ends with an error when the sender is dropped.
-            let _ = is_released.recv();
-        });
-        await_description(&pool, &["queued: [2]"]);
-        pool.spawn(|| {});
-        pool.spawn_broadcast(|_| {});
-        let text = format!("{pool:?}");
-        for part in ["workers: [Awake]", "sleeping: 0", "broadcasts: [1]", "injected: 1"] {
-            assert!(text.contains(part), "{part:?} is not in {text}");
-        }
-        drop(release);
-        await_description(
-            &pool,
-            &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
-        );
     }
 }

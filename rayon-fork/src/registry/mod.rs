@@ -1,9 +1,9 @@
 //! What the workers of a pool share, and the doors through which jobs come in.
 
+mod describe;
 mod global;
 mod worker;
 
-use std::fmt;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
@@ -119,26 +119,6 @@ impl Registry {
     /// A number that tells this pool from others while both live; for `Debug` output.
     pub(crate) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
-    }
-
-    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits in
-    /// which queue. For people, and above all for a pool that hangs, so nothing here blocks, and the
-    /// values are not of one moment.
-    pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
-        pool.field("num_threads", &self.num_threads()).field("id", &self.id());
-        self.sleep.describe(pool);
-        let lengths = self.stealers.iter().map(Stealer::len).collect::<Vec<_>>();
-        pool.field("queued", &lengths);
-        match self.broadcasts.try_lock() {
-            Some(queues) => {
-                let lengths = queues.iter().map(Deque::len).collect::<Vec<_>>();
-                pool.field("broadcasts", &lengths)
-            }
-            None => pool.field("broadcasts", &format_args!("Locked")),
-        };
-        // Relaxed: only shown.
-        let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
-        pool.field("injected", &self.injector.len()).field("reasons_to_live", &reasons_to_live);
     }
 
     /// Blocks until every worker runs.

@@ -1,0 +1,95 @@
+//! What a pool looks like from outside, for people.
+
+use std::fmt;
+
+use super::Registry;
+use crate::ThreadPool;
+use crate::deque::{Deque, Stealer};
+use crate::sync::Ordering;
+
+/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed
+/// (about to block) or parked (blocked), and how many jobs wait in each queue. For a look at a pool
+/// that hangs: it never blocks, and the values may be of slightly different moments.
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut pool = f.debug_struct("ThreadPool");
+        self.registry().describe(&mut pool);
+        pool.finish()
+    }
+}
+
+impl Registry {
+    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits in
+    /// which queue. For people, and above all for a pool that hangs, so nothing here blocks, and the
+    /// values are not of one moment.
+    fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
+        pool.field("num_threads", &self.num_threads()).field("id", &self.id());
+        self.sleep.describe(pool);
+        let lengths = self.stealers.iter().map(Stealer::len).collect::<Vec<_>>();
+        pool.field("queued", &lengths);
+        match self.broadcasts.try_lock() {
+            Some(queues) => {
+                let lengths = queues.iter().map(Deque::len).collect::<Vec<_>>();
+                pool.field("broadcasts", &lengths)
+            }
+            None => pool.field("broadcasts", &format_args!("Locked")),
+        };
+        // Relaxed: only shown.
+        let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
+        pool.field("injected", &self.injector.len()).field("reasons_to_live", &reasons_to_live);
+    }
+}
+
+#[cfg(all(test, not(fork_loom)))]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    use crate::{ThreadPool, ThreadPoolBuilder};
+
+    fn pool(workers: usize) -> ThreadPool {
+        ThreadPoolBuilder::new().num_threads(workers).build().unwrap()
+    }
+
+    /// Waits until the description of `pool` has all of `parts`.
+    fn await_description(pool: &ThreadPool, parts: &[&str]) {
+        let start = Instant::now();
+        loop {
+            let text = format!("{pool:?}");
+            if parts.iter().all(|part| text.contains(part)) {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_mins(1), "no {parts:?} in {text}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn an_idle_pool_shows_that_its_workers_sleep() {
+        await_description(&pool(2), &["sleeping: 2", "workers: [Parked, Parked]"]);
+    }
+
+    #[test]
+    fn a_busy_pool_shows_what_waits_in_each_queue() {
+        let pool = pool(1);
+        let (release, is_released) = mpsc::channel::<()>();
+        pool.spawn(move || {
+            crate::spawn(|| {});
+            crate::spawn(|| {});
+            // Ends with an error when the sender is dropped.
+            let _ = is_released.recv();
+        });
+        await_description(&pool, &["queued: [2]"]);
+        pool.spawn(|| {});
+        pool.spawn_broadcast(|_| {});
+        let text = format!("{pool:?}");
+        for part in ["workers: [Awake]", "sleeping: 0", "broadcasts: [1]", "injected: 1"] {
+            assert!(text.contains(part), "{part:?} is not in {text}");
+        }
+        drop(release);
+        await_description(
+            &pool,
+            &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
+        );
+    }
+}
