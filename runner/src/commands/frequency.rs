@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use crate::cli::ListFormat;
 use crate::frequency::Setup;
 use crate::frequency::backend::Choice;
+use crate::frequency::clock;
 use crate::frequency::status::Status;
 use crate::interrupt;
 use crate::stop::{Exit, Stop};
@@ -113,10 +114,23 @@ fn fix(setup: &Setup) -> Result<Exit> {
     eprintln!(
         "all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there"
     );
+    if setup.tree().is_system() {
+        eprintln!("{}", delivered(khz));
+    }
     eprintln!(
         "note: a sweep puts it back too when it begins; `sweep --mode fixed` fixes by itself"
     );
     Ok(Exit::Good)
+}
+
+fn delivered(khz: u64) -> String {
+    match clock::measure(&clock::allowed_cpus()) {
+        Some(clock) if clock.is_at(khz) => format!("measured: {clock}"),
+        Some(clock) => format!("warning: measured: {clock}, which is not what was set"),
+        None => {
+            "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned()
+        }
+    }
 }
 
 /// Undoes the fix of a runner that died, or one made by hand; says so, and whether there was one.

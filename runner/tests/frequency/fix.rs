@@ -1,16 +1,22 @@
 //! Fixing and restoring on made-up hosts, one for each driver, whose kernel has a will of its own.
 
-#[path = "common/cpus.rs"]
-mod cpus;
-
 use std::path::PathBuf;
 
-use cpus::{BASE, Cpus, Kernel, LOWEST, Quirks, TURBO};
+use crate::cpus::{BASE, Cpus, Kernel, LOWEST, Quirks, TURBO};
 use runner::frequency::backend::{Backend, Sysfs};
 use runner::frequency::hold::{self, Held};
 use runner::frequency::journal::Journal;
 use runner::frequency::recipe::{Recipe, recipe};
 use runner::frequency::tree::{Kind, Knob, Tree};
+
+/// The value in a file of a host.
+fn read(cpus: &Cpus, file: &str) -> String {
+    std::fs::read_to_string(cpus.path().join(file)).unwrap().trim().to_owned()
+}
+
+fn tree(cpus: &Cpus) -> Tree {
+    Tree::at(cpus.path())
+}
 
 struct Case {
     cpus: Cpus,
@@ -27,7 +33,7 @@ impl Case {
     }
 
     fn recipe(&self) -> Recipe {
-        recipe(&self.cpus.tree(), &[0, 1]).unwrap()
+        recipe(&tree(&self.cpus), &[0, 1]).unwrap()
     }
 
     fn fix(&self, quirks: Quirks) -> anyhow::Result<Held> {
@@ -35,15 +41,15 @@ impl Case {
     }
 
     fn fix_by(&self, backend: Box<dyn Backend>) -> anyhow::Result<Held> {
-        Held::begin(self.cpus.tree(), backend, self.recipe(), &self.journal())
+        Held::begin(tree(&self.cpus), backend, self.recipe(), &self.journal())
     }
 
     fn journal_left(&self) -> Option<Journal> {
-        Journal::open(&self.journal(), &self.cpus.tree()).unwrap()
+        Journal::open(&self.journal(), &tree(&self.cpus)).unwrap()
     }
 
     fn reason_against(&self) -> String {
-        recipe(&self.cpus.tree(), &[0, 1]).unwrap_err().to_string()
+        recipe(&tree(&self.cpus), &[0, 1]).unwrap_err().to_string()
     }
 }
 
@@ -54,7 +60,7 @@ fn every_driver_is_fixed_at_the_highest_frequency_without_boost_on_all_policies(
         let held = case.fix(Quirks::default()).unwrap_or_else(|error| panic!("{driver}: {error}"));
         assert_eq!(held.khz(), BASE, "{driver}");
         for policy in 0..2 {
-            let value = |file: &str| case.cpus.read(&format!("cpufreq/policy{policy}/{file}"));
+            let value = |file: &str| read(&case.cpus, &format!("cpufreq/policy{policy}/{file}"));
             assert_eq!(value("scaling_min_freq"), BASE.to_string(), "{driver}");
             assert_eq!(value("scaling_max_freq"), BASE.to_string(), "{driver}");
             let obeys = ["intel_cpufreq", "amd-pstate", "acpi-cpufreq"].contains(&driver);
@@ -80,9 +86,9 @@ fn boost_is_off_while_fixed_wherever_there_is_a_file_for_it() {
     for (cpus, file, value) in off {
         let case = Case::of(cpus);
         let held = case.fix(Quirks::default()).unwrap();
-        assert_eq!(case.cpus.read(file), value, "{file}");
+        assert_eq!(read(&case.cpus, file), value, "{file}");
         drop(held);
-        assert_ne!(case.cpus.read(file), value, "{file}");
+        assert_ne!(read(&case.cpus, file), value, "{file}");
     }
 }
 
@@ -91,7 +97,7 @@ fn the_drivers_status_is_never_written() {
     for (cpus, status) in [(Cpus::intel_pstate(), "active"), (Cpus::intel_cpufreq(), "passive")] {
         let case = Case::of(cpus);
         let _held = case.fix(Quirks::default()).unwrap();
-        assert_eq!(case.cpus.read("intel_pstate/status"), status);
+        assert_eq!(read(&case.cpus, "intel_pstate/status"), status);
     }
 }
 
@@ -185,9 +191,9 @@ fn a_file_that_changes_after_being_written_is_an_error_that_suspects_a_daemon() 
     assert!(error.contains("scaling_min_freq is `1100000`, was `1000000`"), "{error}");
     assert!(error.contains("cargo runner frequency restore"), "{error}");
     let journal = case.journal_left().expect("the journal is kept");
-    hold::put_back(&case.cpus.tree(), &mut Kernel::new(Quirks::default()), journal).unwrap();
-    assert_eq!(case.cpus.read("cpufreq/policy0/scaling_min_freq"), LOWEST.to_string());
-    assert_eq!(case.cpus.read("cpufreq/policy0/scaling_max_freq"), TURBO.to_string());
+    hold::put_back(&tree(&case.cpus), &mut Kernel::new(Quirks::default()), journal).unwrap();
+    assert_eq!(read(&case.cpus, "cpufreq/policy0/scaling_min_freq"), LOWEST.to_string());
+    assert_eq!(read(&case.cpus, "cpufreq/policy0/scaling_max_freq"), TURBO.to_string());
 }
 
 #[test]
@@ -230,13 +236,13 @@ fn a_backend_without_boost_fixes_by_limits_and_says_so() {
 #[test]
 fn turbo_that_a_table_names_as_one_megahertz_more_is_passed_over() {
     let cpus = Cpus::acpi_cpufreq();
-    assert_eq!(recipe(&cpus.tree(), &[0]).unwrap().khz, BASE);
+    assert_eq!(recipe(&tree(&cpus), &[0]).unwrap().khz, BASE);
     // On AMD the highest entry is no turbo.
     for policy in 0..2 {
         let file = format!("cpufreq/policy{policy}/scaling_available_frequencies");
         cpus.write(&file, "2200000 1800000 1400000 ");
     }
-    assert_eq!(recipe(&cpus.tree(), &[0]).unwrap().khz, 2_200_000);
+    assert_eq!(recipe(&tree(&cpus), &[0]).unwrap().khz, 2_200_000);
 }
 
 #[test]
@@ -244,7 +250,7 @@ fn policies_that_differ_meet_at_the_highest_frequency_that_all_have() {
     let cpus = Cpus::listed("scmi");
     cpus.write("cpufreq/policy1/scaling_available_frequencies", "1000000 1900000 ");
     // 1900000 is the most of policy 1; below it policy 0 has 1800000, below that policy 1 has 1000000.
-    assert_eq!(recipe(&cpus.tree(), &[0, 1]).unwrap().khz, 1_000_000);
+    assert_eq!(recipe(&tree(&cpus), &[0, 1]).unwrap().khz, 1_000_000);
     cpus.write("cpufreq/policy1/scaling_available_frequencies", "500000 900000 ");
     let error = Case::of(cpus).reason_against();
     assert!(error.contains("policy0 cannot go below 1000000 kHz"), "{error}");
@@ -255,9 +261,9 @@ fn cpus_of_unequal_capacity_are_refused_unless_trials_run_on_equal_ones() {
     let cpus = Cpus::listed("cpufreq-dt");
     cpus.write("cpu0/cpu_capacity", "446");
     cpus.write("cpu1/cpu_capacity", "1024");
-    let error = recipe(&cpus.tree(), &[0, 1]).unwrap_err().to_string();
+    let error = recipe(&tree(&cpus), &[0, 1]).unwrap_err().to_string();
     assert!(error.contains("cpu0: 446, cpu1: 1024") && error.contains("taskset"), "{error}");
-    assert_eq!(recipe(&cpus.tree(), &[1]).unwrap().khz, BASE);
+    assert_eq!(recipe(&tree(&cpus), &[1]).unwrap().khz, BASE);
 }
 
 #[test]
@@ -286,17 +292,17 @@ fn policies_of_cpus_that_are_offline_are_left_alone() {
     let case = Case::of(Cpus::intel_pstate());
     case.cpus.write("cpufreq/policy1/affected_cpus", "");
     let _held = case.fix(Quirks::default()).unwrap();
-    assert_eq!(case.cpus.read("cpufreq/policy0/scaling_max_freq"), BASE.to_string());
-    assert_eq!(case.cpus.read("cpufreq/policy1/scaling_max_freq"), TURBO.to_string());
+    assert_eq!(read(&case.cpus, "cpufreq/policy0/scaling_max_freq"), BASE.to_string());
+    assert_eq!(read(&case.cpus, "cpufreq/policy1/scaling_max_freq"), TURBO.to_string());
 }
 
 #[test]
 fn plain_writes_are_byte_for_byte_and_never_create_a_file() {
     let cpus = Cpus::cppc();
     let knob = Knob::of(0, Kind::Governor);
-    Sysfs.set(&cpus.tree(), knob, b"performance").unwrap();
-    assert_eq!(std::fs::read(cpus.tree().path(knob)).unwrap(), b"performance");
+    Sysfs.set(&tree(&cpus), knob, b"performance").unwrap();
+    assert_eq!(std::fs::read(tree(&cpus).path(knob)).unwrap(), b"performance");
     let gone = Knob::of(7, Kind::Governor);
-    let error = Sysfs.set(&cpus.tree(), gone, b"performance").unwrap_err();
+    let error = Sysfs.set(&tree(&cpus), gone, b"performance").unwrap_err();
     assert!(format!("{error:#}").contains("policy7/scaling_governor"), "{error:#}");
 }

@@ -178,19 +178,11 @@ impl Cpus {
         self.folder.path()
     }
 
-    pub(crate) fn tree(&self) -> Tree {
-        Tree::at(self.path())
-    }
-
     /// Writes a line.
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, format!("{content}\n")).unwrap();
-    }
-
-    pub(crate) fn read(&self, file: &str) -> String {
-        fs::read_to_string(self.path().join(file)).unwrap().trim().to_owned()
     }
 
     /// Every file with its bytes: a host is as it was if this is.

@@ -1,0 +1,11 @@
+//! The CPU frequency on made-up hosts: fixed and put back, with faults at every step, with the tools that
+//! users have, and around the trials of a sweep.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod cpus;
+mod faults;
+mod fix;
+mod namespace;
+mod sweeps;
+mod tools;

@@ -1,0 +1,36 @@
+//! Scripts in a mount namespace of their own, where they may lay made-up folders over the system's.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::common;
+
+/// Runs a shell script with `$RUNNER` and `variables`; `None`, loudly, where mounting is not permitted.
+pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
+    let can = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        skip("`unshare -m mount` is not permitted here; run this test as root");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-ec", script]).envs(variables.iter().copied());
+    command.env("RUNNER", env!("CARGO_BIN_EXE_runner")).current_dir(common::root());
+    Some(command.stdin(Stdio::null()).output().unwrap())
+}
+
+/// Whether a program can be run; says so, loudly, if not.
+pub(crate) fn has(program: &str, package: &str) -> bool {
+    let is_there = Command::new(program).arg("--help").output().is_ok();
+    if !is_there {
+        skip(&format!("`{program}` is not installed (Debian: {package})"));
+    }
+    is_there
+}
+
+/// Past the test harness, which keeps to itself what a good test prints.
+fn skip(reason: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let line = format!("SKIPPED {name}: {reason}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
