@@ -76,6 +76,8 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
+    /// Ends the runner at every step of a change of the CPU frequency, on every driver, in every way.
+    Faults,
     /// What continuous integration runs: `check`, `test`, and `conformance` of two variants.
     Ci,
 }
@@ -130,6 +132,7 @@ fn run(task: Task) -> Result<()> {
             sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?, &names)
         }
         Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes(&sh)?),
+        Task::Faults => steps::faults(&sh),
         Task::Ci => {
             steps::check(&sh)?;
             steps::test(&sh, &[], &Variants::default().chosen(&sh)?)?;

@@ -98,6 +98,13 @@ fn instrumented(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
+/// The long form of what `test` does on one driver.
+pub(crate) fn faults(sh: &Shell) -> Result<()> {
+    let _drivers = sh.push_env("FREQUENCY_FAULTS", "all");
+    let faults = cmd!(sh, "cargo test --quiet --package runner --test frequency faults");
+    step("faults between a fixed frequency and its restore", faults)
+}
+
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
