@@ -1,0 +1,174 @@
+//! `map-collect`: computed pairs are gathered into a hash map, in several ways.
+//!
+//! Computing a pair is cheap; putting it into the map is not, and one thread does it (or all do,
+//! one at a time). So little of it can scale, and the ways differ in how they meet at the end.
+
+use std::collections::{HashMap, LinkedList};
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::kinds::fingerprint::fingerprint;
+use crate::parameters::Parameter;
+use crate::random::mix;
+use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "map-collect",
+    summary: "gathers computed pairs into a hash map: collected, by lists, by vectors, or under a lock",
+    stresses: "a parallel map whose gathering is sequential; memory, or a contended lock",
+    work_unit: "pairs",
+    input: None,
+    parameters: &[
+        Parameter::whole("pairs", "pairs of the map", (1, 1 << 28), "2000"),
+        Parameter::one_of(
+            "gather",
+            "the facade's collect, a linked list of vectors, vectors that are appended, or one mutex",
+            &["collect", "linked-list", "vec", "mutex"],
+            "collect",
+        ),
+    ],
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("pairs", "400000")],
+        &[("pairs", "1500000")],
+        &[("pairs", "10000000")],
+    ),
+};
+
+/// The workload `map-collect`.
+#[derive(Clone, Copy, Debug)]
+pub struct MapCollect;
+
+impl Workload for MapCollect {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Pairs {
+            count: setup.values.whole("pairs"),
+            seed: setup.seed,
+            gather: match setup.values.word("gather") {
+                "linked-list" => gather_by_lists,
+                "vec" => gather_by_vectors,
+                "mutex" => gather_under_a_lock,
+                _ => gather_by_collect,
+            },
+            map: Map::default(),
+        }))
+    }
+}
+
+/// Hashes by fixed keys, unlike the default, which draws them anew for each process.
+type Map = HashMap<u64, u64, BuildHasherDefault<DefaultHasher>>;
+
+struct Pairs {
+    count: u64,
+    seed: u64,
+    gather: fn(u64, u64) -> Map,
+    map: Map,
+}
+
+/// A key, different for every index since mixing is a bijection, and its value.
+fn pair(seed: u64, index: u64) -> (u64, u64) {
+    (mix(seed ^ mix(index)), index)
+}
+
+fn gather_by_collect(seed: u64, count: u64) -> Map {
+    (0..count).into_par_iter().map(|index| pair(seed, index)).collect()
+}
+
+/// What the pieces of the range give, each in a vector of its own.
+fn pieces(seed: u64, count: u64) -> impl ParallelIterator<Item = Vec<(u64, u64)>> {
+    (0..count).into_par_iter().map(move |index| pair(seed, index)).fold(
+        Vec::new,
+        |mut piece, pair| {
+            piece.push(pair);
+            piece
+        },
+    )
+}
+
+fn gather_by_lists(seed: u64, count: u64) -> Map {
+    let list = pieces(seed, count).map(|piece| LinkedList::from([piece])).reduce(
+        LinkedList::new,
+        |mut list, mut next| {
+            list.append(&mut next);
+            list
+        },
+    );
+    with_all(list.iter().map(Vec::len).sum(), list.into_iter().flatten())
+}
+
+fn gather_by_vectors(seed: u64, count: u64) -> Map {
+    let pairs = pieces(seed, count).reduce(Vec::new, |mut pairs, mut next| {
+        pairs.append(&mut next);
+        pairs
+    });
+    with_all(pairs.len(), pairs.into_iter())
+}
+
+fn with_all(count: usize, pairs: impl Iterator<Item = (u64, u64)>) -> Map {
+    let mut map = Map::with_capacity_and_hasher(count, BuildHasherDefault::default());
+    map.extend(pairs);
+    map
+}
+
+fn gather_under_a_lock(seed: u64, count: u64) -> Map {
+    let map = Mutex::new(Map::default());
+    (0..count).into_par_iter().map(|index| pair(seed, index)).for_each(|(key, value)| {
+        map.lock().expect("no insertion panics").insert(key, value);
+    });
+    map.into_inner().expect("no insertion panics")
+}
+
+impl Instance for Pairs {
+    fn reset(&mut self) {
+        self.map = Map::default();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.map = (0..self.count).map(|index| pair(self.seed, index)).collect();
+        self.count
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        self.map = (self.gather)(self.seed, self.count);
+        self.count
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let describe =
+            |pairs: u64, fingerprint| format!("{pairs} pairs, contents {fingerprint:016x}");
+        let expected = fingerprint((0..self.count).map(|index| word(pair(self.seed, index))));
+        let actual = fingerprint(self.map.iter().map(|(&key, &value)| word((key, value))));
+        Mismatch::unless_equal(
+            &describe(self.count, expected),
+            &describe(self.map.len() as u64, actual),
+        )
+    }
+}
+
+/// A pair in one word, for the fingerprint.
+fn word((key, value): (u64, u64)) -> u64 {
+    key ^ mix(value.wrapping_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_pair_and_a_wrong_value_are_rejected() {
+        let mut pairs =
+            Pairs { count: 100, seed: 3, gather: gather_by_lists, map: gather_by_vectors(3, 100) };
+        assert!(pairs.check().is_ok());
+        let (key, value) = pair(3, 50);
+        pairs.map.insert(key, value + 1);
+        assert!(pairs.check().is_err(), "wrong");
+        pairs.map.remove(&key);
+        assert!(pairs.check().is_err(), "missing");
+    }
+}

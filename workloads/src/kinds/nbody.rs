@@ -1,0 +1,246 @@
+//! `nbody`: bodies that attract each other, every pair of them, step by step.
+//!
+//! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
+//! the step, and a short parallel update: three loops with a barrier after each, of which only the
+//! first is long.
+
+use std::array;
+use std::ops::{Add, Mul, Sub};
+
+use rayon::prelude::*;
+
+use crate::kinds::fingerprint::fingerprint;
+use crate::parameters::Parameter;
+use crate::random::Random;
+use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "nbody",
+    summary: "gravity between all pairs of bodies; per step a parallel map, a reduction and an update",
+    stresses: "a few flat parallel loops per step with a barrier after each",
+    work_unit: "interactions",
+    input: None,
+    parameters: &[
+        Parameter::whole("bodies", "bodies of equal mass", (1, 1 << 20), "1000"),
+        Parameter::whole("steps", "time steps", (1, 1_000_000), "2"),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("bodies", "100")],
+        &[("steps", "8")],
+        &[("steps", "80")],
+        &[("steps", "800")],
+    ),
+};
+
+/// The workload `nbody`.
+#[derive(Clone, Copy, Debug)]
+pub struct Nbody;
+
+impl Workload for Nbody {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let mut random = Random::new(setup.seed);
+        let mut vector = || Vector([(); 3].map(|()| random.unit()));
+        let initial: Vec<Body> = (0..setup.values.whole("bodies"))
+            .map(|_| Body { position: vector(), velocity: vector() * 0.1 })
+            .collect();
+        let steps = setup.values.whole("steps");
+        let mut expected = initial.clone();
+        for _ in 0..steps {
+            step_by_pairs(&mut expected);
+        }
+        let accelerations = vec![Vector::ZERO; initial.len()];
+        Ok(Box::new(Cloud { bodies: initial.clone(), initial, expected, accelerations, steps }))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Vector([f64; 3]);
+
+impl Vector {
+    const ZERO: Self = Self([0.0; 3]);
+
+    fn zip(self, other: Self, operation: impl Fn(f64, f64) -> f64) -> Self {
+        Self(array::from_fn(|axis| operation(self.0[axis], other.0[axis])))
+    }
+
+    fn square(self) -> f64 {
+        self.0.iter().map(|x| x * x).sum()
+    }
+}
+
+impl Add for Vector {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+}
+
+impl Sub for Vector {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+}
+
+impl Mul<f64> for Vector {
+    type Output = Self;
+    fn mul(self, factor: f64) -> Self {
+        Self(self.0.map(|x| x * factor))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    position: Vector,
+    velocity: Vector,
+}
+
+impl Body {
+    fn advance(&mut self, acceleration: Vector, time: f64) {
+        self.velocity = self.velocity + acceleration * time;
+        self.position = self.position + self.velocity * time;
+    }
+}
+
+/// Square of the distance below which attraction grows no further, so that no pair is flung apart.
+const SOFTENING: f64 = 0.01;
+
+/// Acceleration of a body by one at this distance, whose mass is 1.
+fn attraction(distance: Vector) -> Vector {
+    let square = distance.square() + SOFTENING;
+    distance * (1.0 / (square * square.sqrt()))
+}
+
+/// The sum over all bodies, always in their order: the same bits on any number of threads.
+fn acceleration(bodies: &[Body], body: &Body) -> Vector {
+    bodies.iter().fold(Vector::ZERO, |sum, other| sum + attraction(other.position - body.position))
+}
+
+/// Length of the step after which the strongest acceleration, given by its square, has added a
+/// fixed velocity.
+fn step_length(greatest_square: f64) -> f64 {
+    0.001 / (1.0 + greatest_square.sqrt())
+}
+
+struct Cloud {
+    initial: Vec<Body>,
+    /// The bodies after the last step, computed pair by pair.
+    expected: Vec<Body>,
+    bodies: Vec<Body>,
+    accelerations: Vec<Vector>,
+    steps: u64,
+}
+
+impl Cloud {
+    fn interactions(&self) -> u64 {
+        self.steps * (self.bodies.len() as u64).pow(2)
+    }
+}
+
+impl Instance for Cloud {
+    fn reset(&mut self) {
+        self.bodies.copy_from_slice(&self.initial);
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        for _ in 0..self.steps {
+            for (body, result) in self.bodies.iter().zip(&mut self.accelerations) {
+                *result = acceleration(&self.bodies, body);
+            }
+            let greatest = self.accelerations.iter().map(|a| a.square()).fold(0.0, f64::max);
+            let time = step_length(greatest);
+            for (body, acceleration) in self.bodies.iter_mut().zip(&self.accelerations) {
+                body.advance(*acceleration, time);
+            }
+        }
+        self.interactions()
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        for _ in 0..self.steps {
+            self.bodies
+                .par_iter()
+                .map(|body| acceleration(&self.bodies, body))
+                .collect_into_vec(&mut self.accelerations);
+            let squares = self.accelerations.par_iter().map(|a| a.square());
+            let time = step_length(squares.reduce(|| 0.0, f64::max));
+            self.bodies
+                .par_iter_mut()
+                .zip(&self.accelerations)
+                .for_each(|(body, acceleration)| body.advance(*acceleration, time));
+        }
+        self.interactions()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let distance = |(body, other): (&Body, &Body)| (body.position - other.position).square();
+        let greatest = self.bodies.iter().zip(&self.expected).map(distance).fold(0.0, f64::max);
+        let words = self.bodies.iter().flat_map(|body| body.position.0).map(f64::to_bits);
+        let contents = fingerprint(words);
+        let expected = format!("as pair by pair, positions {contents:016x}");
+        // Rounding differs by some 1e-16 per addition; a forgotten interaction moves a body by 1e-6.
+        let actual = if greatest.sqrt() < 1e-9 {
+            expected.clone()
+        } else {
+            format!("a body is off by {:e}, positions {contents:016x}", greatest.sqrt())
+        };
+        Mismatch::unless_equal(&expected, &actual)
+    }
+}
+
+/// A step in half the work and another order: what one body exerts on another comes back.
+fn step_by_pairs(bodies: &mut [Body]) {
+    let mut accelerations = vec![Vector::ZERO; bodies.len()];
+    for (later, body) in bodies.iter().enumerate() {
+        for (earlier, other) in bodies[..later].iter().enumerate() {
+            let attraction = attraction(other.position - body.position);
+            accelerations[later] = accelerations[later] + attraction;
+            accelerations[earlier] = accelerations[earlier] - attraction;
+        }
+    }
+    let time = step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max));
+    for (body, acceleration) in bodies.iter_mut().zip(accelerations) {
+        body.advance(acceleration, time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cloud(steps: u64) -> Cloud {
+        let mut random = Random::new(5);
+        let mut vector = || Vector([(); 3].map(|()| random.unit()));
+        let initial: Vec<Body> =
+            (0..50).map(|_| Body { position: vector(), velocity: Vector::ZERO }).collect();
+        let mut expected = initial.clone();
+        (0..steps).for_each(|_| step_by_pairs(&mut expected));
+        let accelerations = vec![Vector::ZERO; 50];
+        Cloud { bodies: initial.clone(), initial, expected, accelerations, steps }
+    }
+
+    #[test]
+    fn a_step_too_few_and_a_moved_body_are_rejected() {
+        let mut cloud = cloud(3);
+        cloud.run_parallel();
+        assert!(cloud.check().is_ok());
+        cloud.bodies[7].position.0[1] += 1e-6;
+        assert!(cloud.check().unwrap_err().actual.contains("off by"));
+        cloud.reset();
+        cloud.steps = 2;
+        cloud.run_parallel();
+        assert!(cloud.check().is_err());
+    }
+
+    #[test]
+    fn attraction_points_at_the_other_body_and_falls_with_the_square() {
+        let near = attraction(Vector([10.0, 0.0, 0.0])).0;
+        let far = attraction(Vector([20.0, 0.0, 0.0])).0;
+        assert!(near[0] > 0.0 && near[1] == 0.0);
+        assert!((near[0] / far[0] - 4.0).abs() < 0.01);
+    }
+}
