@@ -1,0 +1,17 @@
+//! `install`: from outside, back to back, so that workers still search; and from inside.
+
+use std::hint::black_box;
+
+use criterion::Criterion;
+
+use crate::on_every_pool;
+
+pub(crate) fn benchmarks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("install");
+    on_every_pool(&mut group, "from-outside", |bencher, pool| {
+        bencher.iter(|| pool.install(|| black_box(1)));
+    });
+    on_every_pool(&mut group, "from-inside", |bencher, pool| {
+        pool.install(|| bencher.iter(|| pool.install(|| black_box(1))));
+    });
+}

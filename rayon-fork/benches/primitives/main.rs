@@ -1,0 +1,48 @@
+//! What each primitive of the pool costs by itself, on pools of several sizes.
+//!
+//! For people who work on a hot path: `cargo bench -p rayon-core -- join` before and after a change.
+//! Comparing variants is the runner's business, which builds each by itself and takes turns.
+
+mod install;
+mod join;
+mod scope;
+mod spawn;
+mod wake;
+
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+/// Pool sizes: nobody to steal, one thief, more threads than small hosts have CPUs.
+const THREADS: [usize; 3] = [1, 2, 4];
+
+/// Benchmarks `work` on a pool of each size; `work` gets the pool and times what it does.
+fn on_every_pool(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    work: impl Fn(&mut criterion::Bencher<'_>, &ThreadPool),
+) {
+    for threads in THREADS {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a small pool can be built");
+        group.bench_function(BenchmarkId::new(name, threads), |bencher| work(bencher, &pool));
+    }
+}
+
+fn configuration() -> Criterion {
+    Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(700))
+}
+
+criterion_group! {
+    name = benches;
+    config = configuration();
+    targets = join::benchmarks, spawn::benchmarks, scope::benchmarks, install::benchmarks, wake::benchmarks
+}
+criterion_main!(benches);
