@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
@@ -95,11 +96,16 @@ impl<'scope> ScopeBase<'scope> {
     pub(super) fn job(&self, body: impl FnOnce() + Send + 'scope) -> JobRef {
         self.unfinished.add(1);
         let this = ScopeRef(ptr::from_ref(self));
+        // A mutable reference in an argument, also one that a closure captured, promises that nobody
+        // else uses what it leads to until the call returns. `run_counted` returns after the owner may
+        // have gone on and used what `body` borrowed, so it is passed in something that promises nothing.
+        let body = MaybeUninit::new(body);
         // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
-        // `run_counted` lets no panic out. The scope itself waits too.
+        // `run_counted` lets no panic out. The scope itself waits too. `body` was put in above, and is
+        // taken out once, as this closure is called once.
         unsafe {
             HeapJob::new_ref(move || {
-                Self::run_counted(this.as_ptr(), body);
+                Self::run_counted(this.as_ptr(), move || body.assume_init()());
             })
         }
     }
