@@ -10,6 +10,9 @@ use crate::common::{Tally, UNTIL_ASLEEP, patiently, rounds};
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// More workers than processors, usually. Every one of them takes Miri seconds.
+const MANY: usize = rounds(22, 4);
+
 /// A pool that counts its workers' exits.
 fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
     let exits = Tally::new();
@@ -37,20 +40,20 @@ fn all_workers_end_after_heavy_joins() {
         }
     }
     patiently("a pool dropped after joins", || {
-        let (pool, exits) = pool_and_exits(22);
+        let (pool, exits) = pool_and_exits(MANY);
         pool.install(|| work(rounds(10, 3)));
         drop(pool);
-        exits.wait_for(22);
+        exits.wait_for(MANY);
     });
 }
 
 #[test]
 fn all_workers_end_also_if_they_were_asleep() {
     patiently("a pool dropped asleep", || {
-        let (pool, exits) = pool_and_exits(22);
+        let (pool, exits) = pool_and_exits(MANY);
         thread::sleep(2 * UNTIL_ASLEEP);
         drop(pool);
-        exits.wait_for(22);
+        exits.wait_for(MANY);
     });
 }
 
