@@ -34,7 +34,7 @@ struct MiriTarget {
     skip: &'static [&'static str],
 }
 
-const MIRI_TARGETS: [MiriTarget; 3] = [
+const MIRI_TARGETS: [MiriTarget; 4] = [
     MiriTarget {
         target: &["--lib"],
         // Counting on one thread, without `unsafe`: nothing for Miri to find. Long histories and
@@ -47,6 +47,8 @@ const MIRI_TARGETS: [MiriTarget; 3] = [
         skip: &["a_long_chain_of_jobs_uses_no_more_stack_than_a_short_one"],
     },
     MiriTarget { target: &["--test", "stress"], skip: &[] },
+    // Every public item's example: short programs, and each of them alone with its global pool.
+    MiriTarget { target: &["--doc"], skip: &[] },
 ];
 
 /// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler;
