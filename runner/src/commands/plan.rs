@@ -50,7 +50,7 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         writeln!(out, "{label:12}{}, {}: {}", load.workload, load.size, parameters.join(" "))?;
     }
     writeln!(out, "threads     {}", threads.join(" "))?;
-    writeln!(out, "frequency   {}", modes.join(" "))?;
+    writeln!(out, "frequency   {}{}", modes.join(" "), fixed_at(&asked, arguments))?;
     writeln!(
         out,
         "each cell   {} trials of {} + {} iterations (untimed + timed)",
@@ -82,6 +82,17 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         writeln!(out, "            * more threads than the {} CPUs here", Host::usable_cpus())?;
     }
     Ok(Exit::Good)
+}
+
+/// What `fixed` would mean on this host.
+fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
+    if !asked.modes.contains(&plan::Mode::Fixed) {
+        return String::new();
+    }
+    match arguments.selection.frequency.setup().prepare() {
+        Ok((recipe, backend)) => format!(" (at {} kHz, by {})", recipe.khz, backend.name()),
+        Err(_) => " (not possible here, and labelled so)".to_owned(),
+    }
 }
 
 fn marked(threads: usize) -> String {

@@ -149,7 +149,8 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
     let number = policy.number;
     let missing = |file: &str| {
         Stop::HostNotFit(format!(
-            "{}/{file} says no frequency, so the highest one without boost is not known (driver `{}`)",
+            "{}/{file} says no frequency, so the highest one without boost is not known (driver `{}`); \
+             start Linux with `intel_pstate=disable` or `amd_pstate=disable`: another driver may list it",
             tree.root().display(),
             policy.driver
         ))

@@ -257,3 +257,20 @@ fn files_on_a_read_only_system_are_refused_before_anything_is_changed() {
     assert!(host.is_as_before());
     assert!(!journal.exists());
 }
+
+#[test]
+fn a_journal_of_another_user_is_not_obeyed() {
+    let host = Host::new(Cpus::intel_pstate());
+    host.end_at(4, "SIGKILL").expect("a fix has more steps");
+    let nobody = rustix::fs::Uid::from_raw(65_534);
+    if rustix::fs::chown(host.journal(), Some(nobody), None).is_err() {
+        namespace::skip("files cannot be given away here; run this test as root");
+        return;
+    }
+    let changed = host.cpus.bytes();
+    host.frequency("restore")
+        .assert()
+        .code(4)
+        .stderr(contains("user 65534 has fixed the frequency"));
+    assert_eq!(host.cpus.bytes(), changed);
+}

@@ -270,6 +270,10 @@ fn cpus_of_unequal_capacity_are_refused_unless_trials_run_on_equal_ones() {
 fn hosts_that_cannot_be_fixed_say_why() {
     let no_base = Cpus::intel_pstate();
     std::fs::remove_file(no_base.path().join("cpufreq/policy1/base_frequency")).unwrap();
+    let no_nominal = Cpus::amd_pstate_epp();
+    no_nominal.write("cpu1/acpi_cppc/nominal_freq", "0");
+    let no_list = Cpus::acpi_cpufreq();
+    no_list.write("cpufreq/policy0/scaling_available_frequencies", "");
     let no_governor = Cpus::cppc();
     no_governor.write("cpufreq/policy0/scaling_available_governors", "schedutil");
     let unknown = Cpus::cppc();
@@ -278,6 +282,8 @@ fn hosts_that_cannot_be_fixed_say_why() {
     std::fs::remove_dir_all(none.path().join("cpufreq")).unwrap();
     for (cpus, reason) in [
         (no_base, "cpufreq/policy1/base_frequency says no frequency"),
+        (no_nominal, "cpu1/acpi_cppc/nominal_freq says no frequency"),
+        (no_list, "cpufreq/policy0/scaling_available_frequencies says no frequency"),
         (no_governor, "modprobe cpufreq_performance"),
         (unknown, "no recipe for the frequency driver `made-up` (policy1)"),
         (none, "no frequency control"),

@@ -29,7 +29,7 @@ pub(crate) fn has(program: &str, package: &str) -> bool {
 }
 
 /// Past the test harness, which keeps to itself what a good test prints.
-fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let line = format!("SKIPPED {name}: {reason}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();

@@ -216,3 +216,13 @@ fn a_host_that_cannot_be_fixed_stops_the_sweep_unless_that_is_allowed() {
         .code(4)
         .stderr(contains("--allow-uncontrolled"));
 }
+
+#[test]
+fn a_plan_says_what_fixed_would_mean() {
+    let case = Case::new();
+    let plan =
+        |arguments: &[&str]| case.command(&[&["plan"], arguments].concat()).assert().success();
+    plan(&["--mode", "both"]).stdout(contains("dynamic fixed (at 2000000 kHz, by sysfs)"));
+    case.cpus.write("cpufreq/policy0/scaling_driver", "made-up");
+    plan(&["--mode", "fixed", "--allow-uncontrolled"]).stdout(contains("not possible here"));
+}
