@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use workloads::checksum;
 use workloads::measure;
+use workloads::pcap::{Capture, Tally, Verdict, verify};
 use workloads::protocol::{Failure, Iteration, Outcome, Program, Request, SCHEMA};
 use workloads::workload::{Size, catalogue};
 
@@ -32,6 +34,12 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Check the checksums of every packet in a capture; exit code 1 if some are wrong
+    Pcap {
+        /// A pcap or pcapng file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
 }
 
@@ -81,6 +89,7 @@ fn parse_setting(setting: &str) -> Result<(String, String), String> {
 pub(crate) fn main(variant: &str) -> ExitCode {
     match Cli::parse() {
         Cli { command: Some(Command::List { json }), .. } => list(json),
+        Cli { command: Some(Command::Pcap { file }), .. } => pcap(&file),
         Cli { run: Some(run), .. } => try_workload(variant, run),
         _ => {
             eprint!("{}", Cli::command().render_help());
@@ -118,6 +127,31 @@ fn list(json: bool) -> ExitCode {
         }
     }
     print(&text, 0)
+}
+
+/// Every wrong packet, and how many there were of each kind.
+fn pcap(file: &Path) -> ExitCode {
+    let capture = match Capture::read(file) {
+        Ok(capture) => capture,
+        Err(error) => {
+            eprintln!("error: {}: {error}", file.display());
+            return ExitCode::from(2);
+        }
+    };
+    let mut text = String::new();
+    let mut tally = Tally::default();
+    for (index, frame) in capture.frames().iter().enumerate() {
+        let verdict = verify(frame, capture.bytes_of(frame), checksum::sum);
+        if let Verdict::Wrong(faults) = &verdict {
+            for fault in faults {
+                let (number, offset) = (index + 1, frame.bytes.start);
+                line(&mut text, format_args!("packet {number} at byte {offset}: {fault}"));
+            }
+        }
+        tally.count(&verdict);
+    }
+    line(&mut text, format_args!("{tally}"));
+    print(&text, u8::from(tally.wrong > 0))
 }
 
 fn try_workload(variant: &str, run: Run) -> ExitCode {

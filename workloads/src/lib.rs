@@ -3,10 +3,12 @@
 //! The catalogue is [`workload::catalogue`]; one trial is [`measure::run`]; [`main`] is a whole
 //! program around it, which a build of any rayon-core calls with the name of its variant.
 
+pub mod checksum;
 pub mod kinds;
 pub mod measure;
 pub mod observer;
 pub mod parameters;
+pub mod pcap;
 pub mod protocol;
 pub mod random;
 mod threads;

@@ -16,6 +16,7 @@ static CATALOGUE: &[&dyn Workload] = &[
     &kinds::quicksort::Quicksort,
     &kinds::tsp::Tsp,
     &kinds::packets::Packets,
+    &kinds::pcap_verify::PcapVerify,
     &kinds::fib_join::FibJoin,
     &kinds::mergesort::Mergesort,
     &kinds::par_sort::ParSort,

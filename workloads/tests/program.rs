@@ -90,3 +90,47 @@ fn the_list_shows_every_workload_with_its_sizes() {
     assert_eq!(list[0]["sizes"][0]["size"], "tiny");
     assert_eq!(list[0]["parameters"][0]["accepts"]["whole"]["min"], 1);
 }
+
+/// A made-up capture in a file, changed by `damage`.
+fn capture(damage: impl FnOnce(&mut Vec<u8>)) -> tempfile::NamedTempFile {
+    let mut bytes = workloads::pcap::made_up::file_header();
+    for kind in 0..workloads::pcap::made_up::KINDS {
+        let (frame, _) = workloads::pcap::made_up::frame(kind, b"content");
+        workloads::pcap::made_up::append(&mut bytes, &frame, frame.len());
+    }
+    damage(&mut bytes);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    file
+}
+
+/// Exit code, standard output and standard error of `workload pcap`.
+fn pcap(file: &tempfile::NamedTempFile) -> (i32, String, String) {
+    let output = workload().arg("pcap").arg(file.path()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_sound_capture_is_summed_up_in_one_line() {
+    let (code, out, _) = pcap(&capture(|_| ()));
+    assert_eq!(code, 0);
+    assert!(out.starts_with("7 packets: 7 correct, 0 wrong, "), "{out}");
+    assert_eq!(out.lines().count(), 1);
+}
+
+#[test]
+fn a_flipped_byte_is_named_with_packet_place_and_both_checksums() {
+    let (code, out, _) = pcap(&capture(|bytes| *bytes.last_mut().unwrap() ^= 1));
+    assert_eq!(code, 1);
+    assert_eq!(out.lines().count(), 2, "{out}");
+    assert!(out.starts_with("packet 7 at byte "), "{out}");
+    assert!(out.contains(": UDP checksum at byte ") && out.contains(", expected 0x"), "{out}");
+}
+
+#[test]
+fn a_truncated_capture_is_an_error_with_its_offset() {
+    let (code, out, error) = pcap(&capture(|bytes| bytes.truncate(bytes.len() - 1)));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains(": byte ") && error.contains("packet 7 is cut off"), "{error}");
+}

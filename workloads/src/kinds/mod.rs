@@ -20,6 +20,7 @@ pub mod nbody;
 pub mod nqueens;
 pub mod packets;
 pub mod par_sort;
+pub mod pcap_verify;
 pub mod pythagoras;
 pub mod quicksort;
 pub mod saturate;

@@ -1,0 +1,138 @@
+//! `pcap-verify`: the checksums of all packets in a capture, found right or wrong.
+//!
+//! The real counterpart to `packets`: short, uneven pieces of work over memory that is only read.
+
+use rayon::prelude::*;
+
+use crate::checksum::{sum, sum_word_by_word};
+use crate::parameters::{Accepts, Parameter};
+use crate::pcap::{Capture, Tally, made_up, verify};
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "pcap-verify",
+    summary: "checks IPv4, TCP, UDP, ICMP and ICMPv6 checksums of every packet in a capture",
+    stresses: "many short uneven pieces over memory that is only read: splitting, bandwidth",
+    work_unit: "packets",
+    input: Some("pcap or pcapng file"),
+    parameters: &[
+        Parameter {
+            name: "packets",
+            summary: "packets in the made-up capture, some 700 bytes each",
+            accepts: Accepts::Whole { min: 0, max: 1 << 22 },
+            default: "20000",
+            is_replaced_by_input: true,
+        },
+        Parameter {
+            name: "passes",
+            summary: "times that the capture is gone through",
+            accepts: Accepts::Whole { min: 1, max: 1 << 20 },
+            default: "8",
+            is_replaced_by_input: false,
+        },
+    ],
+    sizes: &[
+        SizeOverrides { size: Size::Tiny, overrides: &[("packets", "500"), ("passes", "1")] },
+        SizeOverrides { size: Size::Small, overrides: &[] },
+        SizeOverrides { size: Size::Medium, overrides: &[("passes", "80")] },
+        SizeOverrides { size: Size::Large, overrides: &[("passes", "800")] },
+    ],
+};
+
+/// The workload `pcap-verify`.
+#[derive(Clone, Copy, Debug)]
+pub struct PcapVerify;
+
+impl Workload for PcapVerify {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let capture = match setup.input {
+            Some(path) => Capture::read(path)
+                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
+            None => Capture::parse(made_up::capture(setup.seed, setup.values.count("packets")).0)
+                .expect("made-up captures are sound"),
+        };
+        // Summed up as the RFC says it, and not by the vector code that is timed.
+        let expected = tally(&capture, sum_word_by_word);
+        let passes = setup.values.whole("passes");
+        Ok(Box::new(Verification { capture, passes, expected, found: None }))
+    }
+}
+
+struct Verification {
+    capture: Capture,
+    passes: u64,
+    /// Of one pass.
+    expected: Tally,
+    /// Of all passes together.
+    found: Option<Tally>,
+}
+
+fn tally(capture: &Capture, sum: impl Fn(&[u8]) -> u16) -> Tally {
+    let mut tally = Tally::default();
+    for frame in capture.frames() {
+        tally.count(&verify(frame, capture.bytes_of(frame), &sum));
+    }
+    tally
+}
+
+impl Verification {
+    fn run(&mut self, pass: impl Fn(&Capture) -> Tally) -> u64 {
+        let mut found = Tally::default();
+        for _ in 0..self.passes {
+            found = found.plus(pass(&self.capture));
+        }
+        self.found.insert(found).seen
+    }
+}
+
+impl Instance for Verification {
+    fn reset(&mut self) {
+        self.found = None;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.run(|capture| tally(capture, sum))
+    }
+
+    fn run_parallel(&mut self) -> u64 {
+        self.run(|capture| {
+            let frames = capture.frames().par_iter();
+            frames
+                .fold(Tally::default, |mut tally, frame| {
+                    tally.count(&verify(frame, capture.bytes_of(frame), sum));
+                    tally
+                })
+                .reduce(Tally::default, Tally::plus)
+        })
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let expected = (0..self.passes).fold(Tally::default(), |all, _| all.plus(self.expected));
+        let found = self.found.map_or("nothing".to_owned(), |found| found.to_string());
+        Mismatch::unless_equal(&expected.to_string(), &found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_counted_in_the_wrong_place_is_rejected() {
+        let capture = Capture::parse(made_up::capture(1, 100).0).unwrap();
+        let expected = tally(&capture, sum_word_by_word);
+        let mut verification = Verification { capture, passes: 2, expected, found: None };
+        assert!(verification.check().is_err(), "nothing ran");
+        assert_eq!(verification.run_sequential(), 200);
+        assert!(verification.check().is_ok());
+        verification.found.as_mut().unwrap().correct -= 1;
+        verification.found.as_mut().unwrap().wrong += 1;
+        assert!(verification.check().is_err());
+    }
+}

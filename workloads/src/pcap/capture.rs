@@ -1,0 +1,268 @@
+//! From the bytes of a capture file to its frames, by the library `pcap-parser`.
+
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use pcap_parser::{
+    Block, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be,
+    parse_pcap_header,
+};
+
+/// Longest file that is read, in bytes: it is held in memory as a whole.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// What the bytes of a frame begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// An Ethernet header, as also on Linux's loopback.
+    Ethernet,
+    /// An IP header.
+    Ip,
+    /// Four bytes of address family in the capturing host's order (BSD loopback).
+    Null,
+    /// Linux's "cooked" header, version 1.
+    LinuxSll,
+    /// Linux's "cooked" header, version 2.
+    LinuxSll2,
+    /// Anything else; such frames are not looked into.
+    Other,
+}
+
+impl Link {
+    /// From the number that the file has for it (see <https://www.tcpdump.org/linktypes.html>).
+    fn from_number(number: i32) -> Self {
+        match number {
+            1 => Self::Ethernet,
+            12 | 14 | 101 | 228 | 229 => Self::Ip,
+            0 | 108 => Self::Null,
+            113 => Self::LinuxSll,
+            276 => Self::LinuxSll2,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A captured frame, by its place in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Where its captured bytes are.
+    pub bytes: Range<usize>,
+    /// Its length on the wire, in bytes; more than was captured if it was cut.
+    pub original_length: usize,
+    /// What it begins with.
+    pub link: Link,
+}
+
+/// A whole file, and where its frames are.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    bytes: Vec<u8>,
+    frames: Vec<Frame>,
+}
+
+impl Capture {
+    /// Reads and takes apart a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is too large, or is no sound capture.
+    pub fn read(path: &Path) -> Result<Self, CaptureError> {
+        let failed = |message: String| CaptureError { offset: None, message };
+        let unreadable = |error: std::io::Error| failed(format!("cannot be read: {error}"));
+        let facts = fs::metadata(path).map_err(unreadable)?;
+        if !facts.is_file() {
+            return Err(failed("is no regular file; give the file of a capture".to_owned()));
+        }
+        if facts.len() > MAX_BYTES {
+            return Err(failed(format!(
+                "has {} bytes, more than the {MAX_BYTES} that are read; split it, for example with \
+                 `editcap -c`",
+                facts.len()
+            )));
+        }
+        Self::parse(fs::read(path).map_err(unreadable)?)
+    }
+
+    /// Takes the bytes of a file apart.
+    ///
+    /// # Errors
+    /// At the first thing that is no part of a sound capture, with its place.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, CaptureError> {
+        let frames = match bytes.first_chunk::<4>() {
+            // A section header block, the same in both byte orders.
+            Some([0x0a, 0x0d, 0x0d, 0x0a]) => next_generation(&bytes)?,
+            Some(_) => classic(&bytes)?,
+            None => {
+                return Err(CaptureError {
+                    offset: Some(bytes.len()),
+                    message: "the file ends within its first four bytes; expected pcap or pcapng"
+                        .to_owned(),
+                });
+            }
+        };
+        Ok(Self { bytes, frames })
+    }
+
+    /// All frames, in the order of the file.
+    #[must_use]
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// The captured bytes of a frame.
+    ///
+    /// # Panics
+    /// If the frame belongs to another, longer capture.
+    #[must_use]
+    pub fn bytes_of(&self, frame: &Frame) -> &[u8] {
+        &self.bytes[frame.bytes.clone()]
+    }
+}
+
+/// What is wrong with a capture file, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct CaptureError {
+    /// Bytes before the record that is at fault; `None` if the file could not be read at all.
+    pub offset: Option<usize>,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offset {
+            Some(offset) => write!(f, "byte {offset}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+type Parsed<'a, T> = Result<(&'a [u8], T), nom::Err<PcapError<&'a [u8]>>>;
+
+/// The result of the library, or what to say about the record that begins at `offset`.
+fn sound<'a, T>(
+    parsed: Parsed<'a, T>,
+    offset: usize,
+    what: &str,
+) -> Result<(&'a [u8], T), CaptureError> {
+    parsed.map_err(|error| {
+        let message = match error {
+            nom::Err::Incomplete(nom::Needed::Size(missing)) => format!(
+                "{what} is cut off: the file ends {missing} bytes too early; the capture was not \
+                 finished, or copied in part"
+            ),
+            nom::Err::Incomplete(nom::Needed::Unknown) => format!("{what} is cut off"),
+            nom::Err::Error(_) | nom::Err::Failure(_) => {
+                format!("{what} is malformed; expected a pcap or pcapng file, uncompressed")
+            }
+        };
+        CaptureError { offset: Some(offset), message }
+    })
+}
+
+/// Where `part` lies in `whole`, of which it is a part.
+fn place(whole: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - whole.as_ptr().addr();
+    start..start + part.len()
+}
+
+fn classic(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
+    let (mut rest, header) = sound(parse_pcap_header(bytes), 0, "the file's header")?;
+    if header.is_modified_format() {
+        return Err(CaptureError {
+            offset: Some(0),
+            message: "Kuznetzov's modified pcap is not read; convert it, for example with \
+                      `editcap -F pcap`"
+                .to_owned(),
+        });
+    }
+    let parse = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
+    let link = Link::from_number(header.network.0);
+    let mut frames = Vec::new();
+    while !rest.is_empty() {
+        let offset = bytes.len() - rest.len();
+        let what = format!("packet {}", frames.len() + 1);
+        let (after, record) = sound(parse(rest), offset, &what)?;
+        frames.push(Frame {
+            bytes: place(bytes, record.data),
+            original_length: record.origlen as usize,
+            link,
+        });
+        rest = after;
+    }
+    Ok(frames)
+}
+
+/// An interface of a pcapng section.
+struct Interface {
+    link: Link,
+    /// Bytes kept of each packet; 0 for all.
+    snap_length: usize,
+}
+
+fn next_generation(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
+    let mut rest = bytes;
+    let mut is_big_endian = false;
+    let mut interfaces: Vec<Interface> = Vec::new();
+    let mut frames = Vec::new();
+    while !rest.is_empty() {
+        let offset = bytes.len() - rest.len();
+        let what = format!("the block after packet {}", frames.len());
+        let parse = if is_big_endian { parse_block_be } else { parse_block_le };
+        let (after, block) = sound(parse(rest), offset, &what)?;
+        let of_interface = |number: u32| {
+            interfaces.get(number as usize).ok_or_else(|| CaptureError {
+                offset: Some(offset),
+                message: format!(
+                    "{what} names interface {number}, but the section describes {}",
+                    interfaces.len()
+                ),
+            })
+        };
+        match block {
+            Block::SectionHeader(header) => {
+                is_big_endian = header.big_endian();
+                interfaces.clear();
+            }
+            Block::InterfaceDescription(description) => interfaces.push(Interface {
+                link: Link::from_number(description.linktype.0),
+                snap_length: description.snaplen as usize,
+            }),
+            Block::EnhancedPacket(packet) => {
+                let link = of_interface(packet.if_id)?.link;
+                let captured = packet.data.get(..packet.caplen as usize).ok_or(CaptureError {
+                    offset: Some(offset),
+                    message: format!(
+                        "{what} says that it holds {} bytes, and has {}",
+                        packet.caplen,
+                        packet.data.len()
+                    ),
+                })?;
+                frames.push(Frame {
+                    bytes: place(bytes, captured),
+                    original_length: packet.origlen as usize,
+                    link,
+                });
+            }
+            Block::SimplePacket(packet) => {
+                let interface = of_interface(0)?;
+                let original_length = packet.origlen as usize;
+                let kept = match interface.snap_length {
+                    0 => original_length,
+                    snap_length => original_length.min(snap_length),
+                };
+                let captured = &packet.data[..kept.min(packet.data.len())];
+                frames.push(Frame {
+                    bytes: place(bytes, captured),
+                    original_length,
+                    link: interface.link,
+                });
+            }
+            // Names, statistics, and what others have added.
+            _ => {}
+        }
+        rest = after;
+    }
+    Ok(frames)
+}

@@ -1,0 +1,285 @@
+//! Captures with known contents, whole, damaged and at random.
+
+use proptest::prelude::*;
+
+use super::made_up::{HEADER_BYTES, KINDS, RECORD_BYTES, append, file_header, frame};
+use super::*;
+use crate::checksum::{sum, sum_word_by_word};
+
+fn verdicts(bytes: Vec<u8>) -> Vec<Verdict> {
+    let capture = Capture::parse(bytes).unwrap();
+    let verdict = |frame: &Frame| verify(frame, capture.bytes_of(frame), sum);
+    capture.frames().iter().map(verdict).collect()
+}
+
+fn tally(bytes: Vec<u8>) -> Tally {
+    let mut tally = Tally::default();
+    for verdict in verdicts(bytes) {
+        tally.count(&verdict);
+    }
+    tally
+}
+
+/// A capture of one frame, cut to `captured` bytes.
+fn single(bytes: &[u8], captured: usize) -> Vec<u8> {
+    let mut file = file_header();
+    append(&mut file, bytes, captured);
+    file
+}
+
+#[test]
+fn sound_packets_of_every_kind_are_correct_at_even_and_odd_lengths() {
+    for kind in 0..KINDS {
+        for length in [0, 1, 2, 3, 100, 1401] {
+            let (bytes, _) = frame(kind, &vec![0xa5; length]);
+            assert_eq!(
+                verdicts(single(&bytes, bytes.len())),
+                [Verdict::Correct],
+                "{kind} {length}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_is_reported_in_exactly_that_packet_with_the_checksum_that_it_should_have() {
+    for kind in 0..KINDS {
+        let mut file = file_header();
+        let mut starts = Vec::new();
+        for _ in 0..5 {
+            let (bytes, _) = frame(kind, b"what was sent");
+            starts.push(file.len() + RECORD_BYTES);
+            append(&mut file, &bytes, bytes.len());
+        }
+        let (bytes, field) = frame(kind, b"what was sent");
+        // The last byte of the fourth packet.
+        file[starts[3] + bytes.len() - 1] ^= 0x10;
+        let found = verdicts(file.clone());
+        for (number, verdict) in found.iter().enumerate() {
+            match verdict {
+                Verdict::Wrong(faults) if number == 3 => {
+                    assert_eq!(faults.len(), 1);
+                    assert_eq!(faults[0].offset, starts[3] + field, "kind {kind}");
+                    // Written into the packet, what was expected makes it right.
+                    let mut mended = file.clone();
+                    let place = faults[0].offset;
+                    mended[place..place + 2].copy_from_slice(&faults[0].expected.to_be_bytes());
+                    assert_eq!(verdicts(mended)[3], Verdict::Correct, "kind {kind}");
+                }
+                verdict => assert!(number != 3 && *verdict == Verdict::Correct, "{kind} {number}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
+    let (mut bytes, _) = frame(1, b"content");
+    bytes[14 + 8] -= 1; // a router that forgot to mend the sum
+    let Verdict::Wrong(faults) = verdicts(single(&bytes, bytes.len())).remove(0) else {
+        panic!("not noticed")
+    };
+    assert_eq!(faults.len(), 1);
+    assert_eq!(faults[0].layer, Layer::Ipv4Header);
+    assert_eq!(faults[0].offset, HEADER_BYTES + RECORD_BYTES + 14 + 10);
+}
+
+#[test]
+fn a_checksum_left_to_the_network_card_is_no_error() {
+    for (kind, zero_is) in [
+        (0, Verdict::Offloaded),
+        (1, Verdict::Correct),
+        (3, Verdict::Offloaded),
+        (4, Verdict::Offloaded),
+    ] {
+        let (mut bytes, field) = frame(kind, b"content");
+        bytes[field..field + 2].fill(0);
+        assert_eq!(verdicts(single(&bytes, bytes.len())), [zero_is], "zero, kind {kind}");
+        // As Linux leaves it: the sum of addresses, protocol and length, not complemented.
+        let is_version_4 = kind < 3;
+        let (header, addresses) = if is_version_4 { (34, 26..34) } else { (54, 22..54) };
+        let protocol = if kind % 3 == 0 { 6 } else { 17 };
+        let length = u16::try_from(bytes.len() - header).unwrap();
+        let mut pseudo = bytes[addresses].to_vec();
+        pseudo.extend([0, protocol]);
+        pseudo.extend(length.to_be_bytes());
+        bytes[field..field + 2].copy_from_slice(&sum_word_by_word(&pseudo).to_be_bytes());
+        assert_eq!(verdicts(single(&bytes, bytes.len())), [Verdict::Offloaded], "kind {kind}");
+    }
+}
+
+#[test]
+fn a_packet_cut_by_the_snap_length_is_truncated_at_every_length() {
+    for kind in 0..KINDS {
+        let (bytes, _) = frame(kind, b"some content");
+        for captured in 0..bytes.len() {
+            let found = verdicts(single(&bytes, captured));
+            assert_eq!(found, [Verdict::Truncated], "kind {kind}, {captured} bytes");
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_packet_are_no_part_of_it() {
+    let (mut bytes, _) = frame(1, b"short");
+    bytes.extend([0xee; 13]); // an Ethernet frame has 60 bytes at least
+    assert_eq!(verdicts(single(&bytes, bytes.len())), [Verdict::Correct]);
+}
+
+#[test]
+fn what_has_no_known_checksum_is_other() {
+    let mut arp = vec![0; 60];
+    arp[12..14].copy_from_slice(&[0x08, 0x06]);
+    assert_eq!(verdicts(single(&arp, 60)), [Verdict::Other]);
+    assert_eq!(verdicts(single(&[], 0)), [Verdict::Other]);
+}
+
+#[test]
+fn a_made_up_capture_holds_what_its_maker_says() {
+    for seed in 0..5 {
+        let (bytes, expected) = made_up::capture(seed, 2_000);
+        assert_eq!(tally(bytes), expected, "seed {seed}");
+        assert!(expected.wrong > 0 && expected.offloaded > 0 && expected.truncated > 0);
+    }
+}
+
+/// The same frames as a pcapng file, in either byte order.
+fn next_generation(frames: &[Vec<u8>], is_big_endian: bool) -> Vec<u8> {
+    let number = |number: usize| {
+        let number = u32::try_from(number).unwrap();
+        if is_big_endian { number.to_be_bytes() } else { number.to_le_bytes() }
+    };
+    let half = |one: u16, other: u16| -> Vec<u8> {
+        let bytes = |half: u16| if is_big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
+        [bytes(one), bytes(other)].concat()
+    };
+    let block = |kind: usize, body: Vec<u8>| {
+        let length = body.len() + 12;
+        [&number(kind)[..], &number(length), &body, &number(length)].concat()
+    };
+    let section = [&number(0x1a2b_3c4d)[..], &half(1, 0), &[0xff; 8]].concat();
+    let interface = [half(1, 0), number(0).to_vec()].concat();
+    let mut file = [block(0x0a0d_0d0a, section), block(1, interface)].concat();
+    for (index, frame) in frames.iter().enumerate() {
+        let mut padded = frame.clone();
+        padded.resize(frame.len().next_multiple_of(4), 0);
+        let length = number(frame.len());
+        if index % 2 == 0 {
+            let body = [&number(0)[..], &[0; 8], &length, &length, &padded].concat();
+            file.extend(block(6, body));
+        } else {
+            file.extend(block(3, [&length[..], &padded].concat()));
+        }
+    }
+    file
+}
+
+#[test]
+fn pcapng_of_both_byte_orders_and_both_packet_blocks_is_read() {
+    let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
+    for is_big_endian in [false, true] {
+        let file = next_generation(&frames, is_big_endian);
+        assert_eq!(verdicts(file), vec![Verdict::Correct; KINDS], "{is_big_endian}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_too_early_is_an_error_with_the_place_of_the_record() {
+    let mut file = file_header();
+    let (bytes, _) = frame(0, b"content");
+    append(&mut file, &bytes, bytes.len());
+    let second = file.len();
+    append(&mut file, &bytes, bytes.len());
+    for length in second + 1..file.len() {
+        let error = Capture::parse(file[..length].to_vec()).unwrap_err();
+        assert_eq!(error.offset, Some(second), "{error}");
+        assert!(error.to_string().contains("packet 2 is cut off"), "{error}");
+    }
+    for length in 0..HEADER_BYTES {
+        assert!(Capture::parse(file[..length].to_vec()).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_an_error_at_its_first_byte() {
+    let error = Capture::parse(b"GIF89a and so on, long enough".to_vec()).unwrap_err();
+    assert_eq!(error.offset, Some(0));
+    assert!(error.to_string().starts_with("byte 0: "), "{error}");
+}
+
+#[test]
+fn a_folder_is_no_capture() {
+    let error = Capture::read(std::path::Path::new("/")).unwrap_err();
+    assert!(error.to_string().contains("no regular file"), "{error}");
+}
+
+/// Damages a file at random.
+fn damaged(mut file: Vec<u8>, flips: &[(usize, u8)], keep: usize) -> Vec<u8> {
+    for &(place, mask) in flips {
+        let length = file.len();
+        file[place % length] ^= mask;
+    }
+    file.truncate(keep % (file.len() + 1));
+    file
+}
+
+/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, and both sums agree.
+fn survives(bytes: Vec<u8>) {
+    let length = bytes.len();
+    match Capture::parse(bytes) {
+        Err(error) => assert!(error.offset.is_some_and(|offset| offset <= length), "{error}"),
+        Ok(capture) => {
+            for frame in capture.frames() {
+                assert!(frame.bytes.end <= length);
+                let bytes = capture.bytes_of(frame);
+                assert_eq!(verify(frame, bytes, sum), verify(frame, bytes, sum_word_by_word));
+            }
+        }
+    }
+}
+
+/// Bytes behind a sound beginning, so that they are looked into.
+fn random_records() -> impl Strategy<Value = Vec<u8>> {
+    let links = prop_oneof![Just(0_u32), Just(1), Just(101), Just(113), Just(276), any::<u32>()];
+    let frames = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..120), 0..8);
+    (links, frames).prop_map(|(link, frames)| {
+        let mut file = file_header();
+        file[20..24].copy_from_slice(&link.to_le_bytes());
+        for frame in &frames {
+            append(&mut file, frame, frame.len());
+        }
+        file
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 5 } else { 400 }))]
+
+    #[test]
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        survives(bytes);
+    }
+
+    #[test]
+    fn random_packets_never_panic(bytes in random_records()) {
+        survives(bytes);
+    }
+
+    #[test]
+    fn damaged_captures_never_panic(
+        seed in 0_u64..20,
+        flips in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..12),
+        keep in any::<usize>(),
+        is_next_generation: bool,
+        is_big_endian: bool,
+    ) {
+        let file = if is_next_generation {
+            let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
+            next_generation(&frames, is_big_endian)
+        } else {
+            made_up::capture(seed, 8).0
+        };
+        survives(damaged(file.clone(), &flips, keep));
+        survives(damaged(file.clone(), &flips, file.len()));
+    }
+}
