@@ -26,24 +26,13 @@ def event_figure(rates: pl.DataFrame, look: Look) -> alt.VConcatChart:
 
 
 def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
-    """One workload: a small chart per event of `HEADLINE`, each with its own axis from zero.
+    """One workload: a small chart per event of `HEADLINE`, each per a handy number of units, its axis from zero.
 
     The bar at a point reaches from the least to the most of the trials. In: rows of `events.headline_rates` with
     `panel`, of one panel.
     """
-    factor, words = scale(part["per_unit"])
-    each = f"per {words}{part['work_unit'][0]}" if words else f"per unit ({part['work_unit'][0]})"
-    scaled = [(pl.col(name) * factor).alias(name) for name in ("per_unit", "per_unit_low", "per_unit_high")]
-    shown = part.with_columns(*scaled)
     present = [event for event in HEADLINE if event in part["event"]]
-    charts = [
-        _small(shown.filter(pl.col("event") == event), look, legend=legend).properties(
-            title=alt.TitleParams(
-                HEADLINE[event], subtitle=each, fontSize=12, subtitleFontSize=10, subtitleColor=look.theme.faint_ink
-            )
-        )
-        for event in present
-    ]
+    charts = [_small(part.filter(pl.col("event") == event), look, legend=legend) for event in present]
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=CHARTS_A_ROW, spacing=22)
         .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
@@ -56,6 +45,17 @@ def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
     names = [branch for branch in look.branches if branch in set(rows["branch"])]
     looks = styles(look.branches, look.baseline, look.theme)
     key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="stroke", symbolSize=500)
+    factor, words = scale(rows["per_unit"])
+    unit = rows["work_unit"][0]
+    title = alt.TitleParams(
+        HEADLINE[rows["event"][0]],
+        subtitle=f"per {words}{unit}" if words else f"per unit of work ({unit})",
+        fontSize=12,
+        subtitleFontSize=10,
+        subtitleColor=look.theme.faint_ink,
+    )
+    figures = ("per_unit", "per_unit_low", "per_unit_high")
+    rows = rows.with_columns(*((pl.col(name) * factor).alias(name) for name in figures))
     threads = sorted(rows["threads"].unique().to_list())
     base = alt.Chart(rows).encode(
         x=alt.X(
@@ -68,10 +68,17 @@ def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
             sort=names,
         ),
     )
-    y = alt.Y("per_unit:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4, format="~s"))
+    y = alt.Y(
+        "per_unit:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, max(1.0, *rows["per_unit_high"])]),
+        axis=alt.Axis(
+            tickCount=4, format=",~r", minExtent=38
+        ),  # all axes as wide, so that charts stand below each other
+    )
     dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
     line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(
         y=y, strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key if legend else None, sort=names)
     )
     spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")
-    return alt.LayerChart(layer=[spread, line]).properties(width=CHART[0], height=CHART[1])
+    return alt.LayerChart(layer=[spread, line]).properties(title=title, width=CHART[0], height=CHART[1])
