@@ -170,13 +170,19 @@ pub fn headline(asked: &Asked, plan: &Plan) -> String {
         None => String::new(),
     };
     format!(
-        "{} branches{}{counted}, {}{sets}, {} thread counts, {} trials",
-        asked.branches.len(),
+        "{}{}{counted}, {}{sets}, {}, {}",
+        count(asked.branches.len(), "branch", "branches"),
         if asked.twin { " and the baseline's twin" } else { "" },
         workloads.join(" "),
-        asked.threads.len(),
-        plan.trials.len()
+        count(asked.threads.len(), "thread count", "thread counts"),
+        count(plan.trials.len(), "trial", "trials")
     )
+}
+
+/// A number and its noun in the right form.
+#[must_use]
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.

@@ -104,7 +104,7 @@ fn a_sweep_stopped_while_counting_goes_on_with_the_counts_that_are_missing() {
     let whole = fs::read_to_string(&trials).unwrap();
     let kept: Vec<&str> = whole.lines().take(TIMED + 1).collect();
     fs::write(&trials, kept.join("\n") + "\n").unwrap();
-    resume(&folder).success().stdout(contains("1 trials in"));
+    resume(&folder).success().stdout(contains("\n1 trial in"));
     let names = |text: &str| -> Vec<Value> {
         let trial = |line| serde_json::from_str::<Value>(line).unwrap()["trial"].take();
         text.lines().map(trial).collect()

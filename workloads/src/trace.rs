@@ -103,7 +103,7 @@ fn last_end(spans: &[Span], worker: usize) -> u64 {
 fn names(header: &Header<'_>, timeline: &Timeline) -> Vec<Event> {
     let Header { branch, request, .. } = header;
     let title = format!(
-        "{branch} ({}): {} {}, {} threads",
+        "{branch} ({}): {} {}, threads {}",
         header.variant, request.workload, request.size, request.threads
     );
     let mut names = vec![Event::metadata("process_name", ITERATIONS, json!({ "name": title }))];

@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::interrupt;
 use crate::manifest::{Manifest, MeasuredBranch, Run};
 use crate::plan::{self, Asked, Plan};
-use crate::progress::{Progress, headline, human};
+use crate::progress::{Progress, count, headline, human};
 use crate::record::Record;
 use crate::stop::{Exit, Stop};
 use crate::summary::{self, Agreement, Format};
@@ -352,7 +352,8 @@ fn done_now(trials: usize, tally: Tally) -> String {
         return format!("all {trials} trials were there already, so nothing was run");
     }
     let share = 100.0 * tally.in_trials.as_secs_f64() / tally.wall.as_secs_f64().max(1e-9);
-    format!("{} trials in {}, {share:.0} % of it inside trials", tally.trials, human(tally.wall))
+    let trials = count(tally.trials, "trial", "trials");
+    format!("{trials} in {}, {share:.0} % of it inside trials", human(tally.wall))
 }
 
 fn finish(
