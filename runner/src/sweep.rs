@@ -100,6 +100,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.load];
         around.watch.begin(load, trial);
+        // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
         around.frequency.before(trial.mode, trial.threads)?;
         std::thread::sleep(job.settle);
         let before = Before::now(around.host);
