@@ -34,6 +34,18 @@ def test_compare_takes_another_baseline(ordinary_sweep: Path, capsys: pytest.Cap
     assert verdicts["master"] != "not judged"
 
 
+def test_compare_takes_cpu_time_instead_of_wall_time(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ratios = []
+    for figure in ("time", "cpu"):
+        assert main(["compare", str(ordinary_sweep), "--level", "overall", "--figure", figure]) == 0
+        frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
+        ratios.append(
+            dict(zip(frame["branch"], zip(frame["time_ratio"], frame["cpu_ratio"], strict=True), strict=True))
+        )
+    by_time, by_cpu = ratios
+    assert by_cpu["packed"][0] == pytest.approx(by_time["packed"][1], rel=1e-9)
+
+
 def test_an_unknown_baseline_is_refused_with_the_known_ones(
     ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from sweep_analysis import notebooks, tables
-from sweep_analysis.calibration import CELL_MARGIN, FIGURES, MEAN_MARGIN, calibration
+from sweep_analysis.calibration import CELL_MARGIN, MEAN_MARGIN, calibration
+from sweep_analysis.compare import FIGURES, compare
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, line_rates
 from sweep_analysis.findings import analyse
@@ -69,24 +70,20 @@ def _parser() -> argparse.ArgumentParser:
     speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
     speedup.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
-    compare = _command(commands, "compare", "print every branch's verdict against the baseline", _compare)
-    compare.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
-    compare.add_argument(
+    compared = _command(commands, "compare", "print every branch's verdict against the baseline", _compare)
+    compared.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
+    compared.add_argument(
         "--level", choices=["cell", "workload", "overall"], default="cell", help="default: %(default)s"
     )
-    compare.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
+    _takes_figure(compared)
+    compared.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     calibrated = _command(
         commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
     )
     calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
     calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
-    calibrated.add_argument(
-        "--figure",
-        choices=FIGURES,
-        default="time",
-        help="wall time or CPU time per unit of work (default: %(default)s)",
-    )
+    _takes_figure(calibrated)
 
     events = _command(commands, "events", "print what instrumented builds counted, per unit of work", _events)
     events.add_argument(
@@ -126,6 +123,11 @@ def _command(
     return command
 
 
+def _takes_figure(command: argparse.ArgumentParser) -> None:
+    text = "wall time or CPU time per unit of work (default: %(default)s)"
+    command.add_argument("--figure", choices=FIGURES, default="time", help=text)
+
+
 def _read(asked: argparse.Namespace) -> Sweep:
     if asked.layout == "study":
         return read_study(asked.sweep, asked.time_unit)
@@ -161,7 +163,7 @@ def _compare(asked: argparse.Namespace) -> None:
             f"baseline `{baseline}` has no trial" if baseline else "no branch is the baseline",
             f"choose one with `--baseline`: {', '.join(sweep.branches)}",
         )
-    frame = analyse(sweep, baseline).comparisons
+    frame = compare(trial_times(sweep), baseline, asked.figure)
     _print(frame.filter(pl.col("level") == asked.level), asked.format)
 
 

@@ -20,10 +20,6 @@ MEAN_MARGIN = 0.02
 CELL_MARGIN = 0.03
 """How far outside the A/A band the ratio of one cell may be."""
 
-FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit"}
-"""What can be calibrated, and its column in `schema.TIMES`. A program that is paced by a clock takes its time whatever
-the pool does; CPU time is what it shows."""
-
 
 @dataclass(frozen=True)
 class Calibration:
@@ -53,7 +49,7 @@ def calibration(times: pl.LazyFrame, baseline: str, branch: str, figure: str = "
 
     In: rows of `schema.TIMES`.
     """
-    compared = compare(times.with_columns(pl.col(FIGURES[figure]).alias("ns_per_unit")), baseline)
+    compared = compare(times, baseline, figure)
     rows = compared.filter((pl.col("branch") == branch) & pl.col("band").is_not_null())
     cells = rows.filter(pl.col("level") == "cell").with_columns(
         is_near=(pl.col("time_ratio") - 1).abs() <= pl.col("band") - 1 + CELL_MARGIN

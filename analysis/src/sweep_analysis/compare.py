@@ -33,6 +33,10 @@ UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
 """`not judged`: no A/A twin to know the noise from, or fewer than `FEWEST_PAIRS` pairs."""
 
+FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit"}
+"""What can be compared, and its column in `schema.TIMES`. A program that is paced by a clock takes its time whatever
+the pool does; CPU time is what it shows. The ratio is called `time_ratio` in either case."""
+
 ALPHA = 1 - CONFIDENCE
 CORRECTED = {"cell": "p_bh", "workload": "p_holm", "overall": "p_holm"}
 """Column that decides at each level: among many cells a few per cent of claims may be false, among pooled rows,
@@ -59,8 +63,8 @@ class _Pairs:
         return float(np.median(self.log_ratios))
 
 
-def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
-    """Compare all branches with `baseline`, per cell, per workload and overall.
+def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.DataFrame:
+    """Compare all branches with `baseline`, per cell, per workload and overall, in one of `FIGURES`.
 
     In:  rows of `schema.TIMES`.
     Out: rows of `schema.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). The noise is
@@ -69,6 +73,7 @@ def compare(times: pl.LazyFrame, baseline: str) -> pl.DataFrame:
          geometric mean of the cells' ratios.
     """
     rng = np.random.default_rng(SEED)
+    times = times.with_columns(pl.col(FIGURES[figure]).alias(FIGURES["time"]))
     sets = [cell_set for cell_set in cell_sets(times) if cell_set.key["program"] == PARALLEL]
     cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
     twinned = _twinned(sets, baseline)
