@@ -53,6 +53,15 @@ impl Random {
         ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Input of a stable sort: a random key in the upper half of each word, its position in the lower.
+    ///
+    /// There are a quarter as many keys as words, so four equal ones on average, and stability shows:
+    /// a stable sort by key leaves the whole words ascending.
+    pub fn keys_with_positions(mut self, words: u64) -> impl Iterator<Item = u64> {
+        let keys = words.div_ceil(4);
+        (0..words).map(move |position| self.below(keys) << 32 | position)
+    }
+
     /// Puts `items` into a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

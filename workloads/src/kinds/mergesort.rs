@@ -56,12 +56,9 @@ impl Workload for Mergesort {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let mut random = Random::new(setup.seed);
         let elements = setup.values.whole("elements");
-        // A quarter as many keys as elements: four equal keys on average, so that stability shows.
-        let keys = elements.div_ceil(4);
         let original: Vec<Element> =
-            (0..elements).map(|position| Element(random.below(keys) << 32 | position)).collect();
+            Random::new(setup.seed).keys_with_positions(elements).map(Element).collect();
         Ok(Box::new(Sort {
             fingerprint: fingerprint(original.iter().map(|element| element.0)),
             values: original.clone(),

@@ -44,12 +44,8 @@ impl Workload for ParSort {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let mut random = Random::new(setup.seed);
         let elements = setup.values.whole("elements");
-        // Four equal keys on average, so that stability shows.
-        let keys = elements.div_ceil(4);
-        let original: Vec<u64> =
-            (0..elements).map(|position| random.below(keys) << 32 | position).collect();
+        let original: Vec<u64> = Random::new(setup.seed).keys_with_positions(elements).collect();
         Ok(Box::new(Sort {
             fingerprint: fingerprint(original.iter().copied()),
             values: original.clone(),
