@@ -1,11 +1,11 @@
 //! Asks a freshly built binary who it is, before anything it says is trusted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use workloads::protocol::{Program, Request, SCHEMA};
+use workloads::protocol::Request;
 
 use crate::config::{Branch, INSTRUMENT, LAYOUTS, Source};
 use crate::stop::Stop;
@@ -29,20 +29,7 @@ pub fn expected_variant(source: &Source) -> BTreeSet<String> {
 
 /// A request that any workload binary answers at once.
 pub(crate) fn smallest_request() -> Request {
-    Request {
-        schema: SCHEMA,
-        workload: "quicksort".to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
-        program: Program::Parallel,
-        threads: 2,
-        seed: 1,
-        warmup_iterations: 0,
-        iterations: 1,
-        hang_after_ms: None,
-        trace: None,
-    }
+    Request { threads: 2, ..Request::tiny("quicksort") }
 }
 
 /// Gives a binary a tiny request and compares the variant it names with its row.
@@ -90,6 +77,8 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use workloads::protocol::SCHEMA;
+
     use super::*;
 
     fn fork(features: &[&str]) -> Source {

@@ -59,6 +59,28 @@ pub struct Request {
     pub trace: Option<TraceRequest>,
 }
 
+impl Request {
+    /// The smallest request for a workload, to be changed where it matters: its parallel program at
+    /// size `tiny` on one thread, one timed iteration, no warm-up, seed 1.
+    #[must_use]
+    pub fn tiny(workload: &str) -> Self {
+        Self {
+            schema: SCHEMA,
+            workload: workload.to_owned(),
+            size: "tiny".to_owned(),
+            parameters: BTreeMap::new(),
+            input: None,
+            program: Program::Parallel,
+            threads: 1,
+            seed: 1,
+            warmup_iterations: 0,
+            iterations: 1,
+            hang_after_ms: None,
+            trace: None,
+        }
+    }
+}
+
 /// Where a trace goes, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

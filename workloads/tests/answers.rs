@@ -15,18 +15,12 @@ const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
     Request {
-        schema: SCHEMA,
-        workload: workload.to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
         program,
         threads,
         seed,
         warmup_iterations: 1,
         iterations: 2,
-        hang_after_ms: None,
-        trace: None,
+        ..Request::tiny(workload)
     }
 }
 

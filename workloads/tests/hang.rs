@@ -1,12 +1,11 @@
 //! A run that hangs is reported from within, with what every thread is doing.
 
-use std::collections::BTreeMap;
 use std::process::{Command, Output};
 use std::sync::Barrier;
 use std::time::Duration;
 
 use workloads::measure::run_workload;
-use workloads::protocol::{Failure, Program, Request, SCHEMA};
+use workloads::protocol::{Failure, Program, Request};
 use workloads::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
 };
@@ -62,18 +61,12 @@ impl Instance for Hanging {
 
 fn request(program: Program, threads: usize) -> Request {
     Request {
-        schema: SCHEMA,
-        workload: "hanging".to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
         program,
         threads,
-        seed: 1,
         warmup_iterations: 1,
         iterations: 2,
         hang_after_ms: Some(u64::try_from(LIMIT.as_millis()).unwrap()),
-        trace: None,
+        ..Request::tiny("hanging")
     }
 }
 

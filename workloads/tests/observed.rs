@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::ThreadPool;
 use workloads::measure::{run, run_observed};
 use workloads::observer::{Counts, Observer, Span, Timeline};
-use workloads::protocol::{Failure, Program, Request, SCHEMA, TraceRequest};
+use workloads::protocol::{Failure, Program, Request, TraceRequest};
 
 /// Counts its own snapshots: each finds ten more pushes by worker 0 and one by worker 1 than the
 /// one before, and a hundred more outside.
@@ -40,18 +40,12 @@ impl Observer for MadeUp {
 fn request(program: Program, threads: usize, trace: Option<&Path>) -> Request {
     let trace = trace.map(|path| TraceRequest { path: path.to_owned(), branch: "mine".to_owned() });
     Request {
-        schema: SCHEMA,
-        workload: "fib-join".to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
         program,
         threads,
-        seed: 1,
         warmup_iterations: 2,
         iterations: 3,
-        hang_after_ms: None,
         trace,
+        ..Request::tiny("fib-join")
     }
 }
 

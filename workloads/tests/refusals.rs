@@ -1,28 +1,14 @@
 //! Requests that make no sense are refused, and the message says what would make sense.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use workloads::measure::run;
-use workloads::protocol::{Failure, Program, Request, SCHEMA};
+use workloads::protocol::{Failure, Program, Request};
 use workloads::workload::{Size, catalogue};
 
 fn good() -> Request {
-    Request {
-        schema: SCHEMA,
-        workload: "quicksort".to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
-        program: Program::Parallel,
-        threads: 1,
-        seed: 1,
-        warmup_iterations: 0,
-        iterations: 1,
-        hang_after_ms: None,
-        trace: None,
-    }
+    Request::tiny("quicksort")
 }
 
 /// The message with which a good request is refused after `change`.

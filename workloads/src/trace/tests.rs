@@ -1,25 +1,9 @@
 //! A made-up timeline, written and read back by the rules of the trace event format.
 
-use std::collections::BTreeMap;
-
 use super::*;
-use crate::protocol::{Program, SCHEMA};
 
 fn request() -> Request {
-    Request {
-        schema: SCHEMA,
-        workload: "quicksort".to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
-        program: Program::Parallel,
-        threads: 2,
-        seed: 1,
-        warmup_iterations: 0,
-        iterations: 1,
-        hang_after_ms: None,
-        trace: None,
-    }
+    Request { threads: 2, ..Request::tiny("quicksort") }
 }
 
 /// Worker 0 searches, works and dozes; worker 1 sleeps, and had no room for three more spans.
