@@ -27,6 +27,9 @@ STUDY_BRANCHES = [
 ]
 
 
+NOMINAL_GHZ = 3.0
+"""Clock at which a trial takes the time that `Truth.time_ns` says."""
+
 COUNTED_UNITS = 2000
 """Units of work in every counted trial."""
 
@@ -56,6 +59,10 @@ class Truth:
         counts: events that one worker of a branch counts in its first counted trial; in the second twice as many, and
             so on. Threads outside count each event once, likewise. Absent branches are not counted.
         counted_trials: counted trials of each of their cells.
+        modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any clock. A thread count
+            without a clock has none measured, and the nominal one.
+        waits_ns: figures in ns that trials of a branch tell beside their time, by name; the second trial tells twice as
+            much, and so on.
         features: features of a branch of the fork, by its name.
         seed: seed of the noise.
     """
@@ -80,6 +87,8 @@ class Truth:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     counted_trials: int = 3
     features: dict[str, list[str]] = field(default_factory=dict)
+    modes: dict[str, dict[int, float]] = field(default_factory=lambda: {"dynamic": {}})
+    waits_ns: dict[str, dict[str, float]] = field(default_factory=dict)
     seed: int = 7
 
     def time_ns(self, branch: str, workload: str, threads: int) -> float:
@@ -132,6 +141,7 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
         ],
         "twin": f"{baseline}-again" if truth.twin else None,
         "trials_planned": truth.trials
+        * len(truth.modes)
         * len(truth.workloads)
         * (len(truth.threads) * (len(truth.branches) + truth.twin) + truth.sequential)
         + truth.counted_trials * len(truth.workloads) * len(truth.threads) * len(truth.counts),
@@ -154,8 +164,9 @@ def records(truth: Truth) -> list[dict[str, Any]]:
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]
     visits = [
-        (replicate, workload, threads, program)
+        (replicate, mode, workload, threads, program)
         for replicate in range(truth.trials)
+        for mode in truth.modes
         for workload in truth.workloads
         for program, threads in [
             *([("sequential", 1)] if truth.sequential else []),
@@ -163,7 +174,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
         ]
     ]
     lines = []
-    for block, (replicate, workload, threads, program) in enumerate(visits):
+    for block, (replicate, mode, workload, threads, program) in enumerate(visits):
         shared = rng.normal(0, truth.block_noise)
         contestants = [*truth.branches, *([f"{baseline}-again"] if truth.twin else [])]
         if program == "sequential":
@@ -171,7 +182,8 @@ def records(truth: Truth) -> list[dict[str, Any]]:
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
             true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)
-            log_ns = np.log(true_ns) + shared + drift + rng.normal(0, truth.trial_noise)
+            slowness = NOMINAL_GHZ / truth.modes[mode].get(threads, NOMINAL_GHZ)
+            log_ns = np.log(true_ns * slowness) + shared + drift + rng.normal(0, truth.trial_noise)
             times = np.exp(log_ns + rng.normal(0, truth.iteration_noise, truth.iterations))
             failure = truth.fails(branch, workload, threads, replicate) if program == "parallel" else None
             lines.append(
@@ -185,6 +197,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
                         "program": program,
                         "workload": workload,
                         "threads": threads,
+                        "mode": mode,
                     },
                     [] if failure else times.round().astype(int).tolist(),
                     failure,
@@ -212,6 +225,7 @@ def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
                 "program": "parallel",
                 "workload": workload,
                 "threads": threads,
+                "mode": next(iter(truth.modes)),
             }
             failure = truth.fails(f"{branch}-instrumented", workload, threads, replicate)
             events = {
@@ -226,7 +240,9 @@ def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
 
 
 def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str | None) -> dict[str, Any]:
-    cell = "-".join(str(place[name]) for name in ("branch", "program", "workload", "threads"))
+    cell = "-".join(str(place[name]) for name in ("branch", "program", "workload", "threads", "mode"))
+    waits = {} if failure or place["program"] == "sequential" else truth.waits_ns.get(place["branch"], {})
+    ghz = truth.modes[place["mode"]].get(place["threads"])
     busy = min(place["threads"], truth.cpus)
     iterations = [
         {
@@ -245,8 +261,7 @@ def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str 
         "size": "small",
         "parameters": {"n": "1000"},
         "input": None,
-        "mode": "dynamic",
-        "freq_state": "uncontrolled",
+        "freq_state": "fixed-verified" if place["mode"] == "fixed" else "uncontrolled",
         "oversubscribed": place["threads"] > truth.cpus,
         "seed": truth.seed,
         "started_at": "2026-01-01T00:00:00Z",
@@ -268,7 +283,9 @@ def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str 
             "minor_faults": 3,
             "major_faults": 0,
         },
-        "metrics": {},
+        "metrics": {name: {"value": ns * (place["replicate"] + 1), "unit": "ns"} for name, ns in waits.items()},
         "load_before": 0.1,
         "steal_ns": 0,
+        "ghz_before": ghz,
+        "ghz_after": ghz,
     }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import made_up
-from sweep_analysis.drift import drift
+from sweep_analysis.drift import drift, residuals
 from sweep_analysis.findings import analyse, cautions
 from sweep_analysis.load import read_sweep
+from sweep_analysis.schema import RESIDUALS
 from sweep_analysis.speedup import trial_times
 
 
@@ -37,3 +39,19 @@ def test_a_steady_host_rarely_gives_an_alarm(tmp_path: Path) -> None:
 def test_too_few_blocks_say_nothing(tmp_path: Path) -> None:
     truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
     assert drift(trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))) is None
+
+
+def test_residuals_of_a_drifting_sweep_rise_and_those_of_a_steady_one_do_not(tmp_path: Path) -> None:
+    slopes = []
+    for name, gained in (("steady", 0.0), ("drifting", 0.3)):
+        truth = made_up.Truth(
+            branches=["master", "packed"], trials=11, drift=gained, block_noise=0, trial_noise=0.001, iteration_noise=0
+        )
+        sweep = read_sweep(made_up.write_sweep(tmp_path / name, truth))
+        found = residuals(trial_times(sweep)).collect()
+        assert found.schema == RESIDUALS
+        blocks = found["block"].to_numpy()
+        slope = np.polyfit(blocks, found["residual"].to_numpy(), 1)[0]
+        slopes.append(float(slope * blocks.max()))
+    assert abs(slopes[0]) < 0.01
+    assert slopes[1] == pytest.approx(0.3, abs=0.03)

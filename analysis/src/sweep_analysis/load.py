@@ -15,6 +15,7 @@ from sweep_analysis.schema import (
     EVENTS,
     INSTRUMENTED_SUFFIX,
     ITERATIONS,
+    METRICS,
     OUTCOMES,
     PARALLEL,
     SCHEMA,
@@ -40,6 +41,7 @@ class Sweep:
         counted: rows of `schema.TRIALS`, the trials of instrumented builds, which have no times; `branch` is the branch
             that was built so.
         events: rows of `schema.EVENTS`, good counted trials only.
+        metrics: rows of `schema.METRICS`, good timed trials only.
         notes: what was set aside while reading, in sentences for the report.
     """
 
@@ -52,6 +54,7 @@ class Sweep:
     baseline: str | None
     counted: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=TRIALS))
     events: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EVENTS))
+    metrics: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=METRICS))
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -87,7 +90,19 @@ def read_sweep(folder: Path) -> Sweep:
         notes.append("The manifest names no baseline branch, so nothing can be compared.")
     counted_trials, _ = to_frames(counted)
     events = to_events(counted)
-    return Sweep(folder, manifest, host, trials, iterations, branches, baseline, counted_trials, events, notes)
+    return Sweep(
+        folder,
+        manifest,
+        host,
+        trials,
+        iterations,
+        branches,
+        baseline,
+        counted=counted_trials,
+        events=events,
+        metrics=to_metrics(timed),
+        notes=notes,
+    )
 
 
 def read_records(file: Path) -> tuple[list[Trial], list[str]]:
@@ -126,6 +141,17 @@ def split(records: list[Trial]) -> tuple[list[Trial], list[Trial]]:
     for record in counted:
         record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
     return timed, counted
+
+
+def to_metrics(records: list[Trial]) -> pl.LazyFrame:
+    """Lay what trials told beside their times out as rows of `schema.METRICS`."""
+    rows = [
+        (record.trial, name, metric.value, metric.unit)
+        for record in records
+        if record.outcome == "ok"
+        for name, metric in record.metrics.items()
+    ]
+    return pl.LazyFrame(rows, schema=METRICS, orient="row")
 
 
 def to_events(counted: list[Trial]) -> pl.LazyFrame:

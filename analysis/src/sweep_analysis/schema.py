@@ -147,6 +147,16 @@ ITERATIONS = pl.Schema(
 )
 """One row per timed iteration of a good trial; joins to `TRIALS` on `trial`. Warm-ups are left out."""
 
+METRICS = pl.Schema(
+    {
+        "trial": pl.String,
+        "metric": pl.String,  # as the workload names it
+        "value": pl.Float64,
+        "unit": pl.String,
+    }
+)
+"""One row per good trial and figure that it told beside its time; joins to `TRIALS` on `trial`."""
+
 EVENTS = pl.Schema(
     {
         "trial": pl.String,
@@ -272,3 +282,44 @@ LINE_RATES = pl.Schema(
     )
 )
 """One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""
+
+LATENCIES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "kind": pl.String,  # what was waited for: a key of `latency.KINDS`
+            "quantile": pl.String,  # one of `latency.QUANTILES`
+            "trials": pl.UInt32,
+            "wait_us": pl.Float64,  # median over trials of the trial's quantile
+            "wait_us_low": pl.Float64,  # the least of the trials
+            "wait_us_high": pl.Float64,  # the most
+        }
+    )
+)
+"""One row per cell of a workload that waits, kind of waiting and quantile: see `latency.latencies`."""
+
+CLOCKS = pl.Schema(
+    {
+        "mode": pl.String,
+        "freq_state": pl.String,
+        "threads": pl.Int64,
+        "trials": pl.UInt32,  # with a measured clock
+        "unmeasured": pl.UInt32,  # the clock could not be measured, or was not asked for
+        "ghz": pl.Float64,  # median over trials of the mean of before and after
+        "ghz_low": pl.Float64,  # the least of the trials
+        "ghz_high": pl.Float64,  # the most
+    }
+)
+"""One row per frequency mode and thread count: see `clocks.clocks`."""
+
+RESIDUALS = pl.Schema(
+    _same(PANEL)
+    | pl.Schema(
+        {
+            "block": pl.Int64,
+            "residual": pl.Float64,  # log of the block's time over that of the other blocks of its cells
+        }
+    )
+)
+"""One row per block: see `drift.residuals`."""

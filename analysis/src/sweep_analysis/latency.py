@@ -1,0 +1,56 @@
+"""How long work waited for a thread: quantiles that workloads told of themselves, over the trials of a cell.
+
+A quantile of a trial is the workload's own; trials are never thrown together, because the slowest waits of one process
+would then stand for all. What a few trials show of a tail is little, so the spread is least and most.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.load import Sweep
+from sweep_analysis.schema import LATENCIES, PANEL, PARALLEL
+
+KINDS = {
+    "latency": "until the work was done",
+    "first_job": "until the first job ran",
+    "lateness": "before the pool was asked",
+}
+"""What is waited for, by the beginning of the metric's name. `lateness` is the host's timer, and no pool's doing."""
+
+QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
+"""Endings of the metrics' names, from the middle to the tail."""
+
+NS_PER_US = 1000
+
+
+def latencies(sweep: Sweep) -> pl.LazyFrame:
+    """Waits of every cell that tells them.
+
+    Out: rows of `schema.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
+    """
+    name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
+    told = (
+        sweep.metrics.filter(pl.col("unit") == "ns")
+        .with_columns(name.alias("name"))
+        .unnest("name")
+        .filter(pl.col("quantile").is_in(QUANTILES))
+        .with_columns((pl.col("value") / NS_PER_US).alias("wait_us"))
+    )
+    place = [*PANEL, "threads", "branch", "oversubscribed"]
+    wait = pl.col("wait_us")
+    return (
+        sweep.trials.with_columns(pl.col("input").fill_null(""))
+        .filter(pl.col("program") == PARALLEL)
+        .select(*place, "trial")
+        .join(told, on="trial")
+        .group_by([*place, "kind", "quantile"])
+        .agg(
+            pl.len().alias("trials"),
+            wait.median(),
+            wait.min().alias("wait_us_low"),
+            wait.max().alias("wait_us_high"),
+        )
+        .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
+        .sort([*PANEL, "threads", "branch", "kind", "quantile"])
+    )

@@ -1,0 +1,51 @@
+"""Waits: quantiles of trials, summed up over trials and never thrown together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+import made_up
+from sweep_analysis.latency import latencies
+from sweep_analysis.load import read_sweep
+from sweep_analysis.schema import LATENCIES
+
+
+def waits(folder: Path, told: dict[str, float], **truth: object) -> pl.DataFrame:
+    """Waits of a sweep of two branches on two and four threads, in which only `packed` tells any."""
+    made = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"ticks": 0.1},
+        threads=[2, 4],
+        trials=3,
+        waits_ns={"packed": told},
+        **truth,  # type: ignore[arg-type]
+    )
+    return latencies(read_sweep(made_up.write_sweep(folder / "sweep", made))).collect()
+
+
+def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds(tmp_path: Path) -> None:
+    found = waits(tmp_path, {"latency_p50": 1000.0, "first_job_p99.9": 5000.0})
+    assert found.schema == LATENCIES
+    assert set(found["branch"]) == {"packed"}
+    rows = found.filter(pl.col("threads") == 2).select(
+        "kind", "quantile", "trials", "wait_us", "wait_us_low", "wait_us_high"
+    )
+    assert rows.rows() == [("first_job", "p99.9", 3, 10.0, 5.0, 15.0), ("latency", "p50", 3, 2.0, 1.0, 3.0)]
+
+
+def test_figures_that_are_no_quantile_of_a_wait_are_left_out(tmp_path: Path) -> None:
+    found = waits(tmp_path, {"latency_over_10ms": 7.0, "cpu_per_unit": 3.0, "latency_p75": 2.0, "x_latency_p50": 1.0})
+    assert found.is_empty()
+
+
+def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
+    found = waits(
+        tmp_path,
+        {"latency_p50": 1000.0},
+        fails=lambda branch, _, threads, replicate: (
+            "crash" if (branch, threads, replicate) == ("packed", 4, 0) else None
+        ),
+    )
+    assert found.sort("threads").select("threads", "trials", "wait_us_low").rows() == [(2, 3, 1.0), (4, 2, 2.0)]
