@@ -1,5 +1,8 @@
 //! `sweep`: build, run, print; and the same again from where it was stopped.
 
+mod begin;
+mod resume;
+
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,26 +10,21 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use jiff::Timestamp;
-use workloads::protocol::SCHEMA;
 
-use super::{Place, asked, build, builds, show};
-use crate::builds::Builder;
-use crate::checkout::Commit;
+use super::{Place, show};
 use crate::cli::SweepArgs;
-use crate::config::Branch;
-use crate::digest;
 use crate::estimate::Past;
 use crate::frequency::control::Controller;
 use crate::host::Host;
 use crate::interrupt;
-use crate::manifest::{Manifest, MeasuredBranch, Run};
-use crate::plan::{self, Asked, Plan};
+use crate::manifest::{Manifest, Run};
+use crate::plan::{Asked, Plan};
 use crate::progress::{Progress, count, headline, human};
 use crate::record::Record;
 use crate::stop::{Exit, Stop};
 use crate::summary::{self, Agreement, Format};
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
-use crate::sweep_dir::{self, Appender, HostLock, SweepDir};
+use crate::sweep_dir::{Appender, HostLock, SweepDir};
 use crate::trial::Subprocesses;
 
 pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
@@ -42,9 +40,9 @@ pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
             if let Some(exit) = already_finished(place, arguments, &sweep)? {
                 return Ok(exit);
             }
-            resume(place, arguments, sweep)?
+            resume::resume(place, arguments, sweep)?
         }
-        None => begin(place, arguments)?,
+        None => begin::begin(place, arguments)?,
     };
     measure(place, arguments, ready)
 }
@@ -72,174 +70,6 @@ struct Ready {
     binaries: BTreeMap<String, Vec<PathBuf>>,
     /// Instance files for the processes, one for each of the workloads asked for.
     inputs: Vec<Option<PathBuf>>,
-}
-
-fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
-    let (asked, branches) = asked(place, &arguments.selection)?;
-    let parent = place.sweeps(arguments.output.as_deref());
-    sweep_dir::check_parent(&parent)?;
-    let inputs = place.inputs(&asked, None)?;
-    interrupt::install()?;
-    let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
-    let (measured, binaries) =
-        build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
-    let plan = plan::order(&asked, &identities(&measured));
-    let (instrumented, measured) =
-        measured.into_iter().partition(|branch| branch.source.is_instrumented());
-    let host = Host::default();
-    let checkout = place.checkout.commit();
-    let created_at = Timestamp::now();
-    let manifest = Manifest {
-        schema: SCHEMA,
-        name: name(created_at, &host.id(), &checkout),
-        created_at: created_at.to_string(),
-        host: host.id(),
-        checkout,
-        runner: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args()
-            .skip(1)
-            .map(|argument| place.checkout.shown_argument(&argument))
-            .collect(),
-        twin: asked.twin_name(),
-        asked,
-        branches: measured,
-        instrumented,
-        toolchain: builder.toolchain()?,
-        plan_digest: plan.digest(),
-        trials_planned: plan.trials.len(),
-        runs: Vec::new(),
-    };
-    let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
-    Ok(Ready { sweep, manifest, plan, binaries, inputs })
-}
-
-/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
-fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
-    let commit = checkout.commit.as_deref().unwrap_or("nogit");
-    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
-    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
-}
-
-/// What a cell is known by: the binary, or, where there is none, the source that gave none.
-fn identities<'a>(
-    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
-) -> BTreeMap<String, String> {
-    let identity = |branch: &MeasuredBranch| match &branch.receipt {
-        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
-        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
-        None => format!("unbuilt: {}", branch.source),
-    };
-    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
-}
-
-type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);
-
-fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Measured> {
-    let (built, failed) = build::all(builder, branches, keeps_going)?;
-    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name))
-    {
-        bail!(Stop::BuildFailed(format!(
-            "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
-            baseline.name
-        )));
-    }
-    let measured = branches
-        .iter()
-        .map(|branch| MeasuredBranch {
-            name: branch.name.clone(),
-            source: branch.source.clone(),
-            baseline: branch.baseline,
-            hypothesis: branch.hypothesis.clone(),
-            receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
-            build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
-        })
-        .collect();
-    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binaries)).collect()))
-}
-
-fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
-    let manifest = sweep.manifest()?;
-    let host = Host::default().id();
-    if host != manifest.host {
-        bail!(Stop::HostNotFit(format!(
-            "{} was begun on host {}, this is {host}; times of two machines do not mix",
-            manifest.name, manifest.host
-        )));
-    }
-    let frequency = arguments.selection.frequency.setup();
-    frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
-    let inputs = place.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    interrupt::install()?;
-    let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?;
-    // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
-    let branches: Vec<Branch> = manifest
-        .builds()
-        .filter(|branch| branch.receipt.is_some())
-        .map(|branch| Branch {
-            name: branch.name.clone(),
-            source: branch.source.clone(),
-            baseline: branch.baseline,
-            hypothesis: branch.hypothesis.clone(),
-        })
-        .collect();
-    let (measured, binaries) = build_all(&builder, &branches, false)?;
-    let changes = changes(place, &manifest, &measured)?;
-    if !changes.is_empty() {
-        bail!(Stop::BadInput(format!(
-            "{} cannot be resumed, because what it measures has changed:\n  {}\n\
-             go back to what it was begun with (commit {}), or begin another sweep",
-            manifest.name,
-            changes.join("\n  "),
-            manifest.checkout.commit.as_deref().unwrap_or("unknown")
-        )));
-    }
-    let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
-    if plan.digest() != manifest.plan_digest {
-        bail!(Stop::BadInput(format!(
-            "{} was begun by runner {}, which orders trials differently; resume it with that version",
-            manifest.name, manifest.runner
-        )));
-    }
-    Ok(Ready { sweep, manifest, plan, binaries, inputs })
-}
-
-/// What differs between the sweep's branches and those of now.
-fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
-    let config = place.config()?;
-    let instrumented = config.branches.iter().filter_map(Branch::instrumented);
-    let rows: Vec<Branch> = config.branches.iter().cloned().chain(instrumented).collect();
-    let mut changes = Vec::new();
-    for branch in now {
-        let name = &branch.name;
-        match rows.iter().find(|row| row.name == *name) {
-            None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
-            Some(row) if row.source != branch.source => changes.push(format!(
-                "branch `{name}` was {}, branches.toml now says {}",
-                branch.source, row.source
-            )),
-            Some(_) => {}
-        }
-        let before = manifest.branch(name).and_then(|branch| branch.receipt.as_ref());
-        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else { continue };
-        if before.binary_sha256 != after.binary_sha256
-            || before.layouts_sha256 != after.layouts_sha256
-        {
-            let commit = |commit: &Commit| {
-                let dirty = if commit.dirty == Some(true) { " with changes" } else { "" };
-                format!("{}{dirty}", commit.commit.as_deref().unwrap_or("no commit"))
-            };
-            changes.push(format!(
-                "branch `{name}` is another binary: {} (from {}), was {} (from {})",
-                &after.binary_sha256[..12],
-                commit(&after.commit),
-                before.binary_sha256.get(..12).unwrap_or_default(),
-                commit(&before.commit)
-            ));
-        }
-    }
-    Ok(changes)
 }
 
 fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {

@@ -1,0 +1,110 @@
+//! A sweep that is new: builds, plan, folder.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use jiff::Timestamp;
+use workloads::protocol::SCHEMA;
+
+use super::super::{Place, asked, build, builds};
+use super::Ready;
+use crate::builds::Builder;
+use crate::checkout::Commit;
+use crate::cli::SweepArgs;
+use crate::config::Branch;
+use crate::digest;
+use crate::host::Host;
+use crate::interrupt;
+use crate::manifest::{Manifest, MeasuredBranch};
+use crate::plan;
+use crate::stop::Stop;
+use crate::sweep_dir::{self, SweepDir};
+
+pub(super) fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
+    let (asked, branches) = asked(place, &arguments.selection)?;
+    let parent = place.sweeps(arguments.output.as_deref());
+    sweep_dir::check_parent(&parent)?;
+    let inputs = place.inputs(&asked, None)?;
+    interrupt::install()?;
+    let folder = place.config_folder()?;
+    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
+    let (measured, binaries) =
+        build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
+    let plan = plan::order(&asked, &identities(&measured));
+    let (instrumented, measured) =
+        measured.into_iter().partition(|branch| branch.source.is_instrumented());
+    let host = Host::default();
+    let checkout = place.checkout.commit();
+    let created_at = Timestamp::now();
+    let manifest = Manifest {
+        schema: SCHEMA,
+        name: name(created_at, &host.id(), &checkout),
+        created_at: created_at.to_string(),
+        host: host.id(),
+        checkout,
+        runner: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args()
+            .skip(1)
+            .map(|argument| place.checkout.shown_argument(&argument))
+            .collect(),
+        twin: asked.twin_name(),
+        asked,
+        branches: measured,
+        instrumented,
+        toolchain: builder.toolchain()?,
+        plan_digest: plan.digest(),
+        trials_planned: plan.trials.len(),
+        runs: Vec::new(),
+    };
+    let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
+    Ok(Ready { sweep, manifest, plan, binaries, inputs })
+}
+
+/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
+fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+    let commit = checkout.commit.as_deref().unwrap_or("nogit");
+    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
+    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
+}
+
+/// What a cell is known by: the binary, or, where there is none, the source that gave none.
+pub(super) fn identities<'a>(
+    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
+) -> BTreeMap<String, String> {
+    let identity = |branch: &MeasuredBranch| match &branch.receipt {
+        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
+        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
+        None => format!("unbuilt: {}", branch.source),
+    };
+    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
+}
+
+pub(super) type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);
+
+pub(super) fn build_all(
+    builder: &Builder<'_>,
+    branches: &[Branch],
+    keeps_going: bool,
+) -> Result<Measured> {
+    let (built, failed) = build::all(builder, branches, keeps_going)?;
+    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name))
+    {
+        bail!(Stop::BuildFailed(format!(
+            "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
+            baseline.name
+        )));
+    }
+    let measured = branches
+        .iter()
+        .map(|branch| MeasuredBranch {
+            name: branch.name.clone(),
+            source: branch.source.clone(),
+            baseline: branch.baseline,
+            hypothesis: branch.hypothesis.clone(),
+            receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
+            build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
+        })
+        .collect();
+    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binaries)).collect()))
+}

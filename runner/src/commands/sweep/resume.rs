@@ -1,0 +1,101 @@
+//! A sweep that was stopped: the same plan again, if what it measures is still the same.
+
+use anyhow::{Result, bail};
+
+use super::super::Place;
+use super::Ready;
+use super::begin::{build_all, identities};
+use crate::builds::Builder;
+use crate::checkout::Commit;
+use crate::cli::SweepArgs;
+use crate::config::Branch;
+use crate::host::Host;
+use crate::interrupt;
+use crate::manifest::{Manifest, MeasuredBranch};
+use crate::plan;
+use crate::stop::Stop;
+use crate::sweep_dir::SweepDir;
+
+pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
+    let manifest = sweep.manifest()?;
+    let host = Host::default().id();
+    if host != manifest.host {
+        bail!(Stop::HostNotFit(format!(
+            "{} was begun on host {}, this is {host}; times of two machines do not mix",
+            manifest.name, manifest.host
+        )));
+    }
+    let frequency = arguments.selection.frequency.setup();
+    frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+    let inputs = place.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
+    interrupt::install()?;
+    let folder = place.config_folder()?;
+    let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?;
+    // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
+    let branches: Vec<Branch> = manifest
+        .builds()
+        .filter(|branch| branch.receipt.is_some())
+        .map(|branch| Branch {
+            name: branch.name.clone(),
+            source: branch.source.clone(),
+            baseline: branch.baseline,
+            hypothesis: branch.hypothesis.clone(),
+        })
+        .collect();
+    let (measured, binaries) = build_all(&builder, &branches, false)?;
+    let changes = changes(place, &manifest, &measured)?;
+    if !changes.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "{} cannot be resumed, because what it measures has changed:\n  {}\n\
+             go back to what it was begun with (commit {}), or begin another sweep",
+            manifest.name,
+            changes.join("\n  "),
+            manifest.checkout.commit.as_deref().unwrap_or("unknown")
+        )));
+    }
+    let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
+    if plan.digest() != manifest.plan_digest {
+        bail!(Stop::BadInput(format!(
+            "{} was begun by runner {}, which orders trials differently; resume it with that version",
+            manifest.name, manifest.runner
+        )));
+    }
+    Ok(Ready { sweep, manifest, plan, binaries, inputs })
+}
+
+/// What differs between the sweep's branches and those of now.
+fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
+    let config = place.config()?;
+    let instrumented = config.branches.iter().filter_map(Branch::instrumented);
+    let rows: Vec<Branch> = config.branches.iter().cloned().chain(instrumented).collect();
+    let mut changes = Vec::new();
+    for branch in now {
+        let name = &branch.name;
+        match rows.iter().find(|row| row.name == *name) {
+            None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
+            Some(row) if row.source != branch.source => changes.push(format!(
+                "branch `{name}` was {}, branches.toml now says {}",
+                branch.source, row.source
+            )),
+            Some(_) => {}
+        }
+        let before = manifest.branch(name).and_then(|branch| branch.receipt.as_ref());
+        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else { continue };
+        if before.binary_sha256 != after.binary_sha256
+            || before.layouts_sha256 != after.layouts_sha256
+        {
+            let commit = |commit: &Commit| {
+                let dirty = if commit.dirty == Some(true) { " with changes" } else { "" };
+                format!("{}{dirty}", commit.commit.as_deref().unwrap_or("no commit"))
+            };
+            changes.push(format!(
+                "branch `{name}` is another binary: {} (from {}), was {} (from {})",
+                &after.binary_sha256[..12],
+                commit(&after.commit),
+                before.binary_sha256.get(..12).unwrap_or_default(),
+                commit(&before.commit)
+            ));
+        }
+    }
+    Ok(changes)
+}

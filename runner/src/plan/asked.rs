@@ -1,0 +1,198 @@
+//! What a sweep asks: everything that defines it, apart from the binaries.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::TWIN_SUFFIX;
+use crate::experiments::AskedExperiment;
+use crate::record::Record;
+
+/// How the CPU frequency is treated.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The host decides.
+    Dynamic,
+    /// One frequency on all CPUs.
+    Fixed,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Dynamic => "dynamic",
+            Self::Fixed => "fixed",
+        })
+    }
+}
+
+/// An instance file, known by its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of the
+    /// machine's folders.
+    pub path: String,
+    /// SHA-256 of the content, in hexadecimal.
+    pub sha256: String,
+    /// Where it lies, if this run was told so; not in results.
+    #[serde(skip)]
+    pub place: Option<PathBuf>,
+}
+
+/// A workload with all that selects its instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Name in the catalogue.
+    pub workload: String,
+    /// Size in the catalogue.
+    pub size: String,
+    /// Explicit parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// Instance file, if one was given.
+    pub input: Option<Input>,
+}
+
+/// Everything that defines a sweep, apart from the binaries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Preset that the rest started from.
+    pub preset: String,
+    /// Experiment that the rest started from, in place of a preset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<AskedExperiment>,
+    /// Names of the branches, the baseline among them, without the twin.
+    pub branches: Vec<String>,
+    /// The branch that the others are compared with.
+    pub baseline: String,
+    /// Whether the baseline runs a second time under another name (A/A).
+    pub twin: bool,
+    /// Workloads.
+    pub workloads: Vec<Load>,
+    /// Thread counts, ascending.
+    pub threads: Vec<usize>,
+    /// Frequency modes.
+    pub modes: Vec<Mode>,
+    /// Trials per cell.
+    pub trials: u32,
+    /// Untimed iterations at the start of a trial.
+    pub warmup_iterations: u32,
+    /// Timed iterations per trial.
+    pub iterations: u32,
+    /// Seed of the order and of the workloads' inputs.
+    pub seed: u64,
+    /// Longest time a trial may take, in seconds.
+    pub timeout_s: f64,
+    /// Binaries per branch that differ only in where their functions lie; left out if it is 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub layouts: u32,
+    /// What is counted beside the times; left out if nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrument: Option<Instrument>,
+}
+
+/// Trials of instrumented builds: they count what the scheduler does and are never timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// Names of the instrumented builds (see [`crate::config::Branch::instrumented`]).
+    pub branches: Vec<String>,
+    /// Trials per cell.
+    pub trials: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+impl Asked {
+    /// The layout in which a replicate runs, as an index into a branch's binaries.
+    ///
+    /// A block has the same one for all, but for the twin: the same binary twice would hide from
+    /// the A/A band how far two layouts of one program lie apart.
+    pub(super) fn layout(&self, name: &str, replicate: u32) -> usize {
+        let shift = u32::from(self.twin_name().as_deref() == Some(name));
+        if self.is_instrumented(name) { 0 } else { ((replicate + shift) % self.layouts) as usize }
+    }
+
+    /// The name of the baseline's A/A twin, if it runs.
+    #[must_use]
+    pub fn twin_name(&self) -> Option<String> {
+        self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
+    }
+
+    /// Whether trials under this name are counted instead of timed.
+    #[must_use]
+    pub fn is_instrumented(&self, name: &str) -> bool {
+        self.instrument.as_ref().is_some_and(|it| it.branches.iter().any(|known| known == name))
+    }
+
+    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the same
+    /// instance, apart from parameters that mean nothing to that program.
+    #[must_use]
+    pub fn sequential_load(&self, load: usize) -> usize {
+        let instance = |load: &Load| {
+            let mut parameters = load.parameters.clone();
+            parameters.retain(|name, _| !self.is_ignored_by_sequential(name));
+            (load.workload.clone(), load.size.clone(), parameters, load.input.clone())
+        };
+        let wanted = instance(&self.workloads[load]);
+        self.workloads.iter().position(|other| instance(other) == wanted).unwrap_or(load)
+    }
+
+    /// Whether a parameter means nothing to the sequential program.
+    #[must_use]
+    pub fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
+        self.experiment.as_ref().is_some_and(|experiment| {
+            experiment.sequential_ignores.iter().any(|it| it == parameter)
+        })
+    }
+
+    /// The one of [`Asked::workloads`] that a record belongs to.
+    #[must_use]
+    pub fn load_of(&self, record: &Record) -> Option<usize> {
+        self.workloads.iter().position(|load| {
+            load.workload == record.workload
+                && load.size == record.size
+                && load.parameters == record.parameters
+        })
+    }
+
+    /// Names and values of the parameters that tell a load from the others of its workload.
+    #[must_use]
+    pub fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
+        let own = &self.workloads[load];
+        let rivals: Vec<&Load> =
+            self.workloads.iter().filter(|other| other.workload == own.workload).collect();
+        own.parameters
+            .iter()
+            .filter(|(name, value)| {
+                rivals.iter().any(|rival| rival.parameters.get(*name) != Some(value))
+            })
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
+    }
+
+    /// The branch whose binary runs under `name`: the baseline for its twin.
+    #[must_use]
+    pub fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.twin_name().as_deref() == Some(name) { &self.baseline } else { name }
+    }
+}
