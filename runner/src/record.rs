@@ -95,6 +95,13 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     pub load_before: Option<f64>,
     pub steal_ns: Option<u64>,
+    /// Left out where the host shows none, like the two below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub celsius_after: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttles: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_throttled_ns: Option<u64>,
     /// Seed of the binary's layout; only where each branch has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,

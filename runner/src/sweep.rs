@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use workloads::protocol::{Request, SCHEMA};
 
 use crate::frequency::{ControlFrequency, Seen};
-use crate::host::Host;
+use crate::host::gauges::{self, Gauges};
 use crate::plan::{Asked, Load, Plan, Trial};
 use crate::record::{Ending, Record};
 use crate::trial::{Ended, RunTrial};
@@ -47,8 +47,8 @@ pub struct Surroundings<'a> {
     pub watch: &'a mut dyn Watch,
     /// Whether somebody asked to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// Where load and steal are read.
-    pub host: &'a Host,
+    /// What can change from trial to trial.
+    pub gauges: &'a Gauges,
 }
 
 /// Somebody who looks on; nothing is told while a trial runs.
@@ -103,7 +103,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
         around.frequency.before(trial.mode, trial.threads)?;
         std::thread::sleep(job.settle);
-        let before = Before::now(around.host);
+        let before = Before { started_at: Timestamp::now(), seen: around.gauges.look() };
         let request = request(job, trial);
         let Some(ended) =
             around.trials.run_trial(job.asked.binary_of(&trial.branch), trial.layout, &request)
@@ -114,7 +114,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         let seen = around.frequency.after();
         tally.trials += 1;
         tally.in_trials += ended.process;
-        let record = record(job, trial, seen, before, ended, around.host);
+        let record = record(job, trial, seen, before, ended, around.gauges.look());
         tally.failed += usize::from(record.outcome != Ending::Ok);
         (around.keep)(&record)?;
         around.watch.end(&record);
@@ -127,14 +127,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
 #[derive(Clone, Copy)]
 struct Before {
     started_at: Timestamp,
-    load: Option<f64>,
-    steal_ns: Option<u64>,
-}
-
-impl Before {
-    fn now(host: &Host) -> Self {
-        Self { started_at: Timestamp::now(), load: host.load(), steal_ns: host.steal_ns() }
-    }
+    seen: gauges::Seen,
 }
 
 fn request(job: &Job<'_>, trial: &Trial) -> Request {
@@ -161,10 +154,10 @@ fn record(
     seen: Seen,
     before: Before,
     ended: Ended,
-    host: &Host,
+    after: gauges::Seen,
 ) -> Record {
     let load = &job.asked.workloads[trial.load];
-    let steal_after = host.steal_ns();
+    let Before { started_at, seen: before } = before;
     let mut record = Record {
         schema: SCHEMA,
         trial: trial.id.clone(),
@@ -183,7 +176,7 @@ fn record(
         freq_state: seen.state,
         oversubscribed: trial.threads > job.cpus,
         seed: job.asked.seed,
-        started_at: before.started_at.to_string(),
+        started_at: started_at.to_string(),
         process_ns: nanoseconds(ended.process),
         outcome: Ending::Ok,
         reason: None,
@@ -196,7 +189,10 @@ fn record(
         usage: None,
         metrics: std::collections::BTreeMap::new(),
         load_before: before.load,
-        steal_ns: before.steal_ns.zip(steal_after).map(|(then, now)| now.saturating_sub(then)),
+        steal_ns: gauges::since(before.steal_ns, after.steal_ns),
+        celsius_after: after.celsius,
+        throttles: gauges::since(before.throttles, after.throttles),
+        quota_throttled_ns: gauges::since(before.quota_throttled_ns, after.quota_throttled_ns),
         layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(&trial.branch))
             .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
         events: None,

@@ -14,3 +14,28 @@ pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
     assert!(copy.unwrap().success());
     script
 }
+
+/// A made-up tree in the place of `/`.
+pub(crate) struct MadeUp(tempfile::TempDir);
+
+impl MadeUp {
+    /// Files by path, with their content.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        for (path, content) in files {
+            tree.write(path, content);
+        }
+        tree
+    }
+
+    /// Writes a file, and its folders.
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        let path = self.0.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{content}\n")).unwrap();
+    }
+
+    pub(crate) fn host(&self) -> crate::host::Host {
+        crate::host::Host::at(self.0.path())
+    }
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use runner::frequency::{ControlFrequency, Seen};
 use runner::host::Host;
+use runner::host::gauges::Gauges;
 use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::sweep::{self, Job, Surroundings, Tally, Watch};
@@ -141,7 +142,7 @@ fn run(
             },
             watch: &mut Nobody,
             is_interrupted: &|| false,
-            host: &Host::default(),
+            gauges: &Gauges::of(&Host::default()),
         },
     )
     .unwrap();
@@ -256,7 +257,7 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
             keep: &mut |_| anyhow::bail!("disk full"),
             watch: &mut Nobody,
             is_interrupted: &|| false,
-            host: &Host::default(),
+            gauges: &Gauges::of(&Host::default()),
         },
     );
     assert_eq!(result.unwrap_err().to_string(), "disk full");

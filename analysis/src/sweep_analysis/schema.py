@@ -94,6 +94,9 @@ class Trial(msgspec.Struct):
     load_before: float | None
     steal_ns: int | None
     events: Events | None = None
+    celsius_after: float | None = None  # this and the two below: only where the host shows them
+    throttles: int | None = None
+    quota_throttled_ns: int | None = None
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
 
@@ -129,6 +132,9 @@ TRIALS = pl.Schema(
         "involuntary_switches": pl.Int64,
         "load_before": pl.Float64,
         "steal_ns": pl.Int64,
+        "celsius_after": pl.Float64,
+        "throttles": pl.Int64,
+        "quota_throttled_ns": pl.Int64,
         "ghz_before": pl.Float64,
         "ghz_after": pl.Float64,
     }

@@ -82,6 +82,9 @@ pub(super) fn record(
         ghz_before: None,
         ghz_after: None,
         steal_ns: None,
+        celsius_after: None,
+        throttles: None,
+        quota_throttled_ns: None,
         layout: None,
         events: None,
     }

@@ -16,6 +16,7 @@ use crate::cli::SweepArgs;
 use crate::estimate::Past;
 use crate::frequency::control::Controller;
 use crate::host::Host;
+use crate::host::gauges::Gauges;
 use crate::interrupt;
 use crate::manifest::{Manifest, Run};
 use crate::plan::{Asked, Plan};
@@ -170,7 +171,7 @@ fn run_trials(
             keep: &mut keep,
             watch: &mut progress,
             is_interrupted: &interrupt::is_requested,
-            host: &Host::default(),
+            gauges: &Gauges::of(&Host::default()),
         },
     );
     progress.finish();

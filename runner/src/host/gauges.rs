@@ -1,0 +1,162 @@
+//! What can change from trial to trial: load, stolen time, temperature, throttling.
+
+use super::Host;
+
+/// The files to look into beside every trial, found once: a look must not take long.
+#[derive(Clone, Debug)]
+pub struct Gauges {
+    host: Host,
+    /// Temperatures, in thousandths of a degree Celsius.
+    temperatures: Vec<String>,
+    /// Counts of how often heat slowed a CPU or a package down.
+    throttles: Vec<String>,
+    /// Where the control group counts how often its quota was used up.
+    quota: Option<String>,
+}
+
+/// What was seen at one moment; `None` where the host does not show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// One-minute load average.
+    pub load: Option<f64>,
+    /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
+    pub steal_ns: Option<u64>,
+    /// The hottest sensor, in degrees Celsius.
+    pub celsius: Option<f64>,
+    /// How often heat slowed a CPU or a package down since boot.
+    pub throttles: Option<u64>,
+    /// Time that a used-up CPU quota kept this process's group from running, in nanoseconds.
+    pub quota_throttled_ns: Option<u64>,
+}
+
+impl Gauges {
+    /// Finds what this host shows.
+    #[must_use]
+    pub fn of(host: &Host) -> Self {
+        Self {
+            temperatures: host.temperature_files(),
+            throttles: host.throttle_counts(),
+            quota: host.throttle_file(),
+            host: host.clone(),
+        }
+    }
+
+    /// Reads all of them.
+    #[must_use]
+    pub fn look(&self) -> Seen {
+        let host = &self.host;
+        let hottest = self.temperatures.iter().filter_map(|file| host.number(file)).max();
+        let throttles = self.throttles.iter().filter_map(|file| host.number(file));
+        Seen {
+            load: host.load(),
+            steal_ns: host.steal_ns(),
+            celsius: hottest.map(|thousandths| thousandths as f64 / 1e3),
+            throttles: throttles.reduce(|sum, count| sum + count),
+            quota_throttled_ns: self
+                .quota
+                .as_ref()
+                .and_then(|file| host.throttled(file))
+                .map(|throttled| throttled.ns),
+        }
+    }
+}
+
+/// What happened between two looks.
+#[must_use]
+pub fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    before.zip(after).map(|(before, after)| after.saturating_sub(before))
+}
+
+impl Host {
+    /// Sensors of the CPU; if none is known as such, the thermal zones.
+    fn temperature_files(&self) -> Vec<String> {
+        const OF_CPUS: [&str; 5] =
+            ["coretemp", "k10temp", "zenpower", "cpu_thermal", "scpi_sensors"];
+        let inputs = |folder: String| {
+            let names = self.names_in(&folder).into_iter();
+            names
+                .filter(|name| name.starts_with("temp") && name.ends_with("_input"))
+                .map(move |name| format!("{folder}/{name}"))
+        };
+        let sensors = self.names_in("sys/class/hwmon").into_iter();
+        let of_cpus: Vec<String> = sensors
+            .map(|name| format!("sys/class/hwmon/{name}"))
+            .filter(|folder| {
+                self.read(&format!("{folder}/name")).is_ok_and(|name| OF_CPUS.contains(&&*name))
+            })
+            .flat_map(inputs)
+            .collect();
+        if !of_cpus.is_empty() {
+            return of_cpus;
+        }
+        let zones = self.names_in("sys/class/thermal").into_iter();
+        zones
+            .filter(|name| name.starts_with("thermal_zone"))
+            .map(|name| format!("sys/class/thermal/{name}/temp"))
+            .filter(|file| self.number(file).is_some())
+            .collect()
+    }
+
+    /// Files that count how often heat slowed a CPU or a package down since boot.
+    pub(crate) fn throttle_counts(&self) -> Vec<String> {
+        let cpus = self.cpus().into_iter();
+        let files = cpus.flat_map(|cpu| {
+            ["core", "package"].map(|what| {
+                format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count")
+            })
+        });
+        files.filter(|file| self.number(file).is_some()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::MadeUp;
+
+    #[test]
+    fn the_hottest_sensor_of_a_cpu_counts_and_not_that_of_a_disk() {
+        let root = MadeUp::new(&[
+            ("sys/class/hwmon/hwmon0/name", "nvme"),
+            ("sys/class/hwmon/hwmon0/temp1_input", "90000"),
+            ("sys/class/hwmon/hwmon1/name", "coretemp"),
+            ("sys/class/hwmon/hwmon1/temp1_input", "41500"),
+            ("sys/class/hwmon/hwmon1/temp2_input", "40000"),
+            ("sys/class/hwmon/hwmon1/temp2_max", "99000"),
+        ]);
+        assert_eq!(Gauges::of(&root.host()).look().celsius, Some(41.5));
+    }
+
+    #[test]
+    fn without_sensors_of_cpus_thermal_zones_are_read() {
+        let root = MadeUp::new(&[("sys/class/thermal/thermal_zone0/temp", "50000")]);
+        assert_eq!(Gauges::of(&root.host()).look().celsius, Some(50.0));
+    }
+
+    #[test]
+    fn throttling_by_heat_and_by_quota_is_counted_over_all_cpus() {
+        let cpu = |cpu: usize, what: &str| {
+            format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count")
+        };
+        let root = MadeUp::new(&[
+            ("sys/devices/system/cpu/online", "0-1"),
+            (&cpu(0, "core"), "1"),
+            (&cpu(1, "core"), "2"),
+            (&cpu(1, "package"), "4"),
+            ("proc/self/cgroup", "0::/"),
+            ("sys/fs/cgroup/cpu.stat", "nr_throttled 1\nthrottled_usec 5"),
+        ]);
+        let gauges = Gauges::of(&root.host());
+        let before = gauges.look();
+        assert_eq!((before.throttles, before.quota_throttled_ns), (Some(7), Some(5000)));
+        root.write(&cpu(0, "core"), "3");
+        assert_eq!(since(before.throttles, gauges.look().throttles), Some(2));
+    }
+
+    #[test]
+    fn a_host_that_shows_nothing_is_not_said_to_be_cool() {
+        let nothing = Gauges::of(&MadeUp::new(&[]).host()).look();
+        assert_eq!(nothing, Seen::default());
+        assert_eq!(since(None, Some(1)), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! The machine: what it is, once per sweep ([`facts`]), what confines the runner ([`cgroup`]), and what can
+//! change from trial to trial ([`gauges`]).
+
+pub mod cgroup;
+mod facts;
+pub mod gauges;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::digest;
+
+/// Reads facts below a root folder: `/` in a sweep, a made-up tree in tests.
+#[derive(Clone, Debug)]
+pub struct Host {
+    root: PathBuf,
+}
+
+/// Place of the stolen time among those of `/proc/stat`.
+const STEAL: usize = 7;
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { root: PathBuf::from("/") }
+    }
+}
+
+impl Host {
+    /// A host whose files lie below `root`.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// Whether files are read of the running system, and not of a made-up tree.
+    #[must_use]
+    pub fn is_system(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// Where a file of this host lies.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// What a file says, without white space around it; else a message with its path.
+    pub(crate) fn read(&self, path: &str) -> Result<String, String> {
+        match fs::read_to_string(self.path(path)) {
+            Ok(text) => Ok(text.trim().to_owned()),
+            Err(error) => Err(format!("/{path}: {error}")),
+        }
+    }
+
+    /// A number that a file says; `None` if it says none.
+    pub(crate) fn number(&self, path: &str) -> Option<u64> {
+        self.read(path).ok()?.parse().ok()
+    }
+
+    /// Names in a folder, sorted; none if it does not exist.
+    pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether a hypervisor runs beneath.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        let flags = self.cpu_field("flags").unwrap_or_default();
+        flags.split(' ').any(|flag| flag == "hypervisor")
+    }
+
+    /// CPUs that the scheduler gives to this process.
+    #[must_use]
+    pub fn allowed_cpus(&self) -> Vec<usize> {
+        let status = self.read("proc/self/status").unwrap_or_default();
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        list.map(cpu_list).unwrap_or_default()
+    }
+
+    /// Short hash that stands for this machine in folder names; tells nothing about it.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let machine = self
+            .read("etc/machine-id")
+            .or_else(|_| self.read("proc/sys/kernel/hostname"))
+            .unwrap_or_default();
+        let model = self.cpu_field("model name").unwrap_or_default();
+        digest::identity(&("sweep-host", machine, model))[..6].to_owned()
+    }
+
+    /// CPUs this process may use, by affinity and CPU quota; at least 1.
+    #[must_use]
+    pub fn usable_cpus() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Physical cores; the number of usable CPUs where the topology is not shown.
+    #[must_use]
+    pub fn cores(&self) -> usize {
+        let cores: BTreeSet<(String, String)> = self
+            .cpus()
+            .into_iter()
+            .filter_map(|cpu| {
+                let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+                let package = self.read(&format!("{topology}/physical_package_id")).ok()?;
+                Some((package, self.read(&format!("{topology}/core_id")).ok()?))
+            })
+            .collect();
+        if cores.is_empty() { Self::usable_cpus() } else { cores.len() }
+    }
+
+    /// CPUs that are online.
+    #[must_use]
+    pub fn cpus(&self) -> Vec<usize> {
+        let online = self.read("sys/devices/system/cpu/online").unwrap_or_default();
+        cpu_list(&online)
+    }
+
+    /// One-minute load average.
+    #[must_use]
+    pub fn load(&self) -> Option<f64> {
+        self.read("proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
+    #[must_use]
+    pub fn steal_ns(&self) -> Option<u64> {
+        let ticks = *self.cpu_ticks()?.get(STEAL)?;
+        Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
+    }
+
+    /// Share of the CPUs' time since boot that the hypervisor gave to others.
+    #[must_use]
+    pub fn steal_share(&self) -> Option<f64> {
+        let ticks = self.cpu_ticks()?;
+        // What follows is guests' time, which `user` and `nice` contain already.
+        let all: u64 = ticks.get(..=STEAL)?.iter().sum();
+        (all > 0).then(|| ticks[STEAL] as f64 / all as f64)
+    }
+
+    /// user nice system idle iowait irq softirq steal …, of all CPUs since boot, in clock ticks.
+    fn cpu_ticks(&self) -> Option<Vec<u64>> {
+        let stat = self.read("proc/stat").ok()?;
+        let words = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+        words.map(|word| word.parse().ok()).collect()
+    }
+
+    /// Whether the machine runs from its battery; `None` if it shows no power supply.
+    #[must_use]
+    pub fn is_on_battery(&self) -> Option<bool> {
+        let folder = "sys/class/power_supply";
+        let says = |name: &String, file: &str, what: &str| {
+            self.read(&format!("{folder}/{name}/{file}")).is_ok_and(|text| text == what)
+        };
+        let supplies = self.names_in(folder);
+        // A mouse has a battery, too.
+        let of_machine = |name: &&String| !says(name, "scope", "Device");
+        let mains: Vec<&String> =
+            supplies.iter().filter(|name| says(name, "type", "Mains")).collect();
+        if !mains.is_empty() {
+            return Some(!mains.into_iter().any(|name| says(name, "online", "1")));
+        }
+        let mut batteries = supplies
+            .iter()
+            .filter(of_machine)
+            .filter(|name| says(name, "type", "Battery"))
+            .peekable();
+        batteries.peek()?;
+        Some(batteries.any(|name| says(name, "status", "Discharging")))
+    }
+
+    pub(crate) fn cpu_field(&self, name: &str) -> Result<String, String> {
+        let text = self.read("proc/cpuinfo")?;
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find_map(|(key, value)| (key.trim() == name).then(|| value.trim().to_owned()))
+            .ok_or_else(|| format!("/proc/cpuinfo has no `{name}`"))
+    }
+}
+
+/// `0-2,5` as numbers; what cannot be read is left out.
+pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse::<usize>()) {
+            cpus.extend(first..=last);
+        }
+    }
+    cpus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_up() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/stat", "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 0 0 0 0 0 0 0 9 0 0\n");
+        write("proc/loadavg", "0.75 0.5 0.25 1/100 1234\n");
+        write("proc/cpuinfo", "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor\n");
+        write("sys/devices/system/cpu/online", "0-3\n");
+        for cpu in 0..4 {
+            let folder = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+            write(&format!("{folder}/physical_package_id"), "0\n");
+            write(&format!("{folder}/core_id"), &format!("{}\n", cpu / 2));
+        }
+        root
+    }
+
+    #[test]
+    fn siblings_count_as_one_core() {
+        assert_eq!(Host::at(made_up().path()).cores(), 2);
+    }
+
+    #[test]
+    fn load_and_steal_are_read_in_their_units() {
+        let root = made_up();
+        let host = Host::at(root.path());
+        assert_eq!(host.load(), Some(0.75));
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        assert_eq!(host.steal_ns(), Some(250 * tick_ns));
+        assert_eq!(host.steal_share(), Some(250.0 / 278.0));
+    }
+
+    #[test]
+    fn what_is_not_shown_is_null_with_the_reason() {
+        let root = made_up();
+        let facts = Host::at(root.path()).facts();
+        assert_eq!(facts["cpu"]["model_name"], "Made Up 9000");
+        assert_eq!(facts["cpu"]["is_virtual"], true);
+        assert!(facts["frequency"].is_null());
+        assert!(facts["missing"]["frequency"].as_str().unwrap().contains("no frequency control"));
+        assert!(facts["cpu"]["microcode"].is_null());
+        assert_eq!(facts["missing"]["cpu.microcode"], "/proc/cpuinfo has no `microcode`");
+    }
+
+    #[test]
+    fn a_host_without_files_still_has_an_identity_and_cpus() {
+        let empty = tempfile::tempdir().unwrap();
+        let host = Host::at(empty.path());
+        assert_eq!(host.id().len(), 6);
+        assert!(host.cores() >= 1);
+        assert_eq!((host.load(), host.steal_ns()), (None, None));
+    }
+
+    #[test]
+    fn cpu_lists_have_ranges_and_single_numbers() {
+        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
+        assert_eq!(cpu_list(""), [0; 0]);
+    }
+}
