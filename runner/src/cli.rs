@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::checkout::Checkout;
 use crate::commands;
+use crate::commands::doctor::DoctorArgs;
 use crate::commands::frequency::{FrequencyArgs, FrequencyOptions};
 use crate::plan::Mode;
 use crate::selection::Preset;
@@ -62,6 +63,9 @@ enum Command {
   cargo runner frequency fix        all CPUs at one frequency, until `restore`
   cargo runner frequency restore    also after a sweep that was killed")]
     Frequency(FrequencyArgs),
+    /// Say what about this host makes times doubtful or a fixed frequency impossible, and the remedies
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(DoctorArgs),
     /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = "Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
@@ -98,6 +102,17 @@ Ctrl-C stops at once and loses at most the running trial.
 
 Exit codes:
   0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+
+const DOCTOR_HELP: &str = "\
+UNFIT means: as the host is now, a sweep cannot run, or no frequency can be held, or times would
+tell of something else than the branches.
+
+Exit codes:
+  0 fit (there may be warnings) · 4 something is UNFIT
+
+Examples:
+  cargo runner doctor
+  cargo runner doctor --format json | jq '.findings[].id'";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -329,6 +344,7 @@ pub fn run() -> Result<Exit> {
         Command::Show(arguments) => commands::show::run(&place, &arguments),
         Command::Trace(arguments) => commands::trace::run(&place, &arguments),
         Command::Frequency(arguments) => commands::frequency::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&place, &arguments),
         Command::Report(arguments) => commands::report::run(&place, &arguments),
         Command::Analysis(arguments) => commands::report::pass_on(&place, &arguments),
     }

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod digest;
+pub mod doctor;
 pub mod estimate;
 pub mod experiments;
 pub mod frequency;

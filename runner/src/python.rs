@@ -106,6 +106,21 @@ fn step(command: &mut Command, remedy: impl Fn() -> String) -> Result<()> {
     }
 }
 
+/// The first Python that is new enough, with its version, or what is there instead; whether it has its
+/// module `venv`, too.
+///
+/// # Errors
+/// In words.
+pub fn usable() -> Result<String, String> {
+    let name = find_python().map_err(|error| format!("{error:#}"))?;
+    let probe = Command::new(&name).args(["-c", "import venv, ensurepip"]).output();
+    if probe.is_ok_and(|output| output.status.success()) {
+        let (major, minor) = version(&name).unwrap_or(OLDEST);
+        return Ok(format!("Python {major}.{minor}"));
+    }
+    Err(format!("`{name}` has no module venv"))
+}
+
 /// The first Python that is new enough.
 fn find_python() -> Result<String> {
     let mut seen = Vec::new();

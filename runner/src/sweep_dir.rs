@@ -265,7 +265,7 @@ impl HostLock {
     /// # Errors
     /// [`Stop::HostNotFit`] if another sweep runs on this host.
     pub fn take() -> Result<Self> {
-        let path = std::env::temp_dir().join("work-stealing-sweep.lock");
+        let path = Self::path();
         // Opened without `create` first: in a shared temporary folder the kernel may refuse to
         // create what another user owns, while a lock needs only read access.
         let file = File::open(&path)
@@ -284,6 +284,20 @@ impl HostLock {
                 Err(error).with_context(|| format!("{} cannot be locked", path.display()))
             }
         }
+    }
+}
+
+impl HostLock {
+    fn path() -> PathBuf {
+        std::env::temp_dir().join("work-stealing-sweep.lock")
+    }
+
+    /// Whether a sweep runs on this host now.
+    #[must_use]
+    pub fn is_held() -> bool {
+        let file = File::open(Self::path());
+        // Shared: two who only look do not see each other.
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
 pub(crate) mod build;
+pub(crate) mod doctor;
 pub(crate) mod frequency;
 pub(crate) mod list;
 pub(crate) mod plan;

@@ -1,0 +1,44 @@
+//! `doctor`: what is wrong with this host, and what to do about it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::Place;
+use crate::cli::ListFormat;
+use crate::doctor::{self, Circumstances};
+use crate::frequency::Setup;
+use crate::frequency::backend::Choice;
+use crate::host::Host;
+use crate::stop::Exit;
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// As text, or as JSON
+    #[arg(long, value_enum, default_value = "table")]
+    format: ListFormat,
+    /// Folder in the place of /, for tests
+    #[arg(long, value_name = "DIR", hide = true)]
+    host: Option<PathBuf>,
+}
+
+pub(crate) fn run(place: &Place, arguments: &DoctorArgs) -> Result<Exit> {
+    let host = arguments.host.as_deref().map_or_else(Host::default, Host::at);
+    let sysfs = host.path("sys/devices/system/cpu");
+    // On a made-up host the journal is one of its own as well, since its name depends on the folder.
+    let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
+    let cpus = if host.is_system() { Host::usable_cpus() } else { host.allowed_cpus().len() };
+    let diagnosis = doctor::examine(&host, &Circumstances::of(&place.checkout, &setup, cpus));
+    let mut out = std::io::stdout().lock();
+    match arguments.format {
+        ListFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &diagnosis)?;
+            writeln!(out)?;
+        }
+        ListFormat::Table => write!(out, "{diagnosis}")?,
+    }
+    Ok(if diagnosis.is_fit() { Exit::Good } else { Exit::HostNotFit })
+}

@@ -1,0 +1,78 @@
+//! Who else wants the CPUs.
+
+use super::Severity::{Note, Unfit, Warning};
+use super::{Circumstances, Diagnosis};
+use crate::host::Host;
+
+/// Load average per CPU from which on it is told, and from which on times tell of the neighbours. Guesses.
+const BUSY: [f64; 2] = [0.1, 0.5];
+/// The same for the share of time that a hypervisor gave to others since boot.
+const STOLEN: [f64; 2] = [0.001, 0.02];
+
+pub(super) fn check(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
+    if around.is_another_sweep_running {
+        diagnosis.add(
+            Unfit,
+            "another-sweep",
+            "the lock file of this host is held",
+            "two sweeps at once would measure each other",
+            "wait for it, or end it with Ctrl-C; it can be resumed",
+        );
+    } else {
+        diagnosis.good("no other sweep runs");
+    }
+    load(host, diagnosis);
+    steal(host, diagnosis);
+    interrupts(host, diagnosis);
+}
+
+fn load(host: &Host, diagnosis: &mut Diagnosis) {
+    let Some(load) = host.load() else { return };
+    let cpus = host.cpus().len().max(1);
+    let [told, too_much] = BUSY.map(|share| share * cpus as f64);
+    if load < told {
+        return diagnosis.good(format!("the load is {load:.2}"));
+    }
+    diagnosis.add(
+        if load < too_much { Warning } else { Unfit },
+        "load",
+        format!("/proc/loadavg = {load:.2} over the last minute, on {cpus} CPUs"),
+        "what else runs takes CPUs away from trials, and from some branches more than from others",
+        "end it (`top -o %CPU` shows it) and wait a minute, since the figure is an average",
+    );
+}
+
+fn steal(host: &Host, diagnosis: &mut Diagnosis) {
+    let Some(share) = host.steal_share() else { return };
+    let percent = 100.0 * share;
+    if share < STOLEN[0] {
+        return diagnosis
+            .good(format!("{percent:.2} % of CPU time was stolen since the system started"));
+    }
+    diagnosis.add(
+        if share < STOLEN[1] { Warning } else { Unfit },
+        "steal",
+        format!("/proc/stat: {percent:.1} % of CPU time was stolen since the system started"),
+        "the hypervisor gives these CPUs to its other guests for part of the time; a trial that it falls into \
+         takes longer for no reason of its own",
+        "a host of your own or a quieter hour; `steal_ns` in trials.jsonl tells the trials",
+    );
+}
+
+fn interrupts(host: &Host, diagnosis: &mut Diagnosis) {
+    let is_process = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
+    let mut processes = host.names_in("proc").into_iter().filter(is_process);
+    let balances = |process: &String| {
+        host.read(&format!("proc/{process}/comm")).is_ok_and(|it| it == "irqbalance")
+    };
+    if let Some(process) = processes.find(balances) {
+        diagnosis.add(
+            Note,
+            "interrupts",
+            format!("process {process} is `irqbalance`"),
+            "it moves interrupts between CPUs every ten seconds; that matters where CPUs are set apart for \
+             trials",
+            "sudo systemctl stop irqbalance",
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! What a sweep needs besides a quiet machine: programs and room.
+
+use super::Severity::{Unfit, Warning};
+use super::{Circumstances, Diagnosis};
+
+/// Bytes that a folder should have left, and below which a sweep is likely not to end. Guesses: ten branches
+/// in eleven layouts take about half of the first, a sweep's records some megabytes.
+const ROOM: [u64; 2] = [2 << 30, 100 << 20];
+
+pub(super) fn check(around: &Circumstances, diagnosis: &mut Diagnosis) {
+    for tool in &around.compilers {
+        match &tool.seen {
+            Ok(version) => diagnosis.good(version.clone()),
+            Err(reason) => diagnosis.add(
+                Unfit,
+                "compiler",
+                format!("`{} --version`: {reason}", tool.name),
+                "branches cannot be built",
+                "install Rust by rustup, which reads rust-toolchain.toml, and put ~/.cargo/bin into PATH",
+            ),
+        }
+    }
+    match &around.linker {
+        Ok(linker) => diagnosis.good(linker.clone()),
+        Err(reason) => diagnosis.add(
+            Warning,
+            "linker",
+            reason.clone(),
+            "branches cannot be linked in several layouts, so the luck of one layout cannot be told from a \
+             design",
+            "install LLVM's linker (Debian: `apt install lld`) and link with it, or ask for `--layouts 1`",
+        ),
+    }
+    match &around.python {
+        Ok(version) => diagnosis.good(version.clone()),
+        Err(reason) => diagnosis.add(
+            Warning,
+            "python",
+            reason.clone(),
+            "sweeps run, but `cargo runner report` cannot draw them",
+            "install Python and its module venv (Debian: `apt install python3-venv`)",
+        ),
+    }
+    disks(around, diagnosis);
+}
+
+fn disks(around: &Circumstances, diagnosis: &mut Diagnosis) {
+    for disk in &around.disks {
+        let folder = &disk.folder;
+        if !disk.is_writable {
+            diagnosis.add(
+                Unfit,
+                "folder",
+                format!("{folder}/ cannot be written"),
+                "neither binaries nor results can be kept",
+                "give yourself the right to write there; for results alone, `--output DIR` names another place",
+            );
+            continue;
+        }
+        let Some(free) = disk.free_bytes else { continue };
+        let shown = format!("{:.1} GiB", free as f64 / f64::from(1 << 30));
+        if free >= ROOM[0] {
+            diagnosis.good(format!("{shown} are free for {folder}/"));
+            continue;
+        }
+        diagnosis.add(
+            if free < ROOM[1] { Unfit } else { Warning },
+            "disk",
+            format!("{shown} are free for {folder}/"),
+            "a sweep that finds the disk full stops; what it has is safe, and it can be resumed",
+            "make room: `cargo clean` empties target/, or `--output DIR` puts results elsewhere",
+        );
+    }
+}
