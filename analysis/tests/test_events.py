@@ -15,9 +15,11 @@ import made_up
 from sweep_analysis.__main__ import main
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, headline_rates, line_rates, scale
+from sweep_analysis.facts import facts
 from sweep_analysis.findings import analyse, cautions
 from sweep_analysis.load import Sweep, read_sweep
-from sweep_analysis.report import facts, render_page, write_report
+from sweep_analysis.page import render_page
+from sweep_analysis.report import write_report
 from sweep_analysis.schema import EVENT_RATES, LINE_RATES
 
 PACKED = {"packed_word_loads": 40, "packed_word_rmws": 10, "packed_word_cas_failures": 2, "steals_tried": 6}
@@ -158,7 +160,7 @@ def test_a_failed_counted_trial_is_said_and_left_out(tmp_path: Path) -> None:
 
 def test_the_page_shows_counts_or_how_to_get_them(tmp_path: Path, sweep: Sweep) -> None:
     counted = html.unescape(write_report(sweep, tmp_path / "report").read_text())
-    assert "Counter words that share a cache line stand together" in counted
+    assert "counter words that share a cache line stand together" in counted
     assert "inactive + sleeping" in counted
     assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
     assert (tmp_path / "report/figures/events.png").read_bytes().startswith(b"\x89PNG")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -14,8 +15,9 @@ import pytest
 import made_up
 from sweep_analysis.findings import analyse, cautions, counter_sentences, headline, verdict_sentences
 from sweep_analysis.load import read_sweep
+from sweep_analysis.page import render_page
 from sweep_analysis.palette import DARK, LIGHT, Theme, styles
-from sweep_analysis.report import render_page, write_report
+from sweep_analysis.report import write_report
 
 
 def small(**truth: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
@@ -34,11 +36,13 @@ def report(tmp_path_factory: pytest.TempPathFactory, ordinary_sweep: Path) -> Pa
 
 def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     files = {str(file.relative_to(report)) for file in report.rglob("*") if file.is_file()}
-    figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "ratio", "intervals"]
-    names = ["trials", "speedups", "comparisons", "failures", "events", "lines"]
+    figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu", "ratio", "intervals"]
+    figures += ["efficiency", "drift"]
+    names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
+    names += ["latencies", "clocks", "residuals"]
     assert files == {
         "index.html",
-        *(f"figures/{name}.{suffix}" for name in figures for suffix in ("png", "svg")),
+        *(f"figures/{name}{suffix}" for name in figures for suffix in (".png", ".svg", "-dark.svg")),
         *(f"tables/{name}.{suffix}" for name in names for suffix in ("csv", "parquet", "md")),
     }
     assert (report / "figures/ratio.png").read_bytes().startswith(b"\x89PNG")
@@ -46,10 +50,36 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     assert parquet.height == pl.read_csv(report / "tables/speedups.csv").height > 0
 
 
-def test_the_page_loads_nothing(report: Path) -> None:
+def test_the_page_names_no_address_outside_itself(report: Path) -> None:
     text = (report / "index.html").read_text()
-    assert re.findall(r'(?:src|srcset|href)="(?!data:)[^"]*"', text) == []
-    assert "http" not in re.sub(r'"data:[^"]*"', "", text)
+    assert re.findall(r'(?:src|srcset|href)="(?!data:|#)[^"]*"', text) == []
+    assert set(re.findall(r'https?://[^"\s<]*', text)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def test_the_page_carries_all_digits_of_its_figures(report: Path) -> None:
+    text = (report / "index.html").read_text()
+    links = dict(re.findall(r'download="([^"]+)" href="data:text/csv;base64,([^"]+)"', text))
+    assert set(links) == {"speedups.csv", "comparisons.csv", "comparisons-cpu.csv", "residuals.csv"}
+    for name, address in links.items():
+        assert base64.b64decode(address) == (report / "tables" / name).read_bytes()
+
+
+def test_every_link_inside_the_page_has_its_end(report: Path) -> None:
+    text = (report / "index.html").read_text()
+    names = set(re.findall(r' id="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= names
+
+
+def test_no_two_parts_of_the_page_share_an_identifier(report: Path) -> None:
+    names = re.findall(r' id="([^"]+)"', (report / "index.html").read_text())
+    assert len(names) == len(set(names))
+
+
+def test_figures_without_data_say_what_is_missing(report: Path) -> None:
+    page = html.unescape((report / "index.html").read_text())
+    assert "No workload of this sweep tells how long its work waited" in page
+    assert "Nothing was counted in this sweep" in page
+    assert "The clock was not measured in this sweep." in page
 
 
 def test_the_page_says_what_differs(report: Path) -> None:
@@ -95,8 +125,8 @@ def test_one_branch_alone_is_shown_without_comparison(tmp_path: Path) -> None:
     truth = small(branches=["master"], twin=False)
     page = page_of(tmp_path, truth)
     assert "Nothing can be said about the branches" in page
-    assert "<h2>Speed-up</h2>" in page
-    assert "<h2>Time relative to" not in page
+    assert '<h2 id="speedup">Speed-up</h2>' in page
+    assert "there is nothing to compare it with" in page
 
 
 def test_a_missing_baseline_is_said(tmp_path: Path) -> None:
@@ -194,7 +224,8 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
         threads=list(range(1, 17)), workloads={f"w{number}": 0.1 for number in range(2)}, trials=3, iterations=1
     )
     page = page_of(tmp_path, truth)
-    assert page.count("<figure>") == 2 * 3
+    # Speed-up, cost (and all together), intervals, efficiency by workload; two maps; drift.
+    assert page.count("<figure>") == 2 * 4 + 1 + 2 + 1
 
 
 @pytest.mark.parametrize("layouts", [1, 5])

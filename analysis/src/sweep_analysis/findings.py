@@ -10,11 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from sweep_analysis.clocks import clocks
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
-from sweep_analysis.drift import drift
+from sweep_analysis.drift import Drift, drift, residuals
 from sweep_analysis.events import event_rates, headline_rates, line_rates
 from sweep_analysis.experiments import experiment_of
 from sweep_analysis.labels import count, percent, with_panel
+from sweep_analysis.latency import latencies
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
@@ -44,6 +46,11 @@ class Analysis:
         drawn_events: the same for what `events.HEADLINE` names.
         lines: rows of `schema.LINE_RATES`.
         uncounted: rows of `schema.TRIALS`: trials of instrumented builds that failed.
+        cpu_comparisons: rows of `schema.COMPARISONS` by CPU time instead of wall time; empty if none was told.
+        waits: rows of `schema.LATENCIES`.
+        clocks: rows of `schema.CLOCKS`.
+        residuals: rows of `schema.RESIDUALS`.
+        trend: drift of the whole sweep; None with too few blocks.
     """
 
     sweep: Sweep
@@ -55,6 +62,11 @@ class Analysis:
     drawn_events: pl.DataFrame
     lines: pl.DataFrame
     uncounted: pl.DataFrame
+    cpu_comparisons: pl.DataFrame
+    waits: pl.DataFrame
+    clocks: pl.DataFrame
+    residuals: pl.DataFrame
+    trend: Drift | None
 
     @property
     def cpus(self) -> int | None:
@@ -81,6 +93,7 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     failed = pl.col("outcome") != "ok"
+    spent = times["cpu_ns_per_unit"].sum() > 0  # the study's files tell no CPU time
     return Analysis(
         sweep,
         times,
@@ -91,6 +104,11 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
         drawn_events=headline_rates(sweep).collect(),
         lines=line_rates(sweep).collect(),
         uncounted=sweep.counted.filter(failed).collect(),
+        cpu_comparisons=compare(times.lazy(), base, "cpu") if base is not None and spent else compared.clear(),
+        waits=latencies(sweep).collect(),
+        clocks=clocks(sweep).collect(),
+        residuals=residuals(times.lazy()).collect(),
+        trend=drift(times.lazy()),
     )
 
 
@@ -243,7 +261,7 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             f"The host was busy with other work: programs with a single thread got only {share * 100:.0f} % of a CPU. "
             "Such a sweep shows that the tool works, not which branch is better."
         )
-    trend = drift(analysis.times.lazy())
+    trend = analysis.trend
     if trend is not None and trend.p_value < DRIFT_ALPHA:
         word = "rose" if trend.ratio > 1 else "fell"
         found.append(

@@ -6,7 +6,7 @@ branches need six colours. Colours are Okabe and Ito's, further branches get Pau
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of everything that is no branch."""
+    """Colours of everything that is no branch. Ink is legible on every colour of a cell."""
 
     name: str
     paper: str
@@ -29,8 +29,8 @@ class Theme:
     grid: str
     shade: str
     neutral_cell: str
-    faster: tuple[str, str]
-    slower: tuple[str, str]
+    faster: tuple[str, str, str]
+    slower: tuple[str, str, str]
 
 
 LIGHT = Theme(
@@ -41,8 +41,8 @@ LIGHT = Theme(
     grid="#e3e6ea",
     shade="#f1f2f4",
     neutral_cell="#eceef0",
-    faster=("#cfe5f5", "#1f78b4"),
-    slower=("#fde0c5", "#d9660a"),
+    faster=("#d6e9f7", "#a5cfea", "#63abdb"),
+    slower=("#fde3cb", "#f8bd84", "#f0913a"),
 )
 DARK = Theme(
     name="dark",
@@ -52,11 +52,12 @@ DARK = Theme(
     grid="#2d323a",
     shade="#20242b",
     neutral_cell="#2b3038",
-    faster=("#1d3f57", "#4ea5dc"),
-    slower=("#583617", "#f08a35"),
+    faster=("#1d3a4f", "#235577", "#2c6f9f"),
+    slower=("#4d3218", "#784617", "#a55a15"),
 )
 
-_BASELINE = {"light": "#000000", "dark": "#ffffff"}
+_BASELINE = {"light": "#000001", "dark": "#fffffe"}
+"""Black and white, but for a trace that tells them from all other uses when one picture is recoloured."""
 
 _STUDY = {
     "packed": Style("#cc79a7", dashed=True),
@@ -72,6 +73,19 @@ _STUDY = {
 }
 
 _FURTHER = ["#117733", "#882255", "#44aa99", "#999933", "#aa4499", "#332288", "#ddcc77", "#88ccee"]
+
+
+def pairs() -> dict[str, str]:
+    """Every colour of the light theme, the baseline's included, and what stands for it in the dark one.
+
+    No two are equal, so a picture drawn in light is recoloured by exchanging them.
+    """
+    known = {_BASELINE[LIGHT.name]: _BASELINE[DARK.name]}
+    for field in fields(Theme):
+        light, dark = getattr(LIGHT, field.name), getattr(DARK, field.name)
+        if field.name != "name":
+            known |= {light: dark} if isinstance(light, str) else dict(zip(light, dark, strict=True))
+    return known
 
 
 def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str, Style]:

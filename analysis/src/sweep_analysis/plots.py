@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
@@ -14,7 +14,9 @@ from sweep_analysis.labels import percent, with_panel
 from sweep_analysis.palette import LIGHT, Theme, styles
 from sweep_analysis.speedup import DEFINITIONS
 
-_Chart = TypeVar("_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.VConcatChart)
+_Chart = TypeVar(
+    "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart
+)
 
 PANEL_WIDTH = 236
 PANEL_HEIGHT = 220
@@ -27,8 +29,10 @@ WORDS_SHARE = 0.28
 """Share of a panel's width that the words `over N CPUs` take."""
 WRITTEN_COLUMNS = 12
 """Up to so many thread counts, cells of the heat map say their number; with more they only have a colour."""
-FULL_COLOUR = 0.10
-"""Change of time at which a cell of the heat map has its strongest colour."""
+COLOUR_STEPS = (0.03, 0.06)
+"""Changes of time at which a cell of a heat map gets its next stronger colour."""
+SIGNED_PERCENT = "datum.value == 0 ? '0 %' : format(datum.value, '+.0%')"
+"""Label of an axis of changes."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,17 @@ def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.C
         speedup_panel(part, definition, look, legend=True).properties(title=str(part["panel"][0]))
         for part in frame.partition_by("panel", maintain_order=True)
     ]
+    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
+
+
+def side_by_side(charts: list[alt.LayerChart], columns: int) -> alt.ConcatChart:
+    """Charts with axes of their own and one legend of branches."""
     figure: alt.ConcatChart = (
-        alt.concat(*panels, columns=min(PANELS_A_ROW, len(panels)), spacing=24)
-        .resolve_scale(y="independent", x="independent")
+        alt.concat(*charts, columns=min(columns, len(charts)), spacing=24)
+        .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
         .resolve_legend(color="shared", strokeDash="shared")
     )
-    return finished(figure, look.theme)
+    return figure
 
 
 def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
@@ -126,9 +135,25 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
             (1.7, [name for name in names if not looks[name].emphasised]),
         )
     ]
-    layers = [*_beyond_cpus(threads, look), *_ideal(threads, ceiling, look, y_scale), bands, *lines]
+    layers = [*beyond_cpus(threads, look), *_ideal(threads, ceiling, look, y_scale), bands, *lines]
     panel = alt.LayerChart(layer=layers)
     return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+
+
+def branch_colours(names: list[str], look: Look, *, legend: bool) -> tuple[alt.Color, alt.StrokeDash]:
+    """Colour and dash of `names`, by the column `branch`, with their legend in two columns if wanted."""
+    looks = styles(look.branches, look.baseline, look.theme)
+    key = (
+        alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="stroke", symbolSize=500)
+        if legend
+        else None
+    )
+    colours = alt.Scale(domain=names, range=[looks[name].colour for name in names])
+    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
+    return (
+        alt.Color("branch:N", scale=colours, legend=key, sort=names),
+        alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
+    )
 
 
 def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = True) -> alt.FacetChart:
@@ -149,7 +174,7 @@ def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = Tru
     )
     widest = max(0.05, *shown["change"].abs(), *shown["band_high"].drop_nulls())
     y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
-    axis = alt.Axis(format="+.0%", tickCount=3)
+    axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=3)
     threads = sorted(frame["threads"].unique().to_list())
     x = alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=ticks(threads)))
     colour = alt.Color(
@@ -220,11 +245,7 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
             axis=alt.Axis(labelLimit=400, ticks=False, domain=False),
         ),
     }
-    diverging = alt.Scale(
-        domain=[-FULL_COLOUR, -1e-9, 1e-9, FULL_COLOUR],
-        range=[theme.faster[1], theme.faster[0], theme.slower[0], theme.slower[1]],
-        clamp=True,
-    )
+    diverging = diverging_colours(theme)
     tip = ["branch", "threads", "label", "verdict", "pairs", alt.Tooltip("band:Q", format=".3f")]
     base = alt.Chart(shown)
     grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(**encode, tooltip=tip)
@@ -249,13 +270,35 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     return faceted
 
 
+def diverging_colours(theme: Theme) -> alt.Scale:
+    """Colours of changes of time: less is blue, more is orange, in steps."""
+    return alt.Scale(
+        type="threshold",
+        domain=[-COLOUR_STEPS[1], -COLOUR_STEPS[0], 0, *COLOUR_STEPS],
+        range=[*reversed(theme.faster), *theme.slower],
+    )
+
+
+def branch_lines(base: alt.Chart, names: list[str], look: Look, encoding: dict[str, Any]) -> list[alt.Chart]:
+    """Lines with points, one per branch; the baseline's is wider and below the others. `encoding` has x, y, colour."""
+    groups = [(3.6, [name for name in names if name == look.baseline])]
+    groups.append((1.7, [name for name in names if name != look.baseline]))
+    return [
+        base.transform_filter(alt.FieldOneOfPredicate("branch", group))
+        .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=18, filled=True))
+        .encode(**encoding)
+        for width, group in groups
+        if group
+    ]
+
+
 def ticks(threads: list[int]) -> list[int]:
     """Thread counts to label: all while they fit, else the powers of two."""
     powers = [count for count in threads if count & (count - 1) == 0]
     return threads if len(threads) <= 8 else powers  # noqa: PLR2004 - more labels overlap at this width
 
 
-def _beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
+def beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
     """A rule at the CPU count and a shade over everything with more threads."""
     if look.cpus is None or threads[-1] <= look.cpus:
         return []

@@ -10,6 +10,7 @@ import polars as pl
 from sweep_analysis.compare import CORRECTED
 from sweep_analysis.events import HEADLINE, scale
 from sweep_analysis.labels import percent
+from sweep_analysis.latency import KINDS, QUANTILES
 
 DIGITS = 4
 """Significant digits in tables made for people; CSV and Parquet keep everything."""
@@ -145,3 +146,24 @@ def event_table(rates: pl.DataFrame) -> pl.DataFrame:
             )
         )
     return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+
+
+def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
+    """A row per cell and kind of wait, a column per quantile, in µs. In: rows of `schema.LATENCIES` with `panel`."""
+    wide = waits.with_columns(pl.col("wait_us").round(1)).pivot(
+        "quantile", index=["panel", "branch", "threads", "kind", "trials"], values="wait_us"
+    )
+    present = [quantile for quantile in QUANTILES if quantile in wide.columns]
+    return wide.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("kind").replace_strict(KINDS).alias("waited"),
+        *present,
+        "trials",
+    )
+
+
+def rounded(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with all fractions rounded to three places."""
+    return frame.with_columns(pl.col(pl.Float64).round(3))

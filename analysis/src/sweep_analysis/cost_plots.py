@@ -1,0 +1,94 @@
+"""Draws what a branch costs against the baseline: wall time and, beside it, CPU time. No statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.compare import FASTER, SLOWER
+from sweep_analysis.labels import with_panel
+from sweep_analysis.palette import styles
+from sweep_analysis.plots import SIGNED_PERCENT, Look, finished
+
+WIDTH = 230
+ROW = 19
+"""Height of a branch in pixels."""
+NARROWEST = 0.05
+"""The axis reaches at least so far to either side."""
+SPARE = 1.15
+TOGETHER = "all workloads together"
+
+WALL, CPU = "wall time", "CPU time"
+
+
+def cost_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.VConcatChart:
+    """All workloads under each other, all of them together last. In: see `cost_rows`."""
+    rows = cost_rows(wall, cpu)
+    panels = [
+        cost_panel(part, look).properties(title=str(part["panel"][0]))
+        for part in rows.partition_by("panel", maintain_order=True)
+    ]
+    return finished(alt.vconcat(*panels, spacing=18), look.theme)
+
+
+def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
+    """Both comparisons as one frame: pooled rows with `panel` and `figure`, workloads first, then all together.
+
+    In: rows of `schema.COMPARISONS`, one frame by wall time and one by CPU time.
+    """
+    both = pl.concat(
+        [frame.with_columns(pl.lit(name).alias("figure")) for name, frame in ((WALL, wall), (CPU, cpu))]
+    ).filter(pl.col("level") != "cell")
+    named = with_panel(both).with_columns(pl.col("panel").fill_null(TOGETHER))
+    single = named.filter(pl.col("level") == "workload")["panel"].n_unique() == 1
+    pooled = named.filter(pl.col("level") == "overall")
+    return pl.concat([named.filter(pl.col("level") == "workload"), pooled.clear() if single else pooled])
+
+
+def cost_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
+    """One workload: a row per branch, wall time left, CPU time right, each with its interval.
+
+    The grey bar is the A/A band; full points are claims, hollow ones cannot be told from the baseline. Intervals are
+    cut off at the edge. In: rows of `cost_rows` of one panel.
+    """
+    theme = look.theme
+    looks = styles(look.branches, look.baseline, theme)
+    present = part["branch"].unique(maintain_order=True).to_list()
+    order = [branch for branch in look.branches if branch in present]
+    order += [branch for branch in present if branch not in order]
+    colours = [looks[name].colour if name in looks else theme.faint_ink for name in order]
+    shown = part.with_columns(
+        (pl.col("time_ratio") - 1).alias("change"),
+        (pl.col("ratio_low") - 1).alias("low"),
+        (pl.col("ratio_high") - 1).alias("high"),
+        (pl.col("band") - 1).alias("band_high"),
+        (1 / pl.col("band") - 1).alias("band_low"),
+        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
+    )
+    widest = SPARE * max(NARROWEST, *shown["change"].abs(), *shown["band_high"].drop_nulls())
+    x = alt.Scale(domain=[-widest, widest], clamp=True, nice=False)
+    axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5, grid=True)
+    y = alt.Y("branch:N", sort=order, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False))
+    base = alt.Chart(shown)
+    colour = alt.Color("branch:N", scale=alt.Scale(domain=order, range=colours), legend=None)
+
+    def between(low: str, high: str) -> dict[str, Any]:
+        return {"x": alt.X(f"{low}:Q", scale=x, axis=axis, title="change against the baseline"), "x2": high, "y": y}
+
+    point = {"x": alt.X("change:Q", scale=x), "y": y, "stroke": colour}
+    hollow = alt.condition("datum.claimed", colour, alt.value(theme.paper))
+    layered = alt.layer(
+        base.mark_bar(color=theme.grid, height=ROW - 3).encode(**between("band_low", "band_high")),
+        base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=x)),
+        base.mark_rule(strokeWidth=1.8).encode(**between("low", "high"), color=colour),
+        base.mark_point(size=44, opacity=1, strokeWidth=1.8).encode(**point, fill=hollow),
+    ).properties(width=WIDTH, height=ROW * len(order))
+    faceted: alt.FacetChart = layered.facet(
+        column=alt.Column(
+            "figure:N", sort=[WALL, CPU], title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
+        ),
+        spacing=20,
+    )
+    return faceted

@@ -1,0 +1,98 @@
+"""Draws how long work waited: quantiles across, waits upwards, one line per branch. No statistics."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.labels import count, with_panel
+from sweep_analysis.latency import KINDS, QUANTILES
+from sweep_analysis.plots import Look, branch_colours, branch_lines, finished, side_by_side
+
+CHART = (225, 150)
+"""Width and height of one chart in pixels."""
+CHARTS_A_ROW = 3
+LEAST_US = 0.1
+"""Least wait on an axis."""
+MOST_LABELS = 8
+IN_WORDS = (
+    "datum.value >= 1e6 ? datum.value / 1e6 + ' s' : "
+    "datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' µs'"
+)
+
+
+def latency_figure(rows: pl.DataFrame, look: Look) -> alt.VConcatChart:
+    """All workloads that wait, under each other, with one legend of branches. In: rows of `schema.LATENCIES`."""
+    panels = [
+        latency_panel(part, look, legend=True).properties(title=str(part["panel"][0]))
+        for part in with_panel(rows).partition_by("panel", maintain_order=True)
+    ]
+    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=26).resolve_scale(color="shared", strokeDash="shared")
+    return finished(stacked, look.theme)
+
+
+def latency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+    """One workload: a chart for each kind of wait and thread count; the charts of one kind share their axis.
+
+    The grey band reaches from the least to the most of the baseline's trials. In: rows of `schema.LATENCIES` of one
+    panel, with `panel`.
+    """
+    drawn = part.filter(pl.col("branch").is_in(look.branches))
+    kinds = [kind for kind in KINDS if kind in drawn["kind"]]
+    threads = sorted(drawn["threads"].unique())
+    charts = []
+    for kind in kinds:
+        rows = drawn.filter(pl.col("kind") == kind)
+        ends = _ends(rows, look)
+        charts += [
+            _chart(rows.filter(pl.col("threads") == number), ends, look, legend=legend)
+            for number in threads
+            if number in rows["threads"]
+        ]
+    return side_by_side(charts, min(len(threads), CHARTS_A_ROW))
+
+
+def _ends(rows: pl.DataFrame, look: Look) -> list[float]:
+    """The axis of one kind: all lines, and the baseline's band. A logarithmic axis has no zero."""
+    bands = rows.filter(pl.col("branch") == look.baseline)
+    waits = [*rows["wait_us"], *bands["wait_us_low"], *bands["wait_us_high"]]
+    return [0.8 * max(LEAST_US, min(waits)), 1.25 * max(LEAST_US, *waits)]
+
+
+def _steps(ends: list[float]) -> list[float]:
+    """1, 2, 5, 10 and so on between the ends; without the twos and fives where that gives too many labels."""
+    tens = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
+    for factors in ((1, 2, 5), (1,)):
+        found = [
+            factor * 10.0**power for power in tens for factor in factors if ends[0] <= factor * 10**power <= ends[1]
+        ]
+        if len(found) <= MOST_LABELS:
+            break
+    return found
+
+
+def _chart(rows: pl.DataFrame, ends: list[float], look: Look, *, legend: bool) -> alt.LayerChart:
+    theme = look.theme
+    names = [branch for branch in look.branches if branch in set(rows["branch"])]
+    colour, dash = branch_colours(names, look, legend=legend)
+    x = alt.X("quantile:O", sort=list(QUANTILES), title=None, axis=alt.Axis(labelAngle=0))
+    scale = alt.Scale(type="log", domain=ends, nice=False, clamp=True)
+    y = alt.Y("wait_us:Q", scale=scale, title="wait", axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)))
+    base = alt.Chart(rows)
+    band = (
+        alt.Chart(rows.filter(pl.col("branch") == look.baseline))
+        .mark_area(opacity=0.18, color=theme.ink)
+        .encode(x=x, y=alt.Y("wait_us_low:Q", scale=scale), y2="wait_us_high:Q")
+    )
+    lines = branch_lines(base, names, look, {"x": x, "y": y, "color": colour, "strokeDash": dash})
+    crowded = " (over the CPUs)" if rows["oversubscribed"].any() else ""
+    title = alt.TitleParams(
+        f"{KINDS[rows['kind'][0]]}, {count(rows['threads'][0], 'thread')}{crowded}",
+        fontSize=11,
+        fontWeight="normal",
+        color=theme.faint_ink,
+        offset=4,
+    )
+    return alt.LayerChart(layer=[band, *lines]).properties(title=title, width=CHART[0], height=CHART[1])

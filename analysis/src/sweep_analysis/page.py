@@ -1,0 +1,120 @@
+"""Renders the page: one HTML file that loads nothing, says what to do first, and has its numbers inside."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from importlib import resources
+
+import jinja2
+import polars as pl
+
+from sweep_analysis import experiments, svg, tables
+from sweep_analysis.advice import Advice, advice
+from sweep_analysis.explore import exploration
+from sweep_analysis.facts import facts, hypotheses
+from sweep_analysis.figures import Figure, figures, has_own_figure, look_of
+from sweep_analysis.findings import (
+    Analysis,
+    cautions,
+    counter_sentences,
+    headline,
+    noise_sentences,
+    plain_fork,
+    verdict_sentences,
+)
+from sweep_analysis.palette import LIGHT, styles
+
+FIRST_CAUTIONS = 3
+"""So many cautions stand in the first screen; all of them below."""
+TEXT_COLUMNS = frozenset(
+    {"workload", "branch", "verdict", "outcome", "reason", "size", "stderr_tail", "line", "counted", "waited"}
+    | {"mode", "freq_state", "parameters", "answer", "origin", "generator", "way", "kind"}
+)
+"""Columns of tables that are read from the left."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A figure as the page shows it.
+
+    Attributes:
+        figure: the entry of the list of figures.
+        pictures: SVG that follows the page's colours, by panel.
+        data: addresses of its full numbers as CSV, by the name of the file.
+    """
+
+    figure: Figure
+    pictures: dict[str, str]
+    data: dict[str, str]
+
+
+def render_page(analysis: Analysis) -> str:
+    """The page as HTML: it loads nothing, reads in light and dark; without scripts only sorting and choosing fail."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.PackageLoader("sweep_analysis", "templates"),
+    )
+    sweep = analysis.sweep
+    experiment = experiments.experiment_of(sweep)
+    own = experiment is not None and has_own_figure(experiment)
+    found = cautions(analysis)
+    look = look_of(analysis, LIGHT)
+    chosen = None if own else exploration(analysis)
+    return environment.get_template("page.html.j2").render(
+        sweep=sweep,
+        facts=facts(analysis),
+        advice=_own_advice(experiment) if experiment is not None and own else advice(analysis),
+        headline=headline(analysis),
+        verdicts=[] if own else verdict_sentences(analysis),
+        plain=plain_fork(sweep),
+        counters=[] if own else counter_sentences(analysis),
+        noise=[] if own else noise_sentences(analysis),
+        cautions=found,
+        first_cautions=found[:FIRST_CAUTIONS],
+        legend=styles(look.branches, look.baseline, LIGHT),
+        variables=svg.variables_by_name(),
+        hypotheses=hypotheses(sweep),
+        experiment=experiment,
+        sections=[section(figure) for figure in figures(analysis)],
+        failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
+        exploration=_json(chosen) if chosen is not None and chosen["measures"] else None,
+        text=tables.text,
+        text_columns=TEXT_COLUMNS,
+        css=_source("page.css"),
+        scripts=[_source("sort.js"), _source("explore.js")],
+    )
+
+
+def section(figure: Figure) -> Section:
+    """Draw one figure for the page; one without data has no pictures."""
+    charts = {} if figure.missing else figure.panels()
+    pictures = {
+        name: svg.inline(svg.draw(chart), f"{figure.name}-{number}")
+        for number, (name, chart) in enumerate(charts.items())
+    }
+    return Section(figure, pictures, {name: _csv(frame) for name, frame in figure.data.items()})
+
+
+def _own_advice(experiment: experiments.Experiment) -> Advice:
+    """What stands in place of the advice in a sweep that asks another question."""
+    answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
+    return Advice(None, answer, [f"Its figure is below; it repeats the {experiment.source}."], [])
+
+
+def _csv(frame: pl.DataFrame) -> str:
+    """A frame as a `data:` address, for a link that saves it."""
+    return "data:text/csv;base64," + base64.b64encode(frame.write_csv().encode()).decode()
+
+
+def _json(value: object) -> str:
+    """JSON that cannot end the script element which it stands in."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _source(name: str) -> str:
+    return resources.files("sweep_analysis").joinpath(f"templates/{name}").read_text(encoding="utf-8")

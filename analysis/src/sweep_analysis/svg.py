@@ -1,0 +1,36 @@
+"""From chart to picture: drawn once in light, recoloured for dark, or to follow the page that it stands in."""
+
+from __future__ import annotations
+
+import re
+
+import altair as alt
+import vl_convert
+
+from sweep_analysis.palette import pairs
+
+_COLOURS = re.compile("|".join(re.escape(colour) for colour in pairs()))
+
+
+def draw(chart: alt.TopLevelMixin) -> str:
+    """The chart as SVG."""
+    # Altair has checked every part as it was made; checking the whole once more takes longer than drawing it.
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+    return svg
+
+
+def dark(svg: str) -> str:
+    """A picture drawn in the light theme, in the dark one."""
+    return _COLOURS.sub(lambda found: pairs()[found[0]], svg)
+
+
+def inline(svg: str, prefix: str) -> str:
+    """A picture drawn in the light theme, as a part of a page: colours follow the page, identifiers are its own."""
+    variables = {colour: f"var(--{name})" for name, (colour, _) in variables_by_name().items()}
+    coloured = _COLOURS.sub(lambda found: variables[found[0]], svg)
+    return re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}-", coloured)
+
+
+def variables_by_name() -> dict[str, tuple[str, str]]:
+    """Names of the CSS variables that `inline` uses, each with its light and its dark colour."""
+    return {f"c{number}": pair for number, pair in enumerate(pairs().items())}

@@ -1,0 +1,67 @@
+"""The first answer of the page follows from the verdicts, and from nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import made_up
+from sweep_analysis.advice import Advice, advice
+from sweep_analysis.findings import analyse
+from sweep_analysis.load import read_sweep
+
+
+def advised(folder: Path, effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`
+    """The advice on three branches and two workloads with these effects, trials being steady."""
+    fields: dict[str, Any] = {
+        "branches": ["master", "good", "other"],
+        "workloads": {"quicksort": 0.2, "tsp": 0.05},
+        "threads": [1, 2],
+        "trials": 7,
+        "effects": effects,
+    }
+    made = made_up.Truth(**(fields | truth))
+    return advice(analyse(read_sweep(made_up.write_sweep(folder / "sweep", made))))
+
+
+def test_a_branch_that_gains_everywhere_is_to_be_merged(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
+    assert found.merge == "good"
+    assert found.answer.startswith("good: less than master in ")
+    assert "all workloads together" in found.answer
+    assert any("−20." in sentence or "−19." in sentence for sentence in found.evidence)
+
+
+def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged(tmp_path: Path) -> None:
+    assert advised(tmp_path, {("good", "tsp"): 0.8}).merge == "good"
+
+
+def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
+    assert found.merge is None
+    assert found.answer == "None without a price: good gains here and loses there."
+    assert any("good: +2" in sentence and "on tsp · small" in sentence for sentence in found.hurts)
+
+
+def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(tmp_path: Path) -> None:
+    found = advised(tmp_path, {})
+    assert found.merge is None
+    assert found.answer == "None: keep master. No branch can be told from it."
+    assert any("would have been found four times in five" in sentence for sentence in found.evidence)
+    assert found.hurts[0] == "Nowhere that could be told from master."
+
+
+def test_a_branch_that_only_loses_is_named(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
+    assert found.answer == "None: keep master. Nothing is faster; other is slower."
+
+
+def test_without_a_twin_there_is_no_advice(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "tsp"): 0.5}, twin=False)
+    assert found.merge is None
+    assert found.answer.startswith("This sweep cannot say: the baseline did not run a second time")
+
+
+def test_with_too_few_trials_there_is_no_advice(tmp_path: Path) -> None:
+    found = advised(tmp_path, {}, trials=1, threads=[1], workloads={"tsp": 0.1})
+    assert found.answer.startswith("This sweep cannot say: there are too few pairs of trials")
