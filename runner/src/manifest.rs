@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Commit;
-use crate::config::Source;
+use crate::config::{Claim, Source};
 use crate::plan::Asked;
 
 /// The whole file.
@@ -55,6 +55,9 @@ pub struct MeasuredBranch {
     pub baseline: bool,
     /// What its author expected before the sweep.
     pub hypothesis: String,
+    /// The same in a form that the analysis checks; left out if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// The binary; `None` if it could not be built.
     pub receipt: Option<Receipt>,
     /// Why there is no binary.

@@ -113,7 +113,9 @@ mod tests {
         .replace('\n', "");
         let binary = crate::testing::script(folder.path(), &format!("echo '{answer}'"));
         let name = "mine".to_owned();
-        who_are_you(&Branch { name, source, baseline: false, hypothesis: String::new() }, &binary)
+        let branch =
+            Branch { name, source, baseline: false, hypothesis: String::new(), claims: Vec::new() };
+        who_are_you(&branch, &binary)
     }
 
     #[test]

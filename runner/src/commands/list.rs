@@ -56,6 +56,9 @@ fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
         if !branch.hypothesis.is_empty() {
             writeln!(out, "    hypothesis  {}", branch.hypothesis)?;
         }
+        for claim in &branch.claims {
+            writeln!(out, "    claim       {claim}")?;
+        }
     }
     writeln!(out)
 }

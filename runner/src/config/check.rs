@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_spanned::Spanned;
 
-use super::{Branch, Config, ConfigError, Source, wire};
+use super::{Branch, Config, ConfigError, Source, claims, wire};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
@@ -38,13 +38,15 @@ pub fn parse(
 ) -> Result<Config, ConfigError> {
     let place = Place { file, text };
     let written: wire::File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
+    let names: Vec<String> =
+        written.branch.iter().map(|row| row.get_ref().name.get_ref().clone()).collect();
     let mut branches: Vec<Branch> = Vec::new();
     let mut first_lines: Vec<usize> = Vec::new();
     let mut baseline: Option<(String, usize)> = None;
     for row in written.branch {
         let line = place.line(row.span().start);
         let row = row.into_inner();
-        let checked = check_row(&place, &row, line, known_features)?;
+        let checked = check_row(&place, &row, line, known_features, &names)?;
         if let Some(earlier) = branches.iter().position(|other| other.name == checked.name) {
             return Err(place.at(
                 row.name.span().start,
@@ -86,6 +88,7 @@ fn check_row(
     row: &wire::Branch,
     line: usize,
     known_features: &BTreeSet<String>,
+    names: &[String],
 ) -> Result<Branch, ConfigError> {
     let name = row.name.get_ref();
     check_name(name)
@@ -95,6 +98,7 @@ fn check_row(
         source: check_source(place, row, line, known_features)?,
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
         hypothesis: row.hypothesis.clone(),
+        claims: claims::check(place, name, &row.claims, names)?,
     })
 }
 
@@ -232,7 +236,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Turns byte offsets into lines, and faults into errors.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     file: &'a str,
     text: &'a str,
 }
@@ -242,7 +246,7 @@ impl Place<'_> {
         1 + self.text[..offset.min(self.text.len())].matches('\n').count()
     }
 
-    fn at(&self, offset: usize, message: String) -> ConfigError {
+    pub(super) fn at(&self, offset: usize, message: String) -> ConfigError {
         self.at_line(self.line(offset), message)
     }
 

@@ -1,6 +1,7 @@
 //! `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
 
 mod check;
+mod claims;
 mod wire;
 
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use check::{INSTRUMENTED_SUFFIX, LAYOUTS, TWIN_SUFFIX, excluding_pair, nearest, parse};
+pub use claims::{Claim, Expectation, Figure};
 
 /// The branches of one file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,9 @@ pub struct Branch {
     pub baseline: bool,
     /// What its author expects; may be empty.
     pub hypothesis: String,
+    /// The same in a form that the analysis checks; may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
 }
 
 /// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
@@ -46,6 +51,7 @@ impl Branch {
             source: Source::Fork { features },
             baseline: false,
             hypothesis: String::new(),
+            claims: Vec::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::parse;
-use crate::config::Source;
+use crate::config::{Expectation, Figure, Source};
 
 fn known() -> BTreeSet<String> {
     [
@@ -191,4 +191,66 @@ fn a_missing_name_is_reported_with_its_line() {
     let message = fault("[[branch]]\nfork = []\n");
     assert!(message.contains("missing key `name`"), "{message}");
     assert!(message.starts_with("branches.toml:6:"), "{message}");
+}
+
+/// The claims of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
+fn claim(claim: &str) -> Result<crate::config::Claim, String> {
+    let rows = format!("[[branch]]\nname = \"x\"\nfork = []\nclaims = [{{ {claim} }}]\n");
+    parse("branches.toml", &format!("{BASE}\n{rows}"), &known())
+        .map(|config| config.branches[1].claims[0].clone())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
+    let found = claim(
+        "expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", figure = \"cpu\"",
+    )
+    .unwrap();
+    assert_eq!(found.expect, Expectation::NoSlower);
+    assert_eq!(found.workloads, ["quicksort", "tsp"]);
+    assert_eq!(found.threads.as_deref(), Some("16..=cpus"));
+    assert_eq!(found.figure, Figure::Cpu);
+    assert_eq!(claim("expect = \"equal\"").unwrap().figure, Figure::Time);
+}
+
+#[test]
+fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
+    for (written, expected) in [
+        ("expect = \"quicker\"", "unknown variant `quicker`, expected one of `faster`"),
+        ("expect = \"equal\", workloads = \"quicksrt\"", "did you mean `quicksort`?"),
+        (
+            "expect = \"equal\", against = \"nobody\"",
+            "`against = \"nobody\"` is no other branch; known: master",
+        ),
+        ("expect = \"equal\", against = \"x\"", "`against = \"x\"` is no other branch"),
+        ("expect = \"equal\", threads = \"many\"", "write for example \"8\", \"8..\""),
+        ("expect = \"equal\", threads = \"8..4\"", "is no range of thread counts"),
+        ("expect = \"equal\", threads = \"8..=4\"", "is no range of thread counts"),
+        ("expect = \"equal\", threads = \"0\"", "is no range of thread counts"),
+        ("expect = \"equal\", host = \"big\"", "unknown key `host`"),
+    ] {
+        let message = claim(written).unwrap_err();
+        assert!(message.starts_with("branches.toml:9: branch `x`: "), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn every_form_of_a_range_of_threads_is_taken() {
+    for range in ["8", "cpus", "8..", "..=cpus", "2..=8", "cores..=64"] {
+        claim(&format!("expect = \"equal\", threads = \"{range}\"")).unwrap();
+    }
+}
+
+#[test]
+fn every_committed_hypothesis_but_the_baseline_s_can_be_checked() {
+    for text in
+        [include_str!("../../../branches.toml"), include_str!("../../../branches-more.toml")]
+    {
+        let config = parse("branches.toml", text, &known()).unwrap();
+        let silent: Vec<_> =
+            config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
+        assert!(silent.is_empty(), "{silent:#?}");
+    }
 }

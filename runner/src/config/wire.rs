@@ -25,4 +25,17 @@ pub(super) struct Branch {
     pub(super) baseline: Option<Spanned<bool>>,
     #[serde(default)]
     pub(super) hypothesis: String,
+    #[serde(default)]
+    pub(super) claims: Vec<Spanned<Claim>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    pub(super) expect: super::Expectation,
+    pub(super) against: Option<Spanned<String>>,
+    pub(super) workloads: Option<Spanned<String>>,
+    pub(super) threads: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) figure: super::Figure,
 }

@@ -102,6 +102,7 @@ pub(super) fn build_all(
             source: branch.source.clone(),
             baseline: branch.baseline,
             hypothesis: branch.hypothesis.clone(),
+            claims: branch.claims.clone(),
             receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
             build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
         })

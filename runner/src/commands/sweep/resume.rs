@@ -40,6 +40,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
             source: branch.source.clone(),
             baseline: branch.baseline,
             hypothesis: branch.hypothesis.clone(),
+            claims: branch.claims.clone(),
         })
         .collect();
     let (measured, binaries) = build_all(&builder, &branches, false)?;
