@@ -1,0 +1,191 @@
+"""Fits laws of scaling to time by threads, with residuals, and says when a law does not fit or cannot be fitted.
+
+Both laws are sums of shares of the work, so they are fitted as such, by least squares with no share below zero:
+
+    time(p) = parallel / p  +  serial  +  crosstalk · (p − 1)
+
+*Amdahl* has no crosstalk; the *universal scalability law* (USL, Gunther 2007) has all three, its σ being the serial share of
+the time on one thread and its κ the crosstalk over it. Errors are relative: each thread count weighs the same. The problem
+is convex, so there are no starting values to be lucky with.
+
+A law is fitted to thread counts within the host's CPUs alone: with more threads than CPUs, time tells of the kernel's
+scheduler. It needs one thread count more than it has shares, or it would fit anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import optimize, stats
+
+from sweep_analysis.bootstrap import SEED, CellSet, Floats, cell_sets, percentile_interval, resampled_medians
+from sweep_analysis.schema import FITS, PANEL, PARALLEL, RESIDUALS_OF_FITS, TWIN_SUFFIX
+
+LAWS = {"amdahl": 2, "usl": 3}
+"""Name of every law, and how many shares it has."""
+
+GOOD = "good"
+POOR = "poor"
+REFUSED = "refused"
+STATUSES = (GOOD, POOR, REFUSED)
+"""`poor`: residuals are too large for noise and for use, so no coefficients are given; `refused`: too few thread counts."""
+
+TOLERANCE = 0.05
+"""Largest relative residual with which a fit is of use even though its residuals are more than noise."""
+LACK_ALPHA = 0.01
+"""P-value of the lack-of-fit test below which residuals are more than noise."""
+REFITS = 500
+"""Resampled fits that an interval of a coefficient rests on."""
+MOST_THREADS = 4096
+"""Where the search for a peak of throughput ends."""
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """One branch's times by threads in one panel, threads ascending."""
+
+    key: dict[str, Any]
+    branch: str
+    threads: Floats
+    times: list[Floats]  # trials of each thread count, finite ones only
+    resampled: Floats  # medians, threads by resamples
+
+    @property
+    def medians(self) -> Floats:
+        return np.array([np.median(trials) for trials in self.times])
+
+
+def scaling(times: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Fit every law to every branch and panel, the A/A twin left out.
+
+    In:  rows of `schema.TIMES`; only the pool's program counts.
+    Out: rows of `schema.FITS`, one per panel, branch and law, refused ones included; and rows of
+         `schema.RESIDUALS_OF_FITS`, one per thread count of each law that was fitted, poor ones included.
+    """
+    fits: list[dict[str, object]] = []
+    points: list[dict[str, object]] = []
+    for curve, left_out in _curves(times):
+        place = {name: curve.key[name] for name in PANEL} | {"branch": curve.branch}
+        for law, shares in LAWS.items():
+            row = place | {"law": law, "points": curve.threads.size, "points_left_out": left_out}
+            if curve.threads.size <= shares:
+                reason = (
+                    f"{curve.threads.size} thread counts within the CPUs; {shares} shares need at least {shares + 1}"
+                )
+                fits.append(row | {"status": REFUSED, "reason": reason})
+                continue
+            fitted = _design(curve.threads, law) @ _fit(curve.threads, curve.medians, law)
+            fits.append(row | _judged(curve, law, fitted))
+            points += [
+                place | {"law": law, "threads": int(threads), "ns_per_unit": seen, "fitted_ns_per_unit": said}
+                | {"residual": float(np.log(seen / said))}
+                for threads, seen, said in zip(curve.threads, curve.medians, fitted, strict=True)
+            ]  # fmt: skip
+    order = [*PANEL, "law", "branch"]
+    return (
+        pl.DataFrame(fits, schema=FITS).sort(order),
+        pl.DataFrame(points, schema=RESIDUALS_OF_FITS).sort([*order, "threads"]),
+    )
+
+
+def _curves(times: pl.LazyFrame) -> list[tuple[_Curve, int]]:
+    """Every branch's curve within the CPUs, and how many thread counts beyond them it has."""
+    rng = np.random.default_rng(SEED)
+    own = times.filter((pl.col("program") == PARALLEL) & ~pl.col("branch").str.ends_with(TWIN_SUFFIX))
+    panels: dict[tuple[object, ...], list[tuple[CellSet, Floats]]] = {}
+    for cell_set in cell_sets(own):
+        resampled = resampled_medians(cell_set.times, rng)[:, :REFITS]
+        panels.setdefault(tuple(cell_set.key[name] for name in PANEL), []).append((cell_set, resampled))
+    found = []
+    for cells in panels.values():
+        for branch in sorted({branch for cell_set, _ in cells for branch in cell_set.branches}):
+            mine = [(it, resampled, row) for it, resampled in cells if (row := it.row(branch)) is not None]
+            within = sorted((it for it in mine if not it[0].oversubscribed), key=lambda it: it[0].key["threads"])
+            curve = _Curve(
+                cells[0][0].key,
+                branch,
+                np.array([float(it.key["threads"]) for it, _, _ in within]),
+                [it.times[row][np.isfinite(it.times[row])] for it, _, row in within],
+                np.array([resampled[row] for _, resampled, row in within]),
+            )
+            found.append((curve, len(mine) - len(within)))
+    return found
+
+
+def _design(threads: Floats, law: str) -> Floats:
+    """Time of each unit share by threads: columns parallel, serial and, for the USL, crosstalk."""
+    columns = [1 / threads, np.ones_like(threads), threads - 1]
+    return np.stack(columns[: LAWS[law]], axis=1)
+
+
+def _fit(threads: Floats, times: Floats, law: str) -> Floats:
+    """Shares, none below zero, with the least squared relative errors."""
+    shares, _ = optimize.nnls(_design(threads, law) / times[:, None], np.ones_like(times))
+    found: Floats = shares
+    return found
+
+
+def _judged(curve: _Curve, law: str, fitted: Floats) -> dict[str, object]:
+    """Status, residuals and, for a good fit, coefficients with intervals."""
+    residuals = np.log(curve.medians / fitted)
+    largest = float(np.abs(residuals).max())
+    p_lack = _lack_of_fit(curve, fitted, law)
+    row: dict[str, object] = {
+        "largest_residual": largest,
+        "rms_residual": float(np.sqrt(np.mean(residuals**2))),
+        "p_lack_of_fit": p_lack,
+    }
+    if largest > TOLERANCE and p_lack is None:
+        return row | {"status": POOR, "reason": f"residuals up to {largest:.1%}, and no repetition to know the noise from"}
+    if largest > TOLERANCE and p_lack is not None and p_lack < LACK_ALPHA:
+        reason = f"residuals up to {largest:.1%} are more than noise (lack of fit, p = {p_lack:.2g})"
+        return row | {"status": POOR, "reason": reason}
+    return row | {"status": GOOD, "reason": None} | _coefficients(curve, law)
+
+
+def _lack_of_fit(curve: _Curve, fitted: Floats, law: str) -> float | None:
+    """F-test of residuals against the spread of trials of one thread count; None without repeated trials."""
+    logs = [np.log(trials) for trials in curve.times]
+    free = sum(trials.size - 1 for trials in logs)
+    if free == 0:
+        return None
+    pure = sum(float(((trials - trials.mean()) ** 2).sum()) for trials in logs)
+    lack = sum(
+        trials.size * float((trials.mean() - np.log(said)) ** 2) for trials, said in zip(logs, fitted, strict=True)
+    )
+    between = curve.threads.size - LAWS[law]
+    if pure == 0:
+        return 1.0 if lack == 0 else 0.0
+    return float(stats.f.sf((lack / between) / (pure / free), between, free))
+
+
+def _coefficients(curve: _Curve, law: str) -> dict[str, object]:
+    """Coefficients of a good fit with 95 % intervals from resampled blocks, and where throughput peaks."""
+    drawn = [_sigma_kappa(_fit(curve.threads, times, law)) for times in curve.resampled.T if np.isfinite(times).all()]
+    sigma, kappa = _sigma_kappa(_fit(curve.threads, curve.medians, law))
+    sigmas, kappas = np.array(drawn or [(np.nan, np.nan)]).T
+    sigma_low, sigma_high = percentile_interval(sigmas)
+    found: dict[str, object] = {"sigma": sigma, "sigma_low": sigma_low, "sigma_high": sigma_high}
+    if law == "usl":
+        kappa_low, kappa_high = percentile_interval(kappas)
+        peak = np.sqrt((1 - sigma) / kappa) if kappa > 0 else np.inf
+        found |= {"kappa": kappa, "kappa_low": kappa_low, "kappa_high": kappa_high}
+        found["peak_threads"] = float(peak) if peak <= MOST_THREADS else None
+    return found
+
+
+def _sigma_kappa(shares: Floats) -> tuple[float, float]:
+    """Serial share and crosstalk relative to the time on one thread."""
+    single = shares[0] + shares[1]
+    crosstalk = shares[2] if shares.size > 2 else 0.0  # noqa: PLR2004 - Amdahl's law has no third share
+    return float(shares[1] / single), float(crosstalk / single)
+
+
+def speed_by_threads(fit: dict[str, Any], threads: list[int]) -> list[float]:
+    """Speed-up over one thread that a row of `schema.FITS` with status `good` says, for curves through points."""
+    sigma, kappa = fit["sigma"], fit["kappa"] or 0.0
+    return [p / (1 + sigma * (p - 1) + kappa * p * (p - 1)) for p in threads]
+
