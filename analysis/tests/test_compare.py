@@ -208,3 +208,40 @@ def test_another_baseline_is_judged_by_the_noise_of_the_twins(tmp_path: Path) ->
     assert verdicts["split-counters"] == SLOWER
     assert verdicts["master"] == UNCLEAR
     assert verdicts["master-again"] == UNJUDGED
+
+
+def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(tmp_path: Path) -> None:
+    """A branch that gets slower while the sweep runs was measured at some moment of a change, not at a state."""
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False)
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    share = pl.col("block") / pl.col("block").max()
+    verdicts = {}
+    for name, factor in (("steady", pl.lit(1.1)), ("drifting", 1 + 0.2 * share)):
+        shifted = pl.when(pl.col("branch") == "packed").then(pl.col("ns_per_unit") * factor).otherwise("ns_per_unit")
+        pooled = compare(times.with_columns(shifted), "master").filter(
+            pl.col("level") == "workload", pl.col("branch") == "packed"
+        )
+        verdicts[name] = pooled["verdict"].item()
+        drifted = pooled["ratio_drift"].item()
+    assert verdicts == {"steady": SLOWER, "drifting": UNJUDGED}
+    assert drifted == pytest.approx(1.2, abs=0.03)
+
+
+def test_a_clock_that_moved_is_taken_out_by_cycles(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, modes={"dynamic": {2: 3.0}}, threads=[2]
+    )
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    slowed = pl.col("branch") == "packed"
+    moved = times.with_columns(
+        pl.when(slowed).then(pl.col("ns_per_unit") * 1.5).otherwise("ns_per_unit"),
+        pl.when(slowed).then(pl.col("ghz") / 1.5).otherwise("ghz"),
+    ).with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
+    ratios = {
+        figure: compare(moved, "master", figure)
+        .filter(pl.col("level") == "cell", pl.col("branch") == "packed")["time_ratio"]
+        .item()
+        for figure in ("time", "cycles")
+    }
+    assert ratios["time"] == pytest.approx(1.5, rel=0.02)
+    assert ratios["cycles"] == pytest.approx(1.0, rel=0.02)

@@ -26,7 +26,9 @@ def one(fits: pl.DataFrame, law: str, branch: str = "master") -> dict[str, objec
 
 
 def test_the_serial_share_of_a_made_up_program_is_found(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.08}, threads=EIGHT, cpus=8, block_noise=0.01)
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.08}, threads=EIGHT, cpus=8, block_noise=0.01
+    )
     fits, points = scaling(times_of(tmp_path / "sweep", truth))
     assert (fits.schema, points.schema) == (FITS, RESIDUALS_OF_FITS)
     assert set(fits["branch"]) == {"master", "packed"}  # and not the twin
@@ -57,7 +59,9 @@ def crosstalk(times: pl.LazyFrame, kappa: float) -> pl.LazyFrame:
 
 
 def test_crosstalk_and_the_peak_that_it_makes_are_found(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.05}, threads=EIGHT, cpus=8, block_noise=0.002, trial_noise=0.002)
+    truth = made_up.Truth(
+        branches=["master"], workloads={"tsp": 0.05}, threads=EIGHT, cpus=8, block_noise=0.002, trial_noise=0.002
+    )
     fits, _ = scaling(crosstalk(times_of(tmp_path / "sweep", truth), 0.02))
     usl = one(fits, "usl")
     assert usl["status"] == GOOD
@@ -97,7 +101,9 @@ def test_two_cpus_are_too_few_for_any_law(tmp_path: Path) -> None:
 
 def test_no_share_of_the_work_is_negative(tmp_path: Path) -> None:
     """A pool that scales better than its threads has no serial share below zero, but residuals that tell."""
-    truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.0}, threads=EIGHT, cpus=8, block_noise=0, trial_noise=0.001)
+    truth = made_up.Truth(
+        branches=["master"], workloads={"tsp": 0.0}, threads=EIGHT, cpus=8, block_noise=0, trial_noise=0.001
+    )
     times = times_of(tmp_path / "sweep", truth).with_columns(pl.col("ns_per_unit") / pl.col("threads") ** 0.2)
     fits, points = scaling(times)
     assert set(fits["status"]) == {POOR}

@@ -33,6 +33,7 @@ class CellSet:
         key: values of `schema.CELL_SET`.
         oversubscribed: whether threads exceed CPUs.
         branches: row names of `times`.
+        blocks: numbers of the blocks, the columns of `times`.
         times: wall time per unit of work in ns, NaN where a trial failed or is missing.
         cpu_times: CPU time per unit of work in ns, likewise.
         elapsed: wall time per iteration in ns, likewise.
@@ -41,6 +42,7 @@ class CellSet:
     key: dict[str, Any]
     oversubscribed: bool
     branches: list[str]
+    blocks: Floats
     times: Floats
     cpu_times: Floats
     elapsed: Floats
@@ -58,13 +60,14 @@ def cell_sets(times: pl.LazyFrame) -> list[CellSet]:
         branches = part["branch"].unique(maintain_order=True).to_list()
         rows = part["branch"].replace_strict({name: row for row, name in enumerate(branches)}).to_numpy()
         columns = part["block"].rank("dense").to_numpy().astype(int) - 1
+        blocks = np.unique(part["block"].to_numpy()).astype(float)
         tables = []
         for column in ("ns_per_unit", "cpu_ns_per_unit", "elapsed_ns"):
-            table = np.full((len(branches), int(columns.max()) + 1), np.nan)
+            table = np.full((len(branches), blocks.size), np.nan)
             table[rows, columns] = part[column].to_numpy()
             tables.append(table)
         key = part.select(CELL_SET).row(0, named=True)
-        sets.append(CellSet(key, bool(part["oversubscribed"].any()), branches, *tables))
+        sets.append(CellSet(key, bool(part["oversubscribed"].any()), branches, blocks, *tables))
     return sets
 
 

@@ -3,6 +3,9 @@
 A verdict needs three things at once: the 95 % interval of the time ratio excludes 1, the ratio is outside the
 A/A band, and the p-value, corrected for all comparisons of the level, is below 0.05. From six pairs on, the rank test
 must agree as well; with fewer it cannot (five pairs give at least 0.0625), which is why it does not decide alone.
+
+What slows both of a pair cancels, so a host that drifts does no harm. A *ratio* that drifts does: a pooled row whose
+ratio changes over the sweep by more than the effect that it shows is not judged.
 """
 
 from __future__ import annotations
@@ -31,11 +34,12 @@ SLOWER = "slower"
 UNCLEAR = "not distinguishable"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A twin to know the noise from, or fewer than `FEWEST_PAIRS` pairs."""
+"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_PAIRS` pairs, or a ratio that drifts."""
 
-FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit"}
+FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit"}
 """What can be compared, and its column in `schema.TIMES`. A program that is paced by a clock takes its time whatever
-the pool does; CPU time is what it shows. The ratio is called `time_ratio` in either case."""
+the pool does; CPU time is what it shows. Cycles are time at the measured clock, for sweeps whose clock moved. The ratio
+is called `time_ratio` in every case."""
 
 ALPHA = 1 - CONFIDENCE
 CORRECTED = {"cell": "p_bh", "workload": "p_holm", "overall": "p_holm"}
@@ -48,6 +52,12 @@ RANK_TEST_PAIRS = 6
 """Fewest pairs at which Wilcoxon's test can fall below 0.05 (its least p-value is 2 / 2**pairs)."""
 
 
+FEWEST_TO_DRIFT = 10
+"""Pairs of a pooled row from which on a trend of its ratio is looked for."""
+DRIFT_ALPHA = 0.01
+"""P-value of Spearman's test below which a ratio has a trend."""
+
+
 @dataclass(frozen=True)
 class _Pairs:
     """Log-ratios of one branch to the baseline in one cell, and their resampled median."""
@@ -55,6 +65,7 @@ class _Pairs:
     cell_set: CellSet
     branch: str
     log_ratios: Floats  # finite ones only
+    blocks: Floats  # of each ratio
     cpu_log_ratio: float  # median
     resampled: Floats
 
@@ -73,7 +84,7 @@ def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.Data
          geometric mean of the cells' ratios.
     """
     rng = np.random.default_rng(SEED)
-    times = times.with_columns(pl.col(FIGURES[figure]).alias(FIGURES["time"]))
+    times = in_figure(times, figure)
     sets = [cell_set for cell_set in cell_sets(times) if cell_set.key["program"] == PARALLEL]
     cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
     twinned = _twinned(sets, baseline)
@@ -92,6 +103,13 @@ def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.Data
     frame = pl.DataFrame(rows, schema=COMPARISONS)
     judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
+
+
+def in_figure(times: pl.LazyFrame, figure: str) -> pl.LazyFrame:
+    """Rows of `schema.TIMES` with one of `FIGURES` in the place of time; trials that do not have it are left out."""
+    chosen = pl.col(FIGURES[figure])
+    known = times if figure == "time" else times.filter(chosen > 0)
+    return known.with_columns(chosen.alias(FIGURES["time"]))
 
 
 def _twinned(sets: list[CellSet], baseline: str) -> str:
@@ -118,12 +136,15 @@ def _pairs_of(cell_set: CellSet, baseline: str, rng: np.random.Generator) -> lis
     with np.errstate(divide="ignore", invalid="ignore"):  # CPU time may read 0 in a short region
         cpu = np.log(cell_set.cpu_times) - np.log(cell_set.cpu_times[base])
     cpu[~np.isfinite(cpu)] = np.nan
+    cpu_medians = medians(cpu)
     resampled = resampled_medians(log_ratios, rng)
     found = []
     for row, branch in enumerate(cell_set.branches):
-        known = log_ratios[row][np.isfinite(log_ratios[row])]
-        if row != base and known.size:
-            found.append(_Pairs(cell_set, branch, known, float(medians(cpu)[row]), resampled[row]))
+        known = np.isfinite(log_ratios[row])
+        if row != base and known.any():
+            ratios = log_ratios[row][known]
+            blocks = cell_set.blocks[known]
+            found.append(_Pairs(cell_set, branch, ratios, blocks, float(cpu_medians[row]), resampled[row]))
     return found
 
 
@@ -146,6 +167,7 @@ def _row(level: str, group: list[_Pairs], twin_cells: list[_Pairs]) -> dict[str,
     key = group[0].cell_set.key
     cpu = float(np.exp(np.mean([cell.cpu_log_ratio for cell in group])))
     constant = {name: key[name] for name in PANEL if level != "overall"}
+    drifted, p_drift = (None, None) if level == "cell" else _drift(group)
     return {
         "level": level,
         **constant,
@@ -160,6 +182,8 @@ def _row(level: str, group: list[_Pairs], twin_cells: list[_Pairs]) -> dict[str,
         "cpu_ratio": cpu if np.isfinite(cpu) else None,
         "band": _band(group, twin_cells),
         "detectable": _detectable(log_ratios),
+        "ratio_drift": drifted,
+        "p_drift": p_drift,
         "p_t": p_t,
         "p_rank": p_rank,
     }
@@ -188,6 +212,17 @@ def _band(group: list[_Pairs], twin_cells: list[_Pairs]) -> float | None:
 def _alike(one: CellSet, other: CellSet) -> bool:
     same_panel = all(one.key[name] == other.key[name] for name in PANEL)
     return same_panel and one.oversubscribed == other.oversubscribed
+
+
+def _drift(group: list[_Pairs]) -> tuple[float | None, float | None]:
+    """Trend of the ratio, each beside the others of its cell: last block over first, and Spearman's p-value."""
+    when = np.concatenate([cell.blocks - cell.blocks.mean() for cell in group])
+    residual = np.concatenate([cell.log_ratios - cell.log_ratios.mean() for cell in group])
+    if when.size < FEWEST_TO_DRIFT or np.ptp(when) == 0 or np.ptp(residual) == 0:
+        return None, None
+    blocks = np.concatenate([cell.blocks for cell in group])
+    slope = float(when @ residual / (when @ when))
+    return float(np.exp(slope * np.ptp(blocks))), float(stats.spearmanr(when, residual).pvalue)
 
 
 def _p_values(log_ratios: Floats) -> tuple[float | None, float | None]:
@@ -220,17 +255,13 @@ def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
     if testable.any():
         p_bh[testable] = stats.false_discovery_control(p_values[testable])
         p_holm[testable] = holm(p_values[testable])
-    outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (
-        (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
-    )
     corrected = pl.col(CORRECTED[level["level"][0]])
-    agreed = (corrected < ALPHA) & ((pl.col("pairs") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA))
     verdict = (
-        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | corrected.is_null())
+        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | corrected.is_null() | drifts())
         .then(pl.lit(UNJUDGED))
-        .when(outside & agreed & (pl.col("time_ratio") < 1))
+        .when(differs(corrected) & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))
-        .when(outside & agreed)
+        .when(differs(corrected))
         .then(pl.lit(SLOWER))
         .otherwise(pl.lit(UNCLEAR))
     )
@@ -238,3 +269,17 @@ def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
         pl.Series("p_bh", p_bh, dtype=pl.Float64).fill_nan(None),
         pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None),
     ).with_columns(verdict.alias("verdict"))
+
+
+def differs(corrected: pl.Expr) -> pl.Expr:
+    """Whether a row of `schema.COMPARISONS` with this corrected p-value shows a difference: all tests agree."""
+    outside_band = pl.col("time_ratio").log().abs() > pl.col("band").log()
+    outside_interval = (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
+    ranks_agree = (pl.col("pairs") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA)
+    return outside_band & outside_interval & (corrected < ALPHA) & ranks_agree
+
+
+def drifts() -> pl.Expr:
+    """Whether the ratio of a row of `schema.COMPARISONS` changed over the sweep by more than what it shows."""
+    more = pl.col("ratio_drift").log().abs() > pl.col("time_ratio").log().abs()
+    return ((pl.col("p_drift") < DRIFT_ALPHA) & more).fill_null(value=False)

@@ -4,9 +4,9 @@ Both laws are sums of shares of the work, so they are fitted as such, by least s
 
     time(p) = parallel / p  +  serial  +  crosstalk · (p − 1)
 
-*Amdahl* has no crosstalk; the *universal scalability law* (USL, Gunther 2007) has all three, its σ being the serial share of
-the time on one thread and its κ the crosstalk over it. Errors are relative: each thread count weighs the same. The problem
-is convex, so there are no starting values to be lucky with.
+*Amdahl* has no crosstalk; the *universal scalability law* (USL, Gunther 2007) has all three, its sigma being the serial
+share of the time on one thread and its kappa the crosstalk over it. Errors are relative: each thread count weighs the
+same. The problem is convex, so there are no starting values to be lucky with.
 
 A law is fitted to thread counts within the host's CPUs alone: with more threads than CPUs, time tells of the kernel's
 scheduler. It needs one thread count more than it has shares, or it would fit anything.
@@ -31,7 +31,7 @@ GOOD = "good"
 POOR = "poor"
 REFUSED = "refused"
 STATUSES = (GOOD, POOR, REFUSED)
-"""`poor`: residuals are too large for noise and for use, so no coefficients are given; `refused`: too few thread counts."""
+"""`poor`: residuals are too large for noise and for use, so no coefficients; `refused`: too few thread counts."""
 
 TOLERANCE = 0.05
 """Largest relative residual with which a fit is of use even though its residuals are more than noise."""
@@ -139,7 +139,10 @@ def _judged(curve: _Curve, law: str, fitted: Floats) -> dict[str, object]:
         "p_lack_of_fit": p_lack,
     }
     if largest > TOLERANCE and p_lack is None:
-        return row | {"status": POOR, "reason": f"residuals up to {largest:.1%}, and no repetition to know the noise from"}
+        return row | {
+            "status": POOR,
+            "reason": f"residuals up to {largest:.1%}, and no repetition to know the noise from",
+        }
     if largest > TOLERANCE and p_lack is not None and p_lack < LACK_ALPHA:
         reason = f"residuals up to {largest:.1%} are more than noise (lack of fit, p = {p_lack:.2g})"
         return row | {"status": POOR, "reason": reason}
@@ -188,4 +191,3 @@ def speed_by_threads(fit: dict[str, Any], threads: list[int]) -> list[float]:
     """Speed-up over one thread that a row of `schema.FITS` with status `good` says, for curves through points."""
     sigma, kappa = fit["sigma"], fit["kappa"] or 0.0
     return [p / (1 + sigma * (p - 1) + kappa * p * (p - 1)) for p in threads]
-

@@ -193,6 +193,7 @@ TIMES = pl.Schema(
     _same(CELL)
     | pl.Schema(
         {
+            "trial": pl.String,
             "block": pl.Int64,
             "position": pl.Int64,
             "oversubscribed": pl.Boolean,
@@ -202,6 +203,9 @@ TIMES = pl.Schema(
             "elapsed_ns": pl.Float64,  # median over the trial's iterations
             "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
             "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
+            "cpus_busy": pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
+            "ghz": pl.Float64,  # measured clock, mean of before and after; null if neither was measured
+            "cycles_per_unit": pl.Float64,  # wall time per unit of work times the clock; null without one
         }
     )
 )
@@ -245,6 +249,8 @@ COMPARISONS = pl.Schema(
             "cpu_ratio": pl.Float64,  # the same for CPU time per unit, without interval
             "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
             "detectable": pl.Float64,  # smallest ratio above 1 found with probability 0.8 at this noise, uncorrected
+            "ratio_drift": pl.Float64,  # ratio in the last block over that in the first; null for cells and few pairs
+            "p_drift": pl.Float64,  # Spearman's test that it has no trend
             "p_t": pl.Float64,  # paired t-test on log-ratios
             "p_rank": pl.Float64,  # Wilcoxon's signed-rank test on the same pairs
             "p_bh": pl.Float64,  # `p_t`, Benjamini-Hochberg over all rows of the level
@@ -367,3 +373,58 @@ RESIDUALS_OF_FITS = pl.Schema(
     )
 )
 """One row per thread count of a law that was fitted, well or poorly: see `scaling.scaling`."""
+
+OUTLIERS = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "trial": pl.String,
+            "block": pl.Int64,
+            "trials": pl.Int64,  # good trials of the cell
+            "ns_per_unit": pl.Float64,
+            "time_ratio": pl.Float64,  # over the median of its cell
+            "is_beyond_fences": pl.Boolean,  # Tukey: over 1.5 interquartile ranges outside the quartiles
+            "modified_z": pl.Float64,  # distance from the median in scaled MADs; null if most trials are equal
+            "is_far": pl.Boolean,  # modified z beyond 3.5 (Iglewicz and Hoaglin)
+        }
+    )
+)
+"""One row per good trial that either rule labels: see `outliers.outliers`."""
+
+MODES = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "scope": pl.String,  # `modes.WITHIN` (a cell) or `modes.BETWEEN` (all thread counts; `threads` is null)
+            "values": pl.Int64,
+            "p_value": pl.Float64,  # that there is one mode; null with too few values
+            "gap": pl.Float64,  # ratio of times between the two modes; null where they were not told apart
+            "p_bh": pl.Float64,  # `p_value`, Benjamini-Hochberg over all rows
+            "several": pl.Boolean,  # flagged
+        }
+    )
+)
+"""One row per question and what it is asked of: see `modes.modes`."""
+
+CLAIMS = pl.Schema(
+    {
+        "branch": pl.String,
+        "expect": pl.String,  # `faster`, `slower`, `equal`, `no-faster` or `no-slower`
+        "against": pl.String,
+        "workloads": pl.String,  # names, joined by commas; empty: all
+        "threads": pl.String,  # as written; empty: all
+        "figure": pl.String,  # a key of `compare.FIGURES`
+        "verdict": pl.String,  # one of `claims.VERDICTS`
+        "reason": pl.String,  # in words
+        "cells": pl.Int64,  # that the claim is about and the sweep has
+        "pairs": pl.Int64,
+        "time_ratio": pl.Float64,  # as in `COMPARISONS`
+        "ratio_low": pl.Float64,
+        "ratio_high": pl.Float64,
+        "band": pl.Float64,
+        "p_t": pl.Float64,
+        "p_holm": pl.Float64,  # `p_t`, Holm over all tested claims of the sweep
+        "hypothesis": pl.String,  # the branch's, in its author's words
+    }
+)
+"""One row per claim of the manifest: see `claims.check_claims`."""

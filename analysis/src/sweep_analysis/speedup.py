@@ -38,17 +38,20 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     Out: rows of `schema.TIMES`, one per good trial. Failed trials are dropped here and nowhere else.
     """
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
-    cpu_per_unit = (pl.col("user_ns") + pl.col("system_ns")) / pl.col("work_units")
+    cpu = pl.col("user_ns") + pl.col("system_ns")
+    ghz = pl.mean_horizontal("ghz_before", "ghz_after")
     robust = sweep.iterations.group_by("trial").agg(
         pl.len().cast(pl.UInt32).alias("iterations"),
         pl.col("elapsed_ns").median(),
         per_unit.median().alias("ns_per_unit"),
-        cpu_per_unit.median().alias("cpu_ns_per_unit"),
+        (cpu / pl.col("work_units")).median().alias("cpu_ns_per_unit"),
+        (cpu / pl.col("elapsed_ns")).median().alias("cpus_busy"),
     )
     return (
         sweep.trials.filter(pl.col("outcome") == "ok")
-        .with_columns(pl.col("input").fill_null(""))
+        .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
         .join(robust, on="trial")
+        .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
         .sort([*CELL, "block"])
     )

@@ -1,0 +1,49 @@
+"""Labels trials that lie far from the others of their cell. A label drops nothing: medians stand what few trials do.
+
+Two rules, side by side, because they err differently: Tukey's fences [1977] and the modified z-score from the median
+absolute deviation [Iglewicz and Hoaglin 1993]. Both look at logs, so that twice as slow is as far as twice as fast.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.schema import CELL, OUTLIERS
+
+FENCE = 1.5
+"""Interquartile ranges beyond a quartile at which Tukey's fence stands."""
+FAR = 3.5
+"""Modified z-score from which on a value is an outlier."""
+NORMAL_MAD = 0.6745
+"""Median absolute deviation of a standard normal distribution: the scale of the modified z-score."""
+FEWEST_TRIALS = 5
+"""With fewer trials quartiles say nothing; such cells have no labels."""
+
+
+def outliers(times: pl.LazyFrame) -> pl.LazyFrame:
+    """The trials that one of the rules labels.
+
+    In:  rows of `schema.TIMES`.
+    Out: rows of `schema.OUTLIERS`, sorted by cell and block; empty if none is labelled.
+    """
+    log_time = pl.col("ns_per_unit").log()
+    deviation = pl.col("deviation")
+    lower, upper = (deviation.quantile(share, "linear").over(CELL) for share in (0.25, 0.75))
+    scale = deviation.abs().median().over(CELL) / NORMAL_MAD
+    return (
+        times.with_columns(
+            (log_time - log_time.median().over(CELL)).alias("deviation"), pl.len().over(CELL).alias("trials")
+        )
+        .filter(pl.col("trials") >= FEWEST_TRIALS)
+        .with_columns(
+            deviation.exp().alias("time_ratio"),
+            ((deviation < lower - FENCE * (upper - lower)) | (deviation > upper + FENCE * (upper - lower))).alias(
+                "is_beyond_fences"
+            ),
+            pl.when(scale > 0).then(deviation / scale).alias("modified_z"),
+        )
+        .with_columns((pl.col("modified_z").abs() > FAR).fill_null(value=False).alias("is_far"))
+        .filter(pl.col("is_beyond_fences") | pl.col("is_far"))
+        .select(pl.col(name).cast(kind) for name, kind in OUTLIERS.items())
+        .sort([*CELL, "block"])
+    )
