@@ -66,7 +66,7 @@ def test_noise_leaves_every_claim_open(tmp_path: Path) -> None:
 
 def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
     truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, trials=7)
-    claims = [
+    claims: list[dict[str, Any]] = [
         {"expect": "faster", "workloads": ["tsp"], "threads": "2..=cpus"},
         {"expect": "equal", "workloads": ["quicksort", "packets"]},
     ]
@@ -85,7 +85,7 @@ def test_another_branch_can_be_claimed_against(tmp_path: Path) -> None:
 
 def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -> None:
     truth = made_up.Truth(branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None)
-    claims = [
+    claims: list[dict[str, Any]] = [
         {"expect": "faster", "threads": "16..=cpus"},
         {"expect": "faster", "threads": "16.."},
         {"expect": "faster", "workloads": ["sum"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 import made_up
+from sweep_analysis.bootstrap import Floats
 from sweep_analysis.load import read_sweep
 from sweep_analysis.modes import BETWEEN, WITHIN, modes, several_modes
 from sweep_analysis.schema import MODES
@@ -21,7 +23,7 @@ NOISE = 0.01
 def flagged(draw: str, size: int, samples: int = 20) -> float:
     """Share of samples that the test alone calls bimodal at 5 %."""
     rng = np.random.default_rng(5)
-    shapes = {
+    shapes: dict[str, Callable[[], Floats]] = {
         "normal": lambda: rng.normal(0, NOISE, size),
         "skewed": lambda: rng.exponential(NOISE, size),
         "heavy-tailed": lambda: NOISE * rng.standard_t(3, size),

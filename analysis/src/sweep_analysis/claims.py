@@ -2,8 +2,8 @@
 
 A claim pools all cells that it names and the sweep has. `faster` and `slower` are held if the comparison finds just
 that, after correction for the number of claims, and refuted if it finds the opposite. `equal`, `no-slower` and
-`no-faster` are held only if the whole interval lies within `MARGIN` on the sides that they name (not being able to tell proves
-nothing), and refuted if it lies beyond and the comparison finds a difference.
+`no-faster` are held only if the whole interval lies within `MARGIN` on the sides that they name (not being able to
+tell proves nothing), and refuted if it lies beyond and the comparison finds a difference.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ def _verdict() -> pl.Expr:
         "no-slower": (not_above, above),
         "no-faster": (not_below, below),
     }
-    found = pl.when(drifts()).then(pl.lit(UNTESTED))
+    found = pl.lit(OPEN)
     for expect, (held, refuted) in outcomes.items():
         mine = pl.col("expect") == expect
-        found = found.when(mine & held).then(pl.lit(HELD)).when(mine & refuted).then(pl.lit(REFUTED))
-    return found.otherwise(pl.lit(OPEN))
+        found = pl.when(mine & held).then(pl.lit(HELD)).when(mine & refuted).then(pl.lit(REFUTED)).otherwise(found)
+    return pl.when(drifts()).then(pl.lit(UNTESTED)).otherwise(found)
 
 
 def _row(sweep: Sweep, times: pl.DataFrame, branch: str, hypothesis: str, claim: Claim) -> dict[str, Any]:
