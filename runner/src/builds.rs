@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use cargo_metadata::{Metadata, Package};
 
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
+use crate::cargo_config;
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::digest;
@@ -81,13 +82,19 @@ impl<'a> Builder<'a> {
                 || name == "RUSTC"
                 || name == "CARGO_INCREMENTAL"
         };
-        let flags: BTreeMap<String, String> =
-            std::env::vars().filter(|(name, _)| changes_code(name)).collect();
+        let flags: BTreeMap<String, String> = std::env::vars()
+            .filter(|(name, _)| changes_code(name))
+            .map(|(name, value)| (name, self.recipe.checkout.without_folders(&value)))
+            .collect();
         let lock = self.recipe.checkout.root().join("Cargo.lock");
         Ok(Toolchain {
             rustc: self.rustc.clone(),
             profile: toml::to_string(&self.recipe.profile()?)?.trim_end().to_owned(),
             flags,
+            cargo_config: cargo_config::about_code(self.recipe.checkout.root())
+                .into_iter()
+                .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
+                .collect(),
             lock_sha256: digest::of_file(&lock)
                 .with_context(|| format!("{} cannot be read", lock.display()))?,
         })
@@ -166,7 +173,7 @@ impl<'a> Builder<'a> {
     /// A message as it may be kept in results: without the place of the checkout.
     #[must_use]
     pub fn shown(&self, message: &str) -> String {
-        self.recipe.checkout.without_root(message)
+        self.recipe.checkout.without_folders(message)
     }
 
     fn shared_target(&self) -> PathBuf {
@@ -308,7 +315,7 @@ impl<'a> Builder<'a> {
         match &package.source {
             None => {
                 let folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
-                self.recipe.checkout.shown(folder)
+                self.recipe.checkout.shown_without_folders(folder)
             }
             Some(source) if source.is_crates_io() => "registry".to_owned(),
             Some(source) => source.repr.clone(),
@@ -378,3 +385,7 @@ fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Resul
         branch.name
     )))
 }
+
+#[cfg(test)]
+#[path = "builds_tests.rs"]
+mod tests;

@@ -96,6 +96,15 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
+    /// The same, and the user's home folder as `~`.
+    #[must_use]
+    pub fn without_folders(&self, text: &str) -> String {
+        let text = self.without_root(text);
+        let home = std::env::home_dir().map(|home| home.display().to_string()).unwrap_or_default();
+        // Of a user whose home is `/`, nothing would be left.
+        if home.len() > 1 { text.replace(&home, "~") } else { text }
+    }
+
     /// The commit checked out here.
     #[must_use]
     pub fn commit(&self) -> Commit {

@@ -4,6 +4,7 @@
 
 pub mod branch_workspace;
 pub mod builds;
+pub mod cargo_config;
 pub mod checkout;
 pub mod cli;
 pub mod commands;

@@ -35,6 +35,9 @@ pub struct Manifest {
     pub twin: Option<String>,
     /// Compiler and flags, the same for all branches.
     pub toolchain: Toolchain,
+    /// Pause before each trial, in milliseconds; sweeps before November 2026 do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_ms: Option<u64>,
     /// Identity of the order of trials.
     pub plan_digest: String,
     /// Number of trials of the finished sweep.
@@ -100,6 +103,9 @@ pub struct Toolchain {
     pub profile: String,
     /// Environment variables that change code generation, with their values.
     pub flags: std::collections::BTreeMap<String, String>,
+    /// What Cargo's configuration files say about code: by file, each table or key as TOML.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub cargo_config: std::collections::BTreeMap<String, String>,
     /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
     pub lock_sha256: String,
 }

@@ -76,8 +76,9 @@ impl RunTrial for Subprocesses {
         };
         let mut ended = ask(binary, request, self.limit)?;
         if let Err(failure) = &mut ended.result {
+            failure.reason = self.checkout.without_folders(&failure.reason);
             let tail = failure.stderr_tail.as_ref();
-            failure.stderr_tail = tail.map(|tail| self.checkout.without_root(tail));
+            failure.stderr_tail = tail.map(|tail| self.checkout.without_folders(tail));
         }
         Some(ended)
     }

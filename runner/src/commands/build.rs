@@ -59,7 +59,10 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
                 if !keeps_going || exit != Exit::BuildFailed {
                     return Err(error);
                 }
-                eprintln!("{error:#}");
+                eprintln!(
+                    "error: {error:#}\n(end of the error; going on without `{}`)",
+                    branch.name
+                );
                 failed.insert(branch.name.clone(), error);
             }
         }

@@ -19,6 +19,7 @@ use crate::interrupt;
 use crate::manifest::{Manifest, MeasuredBranch};
 use crate::plan;
 use crate::stop::Stop;
+use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
 
 pub(super) fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
@@ -53,6 +54,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
         branches: measured,
         instrumented,
         toolchain: builder.toolchain()?,
+        settle_ms: u64::try_from(SETTLE.as_millis()).ok(),
         plan_digest: plan.digest(),
         trials_planned: plan.trials.len(),
         runs: Vec::new(),
