@@ -38,7 +38,16 @@ pub(crate) fn print(manifest: &Manifest, records: &[Record], format: Format) -> 
     let text = if is_about_answers(manifest) {
         summary::answers_table(&summary::agreements(asked, records), format)?
     } else {
-        summary::table(asked, &summary::rows(asked, records), format, has_colour)?
+        let rows = summary::rows(asked, records);
+        let mut text = summary::table(asked, &rows, format, has_colour)?;
+        let conditions = || summary::conditions(asked, records);
+        let foot = || summary::foot(asked, &rows, &conditions(), manifest.settle_ms);
+        match format {
+            Format::Table => text.extend(["\n", &foot()]),
+            Format::Markdown => text.extend(["\n```text\n", &foot(), "```\n"]),
+            Format::Json | Format::Csv => {}
+        }
+        text
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     let counted = records.iter().filter(|record| record.events.is_some()).count();

@@ -2,6 +2,7 @@
 //! its ratio to the baseline, judged by the A/A twin.
 
 mod answers;
+mod conditions;
 mod show;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,6 +15,7 @@ use crate::record::{Ending, Record};
 use crate::stats::{FEWEST_PAIRS, median, noise_band};
 
 pub use answers::{Agreement, agreements, answers_table};
+pub use conditions::{Conditions, Drift, conditions, foot};
 pub use show::{Format, table};
 
 /// A branch in one place of the sweep.
