@@ -304,13 +304,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             readers.join(", ")
         )));
     }
-    // A pipe gives its content once, to whoever reads first; reading one that nobody fills never ends.
-    if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
-        bail!(Stop::BadInput(format!(
-            "--input {}: is no regular file, and every trial reads it anew; write it to a file",
-            path.display()
-        )));
-    }
+    check_regular(path)?;
     let sha256 = digest::of_file(path).map_err(|error| {
         Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display()))
     })?;
@@ -318,6 +312,17 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
         .canonicalize()
         .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
     Ok(Input { path: path.display().to_string(), sha256, place: Some(place) })
+}
+
+/// A pipe gives its content once, to whoever reads first; reading one that nobody fills never ends.
+fn check_regular(path: &Path) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        bail!(Stop::BadInput(format!(
+            "--input {}: is no regular file, and every trial reads it anew; write it to a file",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// The instance file as a trial's process must be given it, wherever the runner was started. What an
@@ -328,6 +333,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
 pub fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>) -> Result<PathBuf> {
     let recorded = root.join(&input.path);
     let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
+    check_regular(path)?;
     let sha256 = digest::of_file(path).map_err(|error| {
         Stop::BadInput(format!(
             "--input {}: cannot be read: {error}; say where it lies now with --input FILE",

@@ -1,12 +1,14 @@
 //! A sweep's folder: a manifest that is whole or absent, and trials that are only ever appended.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workloads::protocol::SCHEMA;
 
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;
@@ -64,6 +66,13 @@ impl SweepDir {
             if path.join("manifest.json").is_file() {
                 return Ok(Self { path });
             }
+            if path.join("trials.jsonl").is_file() {
+                bail!(Stop::BadInput(format!(
+                    "{} has trials, but no manifest.json, which says what they are of; put back a copy of \
+                     it, the trials are untouched",
+                    checkout.shown(&path)
+                )));
+            }
         }
         let known: Vec<String> = Self::all(parent).iter().rev().take(5).map(Self::name).collect();
         bail!(Stop::BadInput(format!(
@@ -116,6 +125,7 @@ impl SweepDir {
         let path = self.path.join("manifest.json");
         let text = fs::read_to_string(&path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
+        check_schema(&text, || path.display().to_string())?;
         serde_json::from_str(&text).map_err(|error| {
             let remedy = if error.is_data() {
                 "sweeps are read by the version of the runner that wrote them"
@@ -138,7 +148,7 @@ impl SweepDir {
     /// All whole lines of `trials.jsonl`. A torn last line is left out.
     ///
     /// # Errors
-    /// A line that is no record, by its number.
+    /// A line that is no record of this version, or a trial that is there twice, by the line's number.
     pub fn records(&self) -> Result<Vec<Record>> {
         let path = self.trials();
         let bytes = fs::read(&path).map_err(|error| {
@@ -148,18 +158,28 @@ impl SweepDir {
                 path.display()
             ))
         })?;
-        let mut records = Vec::new();
+        let mut records: Vec<Record> = Vec::new();
+        let mut lines = HashMap::new();
         for (index, line) in whole_lines(&bytes).split(|byte| *byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
             }
-            let record = serde_json::from_slice(line).map_err(|error| {
+            let place = || format!("{}:{}", path.display(), index + 1);
+            check_schema(&String::from_utf8_lossy(line), place)?;
+            let record: Record = serde_json::from_slice(line).map_err(|error| {
+                let place = place();
                 Stop::BadInput(format!(
-                    "{}:{}: no trial record: {error}; sweeps are never edited by hand",
-                    path.display(),
-                    index + 1
+                    "{place}: no trial record: {error}; sweeps are never edited by hand"
                 ))
             })?;
+            if let Some(first) = lines.insert(record.trial.clone(), index + 1) {
+                bail!(Stop::BadInput(format!(
+                    "{}: trial {} is in line {first} already; sweeps are never edited by hand, so delete \
+                     what was copied there",
+                    place(),
+                    record.trial
+                )));
+            }
             records.push(record);
         }
         Ok(records)
@@ -317,6 +337,43 @@ pub fn check_parent(parent: &Path) -> Result<()> {
         ))
         .into()
     })
+}
+
+impl SweepDir {
+    /// Checks that trials can be added, before minutes go into builds.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if not.
+    pub fn check_writable(&self) -> Result<()> {
+        let opened = OpenOptions::new().append(true).open(self.trials());
+        let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
+        probed.map(drop).map_err(|error| {
+            Stop::HostNotFit(format!(
+                "{}: nothing can be added to this sweep: {error}; mend that (permissions? disk full? read-only?), \
+                 then resume again: what is there is untouched",
+                self.path.display()
+            ))
+            .into()
+        })
+    }
+}
+
+/// Refuses what another version of the format says, before its fields are looked for.
+fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    // What has no version is no sweep's, and is told so with the field that lacks.
+    let Ok(Version { schema }) = serde_json::from_str(json) else { return Ok(()) };
+    if schema == SCHEMA {
+        return Ok(());
+    }
+    bail!(Stop::BadInput(format!(
+        "{}: `schema` is {schema}, this runner reads {SCHEMA}; use the runner of the commit that the sweep's \
+         name ends with",
+        place()
+    )))
 }
 
 /// Everything up to and including the last line end.

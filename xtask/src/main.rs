@@ -76,7 +76,8 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Ends the runner at every step of a change of the CPU frequency, on every driver, in every way.
+    /// Ends the runner at every step of a change of the CPU frequency, on every driver, in every way,
+    /// and a sweep at 120 random moments.
     Faults,
     /// What continuous integration runs: `check`, `test`, and `conformance` of two variants.
     Ci,

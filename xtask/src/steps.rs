@@ -102,7 +102,10 @@ fn instrumented(sh: &Shell, variants: &[Variant]) -> Result<()> {
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _drivers = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(sh, "cargo test --quiet --package runner --test frequency faults");
-    step("faults between a fixed frequency and its restore", faults)
+    step("faults between a fixed frequency and its restore", faults)?;
+    let _kills = sh.push_env("SWEEP_KILLS", "120");
+    let kills = cmd!(sh, "cargo test --quiet --package runner --test resume kills");
+    step("sweeps that are killed and resumed", kills)
 }
 
 pub(crate) fn check(sh: &Shell) -> Result<()> {

@@ -6,6 +6,7 @@ mod common;
 mod cpus;
 mod faults;
 mod fix;
+#[path = "../common/namespace.rs"]
 mod namespace;
 mod sweeps;
 mod tools;

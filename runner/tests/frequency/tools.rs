@@ -1,7 +1,7 @@
 //! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a made-up host that lies in the place of the
 //! system's. Its files are plain ones, so all values of a file have one length.
 
-use std::process::Output;
+use std::process::{Command, Output};
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
@@ -18,13 +18,22 @@ const RESTORE: &str =
 /// Runs a script where the made-up host lies over the system's.
 fn on(cpus: &Cpus, tool: &str, script: &str) -> Option<Output> {
     let package = if tool == "cpupower" { "linux-cpupower" } else { "cpufrequtils" };
-    if !namespace::has(tool, package) {
+    if !has(tool, package) {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal.json");
     let script = format!("TOOL={tool}; mount --bind \"$SYSFS\" /sys/devices/system/cpu\n{script}");
     namespace::run(&script, &[("SYSFS", cpus.path()), ("JOURNAL", &journal)])
+}
+
+/// Whether a program can be run; says so, loudly, if not.
+fn has(program: &str, package: &str) -> bool {
+    let is_there = Command::new(program).arg("--help").output().is_ok();
+    if !is_there {
+        namespace::skip(&format!("`{program}` is not installed (Debian: {package})"));
+    }
+    is_there
 }
 
 #[test]
@@ -93,7 +102,7 @@ fn a_clock_that_is_not_what_was_set_is_told() {
 
 #[test]
 fn an_unprivileged_user_fixes_through_sudo() {
-    if !(namespace::has("sudo", "sudo") && namespace::has("setpriv", "util-linux")) {
+    if !(has("sudo", "sudo") && has("setpriv", "util-linux")) {
         return;
     }
     let cpus = Cpus::acpi_cpufreq();

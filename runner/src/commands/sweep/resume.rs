@@ -25,6 +25,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
             manifest.name, manifest.host
         )));
     }
+    sweep.check_writable()?;
     let frequency = arguments.selection.frequency.setup();
     frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
     let inputs = place.inputs(&manifest.asked, arguments.selection.input.as_deref())?;

@@ -19,15 +19,6 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     Some(command.stdin(Stdio::null()).output().unwrap())
 }
 
-/// Whether a program can be run; says so, loudly, if not.
-pub(crate) fn has(program: &str, package: &str) -> bool {
-    let is_there = Command::new(program).arg("--help").output().is_ok();
-    if !is_there {
-        skip(&format!("`{program}` is not installed (Debian: {package})"));
-    }
-    is_there
-}
-
 /// Past the test harness, which keeps to itself what a good test prints.
 pub(crate) fn skip(reason: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();

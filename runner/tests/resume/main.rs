@@ -1,12 +1,19 @@
 //! Real binaries, end to end: swept, killed in the middle, and gone on with.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod damage;
+mod kills;
+#[path = "../common/namespace.rs"]
+mod namespace;
+mod receipts;
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,15 +24,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// 1 workload × (2 thread counts × (master, twin) + sequential) × 30 trials.
-const PLANNED: usize = 150;
+/// 1 workload × (2 thread counts × (master, twin) + sequential).
+const CELLS: usize = 5;
+/// Trials per cell, but where a test says otherwise.
+const TRIALS: usize = 30;
+const PLANNED: usize = CELLS * TRIALS;
 
 /// Starts a sweep of the baseline and its twin: one build, shared by all tests.
-fn start(folder: &TempDir) -> Child {
+fn start(folder: &TempDir, trials: usize) -> Child {
     let sweeps = folder.path().join("sweeps");
     common::runner(folder.path())
         .args(["sweep", "--preset", "smoke", "--branches", "master", "--workloads", "quicksort"])
-        .args(["--trials", "30", "--layouts", "2", "--output"])
+        .args(["--trials", &trials.to_string(), "--layouts", "2", "--output"])
         .arg(sweeps)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -66,14 +76,34 @@ fn resume(folder: &TempDir) -> std::process::Command {
     command
 }
 
+/// Trials per cell of the sweep that is damaged.
+const KILLED_TRIALS: usize = 6;
+
+/// A sweep that was killed after some trials, the same for all tests: it is damaged in copies.
+fn killed_sweep() -> &'static TempDir {
+    static SWEEP: OnceLock<TempDir> = OnceLock::new();
+    SWEEP.get_or_init(|| {
+        // Nothing drops a static: what the last run left is removed by this one.
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed-sweep");
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir_all(&place).unwrap();
+        let folder = tempfile::tempdir_in(place).unwrap();
+        let mut child = start(&folder, KILLED_TRIALS);
+        wait_for_trials(&folder, &mut child);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        folder
+    })
+}
+
 /// Every record parses, and the trials are exactly as many as planned, none twice.
-fn assert_complete(sweep: &Path) {
+fn assert_complete(sweep: &Path, planned: usize) {
     let records: Vec<Value> =
         lines(sweep).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(records.len(), PLANNED);
+    assert_eq!(records.len(), planned);
     let identities: BTreeSet<&str> =
         records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
-    assert_eq!(identities.len(), PLANNED);
+    assert_eq!(identities.len(), planned);
     assert!(records.iter().all(|record| record["outcome"] == "ok"));
     assert!(records.iter().all(|record| record["variant"] == "upstream"));
     let layouts: BTreeSet<u64> =
@@ -84,7 +114,7 @@ fn assert_complete(sweep: &Path) {
 #[test]
 fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(&folder);
+    let mut child = start(&folder, TRIALS);
     let sweep = wait_for_trials(&folder, &mut child);
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
@@ -100,7 +130,7 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
         .stdout(contains("two runs of master differ"))
         .stdout(contains("cargo runner report"));
     assert_eq!(lines(&sweep)[..before.len()], before);
-    assert_complete(&sweep);
+    assert_complete(&sweep, PLANNED);
     let torn = fs::read_to_string(sweep.join("trials.torn-1")).unwrap();
     assert_eq!(torn, r#"{"schema":1,"trial":"half"#);
     // Once more: nothing is missing, so nothing is built and nothing runs.
@@ -114,13 +144,13 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
         .stdout(contains("all 150 trials were there already"))
         .stderr(contains("building").not());
     assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
-    assert_complete(&sweep);
+    assert_complete(&sweep, PLANNED);
 }
 
 #[test]
 fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(&folder);
+    let mut child = start(&folder, TRIALS);
     let sweep = wait_for_trials(&folder, &mut child);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     child
@@ -129,19 +159,21 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
         .assert()
         .code(130)
         .stderr(contains("interrupted with"))
-        .stderr(contains("cargo runner sweep --resume"));
+        .stderr(contains("cargo runner sweep --resume"))
+        // Where nobody looks on, no bar is drawn.
+        .stderr(contains("\r").or(contains("\u{1b}")).not());
     let manifest: Value =
         serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["runs"][0]["end"], "interrupted");
     assert_eq!(manifest["runs"][0]["trials"], lines(&sweep).len());
     resume(&folder).assert().success();
-    assert_complete(&sweep);
+    assert_complete(&sweep, PLANNED);
 }
 
 #[test]
 fn a_sweep_whose_branch_changed_is_not_resumed() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(&folder);
+    let mut child = start(&folder, TRIALS);
     let sweep = wait_for_trials(&folder, &mut child);
     child.kill().unwrap();
     child.wait().unwrap();
