@@ -105,10 +105,11 @@ pub fn pick<'a>(kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str
         let matched: Vec<&str> = known.iter().copied().filter(|name| glob.is_match(name)).collect();
         if matched.is_empty() {
             let hint = nearest(pattern, known.iter().copied())
-                .map(|near| format!("; did you mean `{near}`?"))
+                .map(|near| format!("did you mean `{near}`? "))
                 .unwrap_or_default();
+            // The hint first: the list is long.
             bail!(Stop::BadInput(format!(
-                "no {kind} matches `{pattern}`; known: {}{hint}",
+                "no {kind} matches `{pattern}`; {hint}known: {}",
                 known.join(", ")
             )));
         }

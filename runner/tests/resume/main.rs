@@ -152,7 +152,10 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(&folder, TRIALS);
     let sweep = wait_for_trials(&folder, &mut child);
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    for _ in 0..2 {
+        // Who is impatient presses twice.
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    }
     child
         .wait_with_output()
         .unwrap()
