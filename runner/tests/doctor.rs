@@ -6,7 +6,7 @@ use std::fs;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::doctor::{Circumstances, Diagnosis, Disk, Severity, Tool, examine};
+use runner::doctor::{Circumstances, Diagnosis, Disk, Severity, Tool, examine, first_look};
 use runner::frequency::clock::Clock;
 use runner::host::Host;
 use tempfile::TempDir;
@@ -289,6 +289,15 @@ fn circumstances_are_judged_like_files() {
     judge(&|it| it.disks = vec![disk(Some(1 << 30), true)], warning, "disk", "1.0 GiB");
     judge(&|it| it.disks = vec![disk(Some(1 << 20), true)], unfit, "disk", "0.0 GiB");
     judge(&|it| it.disks = vec![disk(None, false)], unfit, "folder", "results/ cannot be written");
+}
+
+#[test]
+fn whoever_begins_a_sweep_is_told_what_makes_times_doubtful_and_nothing_else() {
+    let file = format!("{CPUS}/smt/active");
+    let root = host(&[("proc/loadavg", "9 0 0 1/1 1"), (&file, "1")]);
+    let ids: Vec<&str> =
+        first_look(&Host::at(root.path())).iter().map(|finding| finding.id).collect();
+    assert_eq!(ids, ["load"]);
 }
 
 #[test]

@@ -19,12 +19,15 @@ const FIGHTS: [(&str, &str); 8] = [
     ("intel_lpmd", "intel_lpmd"),
 ];
 
-pub(super) fn check(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
+pub(super) fn check_setup(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     frequency(host, around, diagnosis);
-    governors(host, diagnosis);
-    boost(host, diagnosis);
     measured(around, diagnosis);
     leftover(around, diagnosis);
+}
+
+pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
+    governors(host, diagnosis);
+    boost(host, diagnosis);
     fights(host, diagnosis);
     heat(host, diagnosis);
     power(host, diagnosis);

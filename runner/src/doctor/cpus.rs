@@ -9,8 +9,7 @@ const CPUS: &str = "sys/devices/system/cpu";
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-pub(super) fn check(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
-    number(around, diagnosis);
+pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     virtual_machine(host, diagnosis);
     siblings(host, diagnosis);
     capacities(host, diagnosis);
@@ -21,7 +20,7 @@ pub(super) fn check(host: &Host, around: &Circumstances, diagnosis: &mut Diagnos
     kernel(host, diagnosis);
 }
 
-fn number(around: &Circumstances, diagnosis: &mut Diagnosis) {
+pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
     let cpus = around.usable_cpus;
     if cpus >= FEW {
         return diagnosis.good(format!("{cpus} CPUs may be used"));

@@ -87,10 +87,27 @@ impl Diagnosis {
 #[must_use]
 pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
-    clock::check(host, around, &mut diagnosis);
-    cpus::check(host, around, &mut diagnosis);
-    quiet::check(host, around, &mut diagnosis);
+    clock::check_setup(host, around, &mut diagnosis);
+    cpus::check_number(around, &mut diagnosis);
+    quiet::check_sweeps(around, &mut diagnosis);
+    check_files(host, &mut diagnosis);
     tools::check(around, &mut diagnosis);
     diagnosis.findings.sort_by_key(|finding| finding.severity);
     diagnosis
+}
+
+/// What makes times measured now doubtful, as far as files tell at once: for whoever begins a sweep without
+/// asking the doctor.
+#[must_use]
+pub fn first_look(host: &Host) -> Vec<Finding> {
+    let mut diagnosis = Diagnosis::default();
+    check_files(host, &mut diagnosis);
+    diagnosis.findings.retain(|finding| finding.severity == Severity::Unfit);
+    diagnosis.findings
+}
+
+fn check_files(host: &Host, diagnosis: &mut Diagnosis) {
+    clock::check(host, diagnosis);
+    cpus::check(host, diagnosis);
+    quiet::check(host, diagnosis);
 }

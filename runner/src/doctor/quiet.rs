@@ -9,7 +9,7 @@ const BUSY: [f64; 2] = [0.1, 0.5];
 /// The same for the share of time that a hypervisor gave to others since boot.
 const STOLEN: [f64; 2] = [0.001, 0.02];
 
-pub(super) fn check(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
+pub(super) fn check_sweeps(around: &Circumstances, diagnosis: &mut Diagnosis) {
     if around.is_another_sweep_running {
         diagnosis.add(
             Unfit,
@@ -21,6 +21,9 @@ pub(super) fn check(host: &Host, around: &Circumstances, diagnosis: &mut Diagnos
     } else {
         diagnosis.good("no other sweep runs");
     }
+}
+
+pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     load(host, diagnosis);
     steal(host, diagnosis);
     interrupts(host, diagnosis);

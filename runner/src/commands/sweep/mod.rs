@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::{Place, show};
 use crate::cli::SweepArgs;
+use crate::doctor;
 use crate::estimate::Past;
 use crate::frequency::control::Controller;
 use crate::host::Host;
@@ -33,6 +34,10 @@ pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
     let _host_lock = HostLock::take()?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     super::frequency::restore_leftover(&arguments.selection.frequency.setup())?;
+    // Before the builds, which are a load themselves.
+    for finding in doctor::first_look(&Host::default()) {
+        eprintln!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
+    }
     let ready = match &arguments.resume {
         Some(which) => {
             let parent = place.sweeps(arguments.output.as_deref());
