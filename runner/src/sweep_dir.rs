@@ -332,8 +332,9 @@ pub fn check_parent(parent: &Path) -> Result<()> {
     };
     probe().map_err(|error| {
         Stop::HostNotFit(format!(
-            "{}: no sweep can be written there: {error}; mend that, or choose a folder with --output",
-            parent.display()
+            "{}: no sweep can be written there: {}; mend that, or choose a folder with --output",
+            parent.display(),
+            without_path(&error)
         ))
         .into()
     })
@@ -349,13 +350,20 @@ impl SweepDir {
         let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
         probed.map(drop).map_err(|error| {
             Stop::HostNotFit(format!(
-                "{}: nothing can be added to this sweep: {error}; mend that (permissions? disk full? read-only?), \
+                "{}: nothing can be added to this sweep: {}; mend that (permissions? disk full? read-only?), \
                  then resume again: what is there is untouched",
-                self.path.display()
+                self.path.display(),
+                without_path(&error)
             ))
             .into()
         })
     }
+}
+
+/// An error without the made-up name of a temporary file, which says nothing to anybody.
+fn without_path(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }
 
 /// Refuses what another version of the format says, before its fields are looked for.

@@ -214,6 +214,7 @@ fn an_output_folder_that_cannot_be_written_is_told_before_anything_is_built() {
     run(&folder, &["sweep", "--output", &taken.display().to_string()])
         .code(4)
         .stderr(contains("choose a folder with --output"))
+        .stderr(contains("at path").not())
         .stderr(contains("building").not());
 }
 

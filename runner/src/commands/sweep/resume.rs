@@ -21,7 +21,8 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
     let host = Host::default().id();
     if host != manifest.host {
         bail!(Stop::HostNotFit(format!(
-            "{} was begun on host {}, this is {host}; times of two machines do not mix",
+            "{} was begun on host {}, this is {host}; times of two machines do not mix: \
+             resume it there, or begin another sweep here",
             manifest.name, manifest.host
         )));
     }
