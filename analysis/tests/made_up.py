@@ -63,6 +63,7 @@ class Truth:
             without a clock has none measured, and the nominal one.
         waits_ns: figures in ns that trials of a branch tell beside their time, by name; the second trial tells twice as
             much, and so on.
+        cpu_share: CPU time over wall time of each busy thread.
         features: features of a branch of the fork, by its name.
         seed: seed of the noise.
     """
@@ -89,6 +90,7 @@ class Truth:
     features: dict[str, list[str]] = field(default_factory=dict)
     modes: dict[str, dict[int, float]] = field(default_factory=lambda: {"dynamic": {}})
     waits_ns: dict[str, dict[str, float]] = field(default_factory=dict)
+    cpu_share: float = 1.0
     seed: int = 7
 
     def time_ns(self, branch: str, workload: str, threads: int) -> float:
@@ -247,7 +249,7 @@ def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str 
     iterations = [
         {
             "elapsed_ns": elapsed,
-            "user_ns": elapsed * busy,
+            "user_ns": round(elapsed * busy * truth.cpu_share),
             "system_ns": 0,
             "work_units": truth.work_units(elapsed) if truth.work_units else 1000,
         }

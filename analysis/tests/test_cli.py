@@ -58,7 +58,7 @@ def test_an_unknown_baseline_is_refused_with_the_known_ones(
 def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, form: str) -> None:
     assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
     names = {"trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"}
-    names |= {"latencies", "clocks", "residuals"}
+    names |= {"latencies", "clocks", "residuals", "fits", "fit-residuals", "claims"}
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names}
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 
 import made_up
-from sweep_analysis.latency import latencies
+from sweep_analysis.latency import latencies, tradeoffs
 from sweep_analysis.load import read_sweep
 from sweep_analysis.schema import LATENCIES
+from sweep_analysis.speedup import trial_times
 
 
 def waits(folder: Path, told: dict[str, float], **truth: object) -> pl.DataFrame:
@@ -49,3 +50,19 @@ def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
         ),
     )
     assert found.sort("threads").select("threads", "trials", "wait_us_low").rows() == [(2, 3, 1.0), (4, 2, 2.0)]
+
+
+def test_a_tradeoff_sets_the_wait_beside_the_cpu_time_of_its_cell(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"ticks": 0.1},
+        threads=[2],
+        trials=3,
+        waits_ns={"packed": {"latency_p99": 4000.0, "latency_p50": 1.0, "first_job_p99": 1.0}},
+    )
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    times = trial_times(sweep).collect()
+    (row,) = tradeoffs(latencies(sweep).collect(), times, "p99").rows(named=True)
+    spent = times.filter(branch="packed", program="parallel")["cpu_ns_per_unit"].median()
+    assert (row["branch"], row["wait_us"]) == ("packed", 8.0)
+    assert row["cpu_us"] * 1000 == spent

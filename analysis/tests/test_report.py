@@ -39,7 +39,7 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu", "ratio", "intervals"]
     figures += ["efficiency", "drift"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
-    names += ["latencies", "clocks", "residuals"]
+    names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims"]
     assert files == {
         "index.html",
         *(f"figures/{name}{suffix}" for name in figures for suffix in (".png", ".svg", "-dark.svg")),

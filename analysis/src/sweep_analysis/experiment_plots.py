@@ -45,18 +45,28 @@ def experiment_figures(
 ) -> dict[str, alt.VConcatChart]:
     """One chart for each generator and depth: measured above, published below, a panel for each number of words.
 
+    What has one of the two alone is drawn with that one.
+
     In: rows of `experiments.POINTS`.
     """
     figures = {}
     measured = points.filter(pl.col("origin") == HERE)
-    for (generator, depth), part in measured.group_by(["generator", "depth"], maintain_order=True):
+    places = (
+        (measured if measured.height else points.filter(pl.col("kind") != "bound"))
+        .select("generator", "depth")
+        .unique(maintain_order=True)
+    )
+    for generator, depth in places.rows():
         same = (pl.col("generator") == generator) & (pl.col("depth") == depth)
+        part = measured.filter(same)
         known = points.filter(same & (pl.col("origin") == PUBLISHED))
         title = f"{generator} sources, queues of {depth}"
         draw = _overheads if experiment.figure == OVERHEAD_BY_WORDS else _speedups
         both = pl.concat([part, known])
         across = sorted(both["words" if draw is _overheads else "threads"].drop_nulls().unique())
-        rows = [_row(part, f"{title}: measured here", _Frame(across, cpus, theme), draw)]
+        rows = []
+        if part.height:
+            rows.append(_row(part, f"{title}: measured here", _Frame(across, cpus, theme), draw))
         if known.height:
             place = "published (14 cores)"
             rows.append(_row(known, f"{title}: {place}", _Frame(across, None, theme), draw))

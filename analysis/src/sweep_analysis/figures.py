@@ -93,6 +93,7 @@ def figures(analysis: Analysis) -> list[Figure]:
         _latency(analysis, look),
         _events(analysis, look),
         _efficiency(analysis, look),
+        _law(analysis, look),
         _clock(analysis, look),
         _drift(analysis, look),
     ]
@@ -339,6 +340,28 @@ def _efficiency(analysis: Analysis, look: Look) -> Figure:
         ),
         data={"speedups": analysis.speedups} if shown.height else {},
         legend=_drawn(shown, look),
+    )
+
+
+def _law(analysis: Analysis, look: Look) -> Figure:
+    law = "usl"
+    rows = analysis.fit_residuals.filter(pl.col("law") == law)
+    reasons = analysis.fits.filter(pl.col("law") == law)["reason"].drop_nulls().unique(maintain_order=True).to_list()
+    why = f": {'; '.join(reasons[:2])}" if reasons else ""
+    return Figure(
+        "scaling",
+        "A law of scaling, and what it leaves over",
+        "The universal scalability law: a serial share of the work (sigma) bounds the speed-up, and what threads "
+        "must tell each other (kappa) bends it down. Fitted within the CPUs, by relative errors. Residuals with a "
+        "shape, or larger than a few per cent, mean that the law does not hold; then the numbers have no coefficients.",
+        missing=None if rows.height else f"No law could be fitted{why}.",
+        panels=_per_panel(
+            rows, lambda part: plots.finished(scaling_plots.law_panel(part, look, legend=False), look.theme)
+        ),
+        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, law, look)} if rows.height else {},
+        numbers={"the fits": tables.fit_table(with_panel(analysis.fits))} if rows.height else {},
+        data={"fits": analysis.fits, "fit-residuals": analysis.fit_residuals} if rows.height else {},
+        legend=_drawn(rows, look),
     )
 
 

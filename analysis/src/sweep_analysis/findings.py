@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from sweep_analysis.claims import check_claims
 from sweep_analysis.clocks import clocks
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
 from sweep_analysis.drift import Drift, drift, residuals
@@ -18,6 +19,7 @@ from sweep_analysis.experiments import experiment_of
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.latency import latencies
 from sweep_analysis.load import Sweep
+from sweep_analysis.scaling import scaling
 from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
 
@@ -51,6 +53,9 @@ class Analysis:
         clocks: rows of `schema.CLOCKS`.
         residuals: rows of `schema.RESIDUALS`.
         trend: drift of the whole sweep; None with too few blocks.
+        fits: rows of `schema.FITS`.
+        fit_residuals: rows of `schema.RESIDUALS_OF_FITS`.
+        claims: rows of `schema.CLAIMS`: what was claimed before the sweep, and what became of it.
     """
 
     sweep: Sweep
@@ -67,6 +72,9 @@ class Analysis:
     clocks: pl.DataFrame
     residuals: pl.DataFrame
     trend: Drift | None
+    fits: pl.DataFrame
+    fit_residuals: pl.DataFrame
+    claims: pl.DataFrame
 
     @property
     def cpus(self) -> int | None:
@@ -93,6 +101,7 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     failed = pl.col("outcome") != "ok"
+    fits, fit_residuals = scaling(times.lazy())
     spent = times["cpu_ns_per_unit"].sum() > 0  # the study's files tell no CPU time
     return Analysis(
         sweep,
@@ -109,6 +118,9 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
         clocks=clocks(sweep).collect(),
         residuals=residuals(times.lazy()).collect(),
         trend=drift(times.lazy()),
+        fits=fits,
+        fit_residuals=fit_residuals,
+        claims=check_claims(sweep, times.lazy()),
     )
 
 
@@ -274,8 +286,16 @@ def _host_cautions(analysis: Analysis) -> list[str]:
 
 
 def _cpu_share(sweep: Sweep) -> float | None:
-    """CPU time over wall time of all single-threaded iterations together; None if none was told."""
-    alone = sweep.trials.filter(pl.col("threads") == 1).select("trial")
+    """CPU time over wall time of all single-threaded iterations together; None if none was told.
+
+    Programs that wait for a clock or for requests, and tell how long, are idle by design and left out.
+    """
+    waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(sweep.trials, on="trial")
+    alone = (
+        sweep.trials.filter(pl.col("threads") == 1)
+        .join(waiting.select("workload").unique(), on="workload", how="anti")
+        .select("trial")
+    )
     spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
     share = sweep.iterations.join(alone, on="trial", how="semi").select(spent / pl.col("elapsed_ns").sum())
     value: float | None = share.collect().item()

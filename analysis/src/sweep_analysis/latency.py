@@ -54,3 +54,20 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
         .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
         .sort([*PANEL, "threads", "branch", "kind", "quantile"])
     )
+
+
+def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.DataFrame:
+    """What a short wait costs: one quantile of the waits beside the CPU time, per cell.
+
+    In:  rows of `schema.LATENCIES` and `schema.TIMES`.
+    Out: one row per cell that waits until work is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
+         `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work, median over trials).
+    """
+    key = [*PANEL, "threads", "branch"]
+    spent = (
+        times.filter(pl.col("program") == PARALLEL)
+        .group_by(key)
+        .agg((pl.col("cpu_ns_per_unit").median() / NS_PER_US).alias("cpu_us"))
+    )
+    chosen = waits.filter((pl.col("kind") == "latency") & (pl.col("quantile") == quantile))
+    return chosen.select(*key, "oversubscribed", "wait_us").join(spent, on=key).sort(key)

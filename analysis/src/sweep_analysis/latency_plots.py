@@ -9,6 +9,7 @@ import polars as pl
 
 from sweep_analysis.labels import count, with_panel
 from sweep_analysis.latency import KINDS, QUANTILES
+from sweep_analysis.palette import styles
 from sweep_analysis.plots import Look, branch_colours, branch_lines, finished, side_by_side
 
 CHART = (225, 150)
@@ -96,3 +97,45 @@ def _chart(rows: pl.DataFrame, ends: list[float], look: Look, *, legend: bool) -
         offset=4,
     )
     return alt.LayerChart(layer=[band, *lines]).properties(title=title, width=CHART[0], height=CHART[1])
+
+
+def tradeoff_figure(rows: pl.DataFrame, quantile: str, look: Look) -> alt.ConcatChart:
+    """Waits upwards, CPU time across, a point per branch: further down and left is better.
+
+    Squares are branches whose counters share a cache line; what is not in the look, as the A/A twin, is a cross.
+    In: rows of `latency.tradeoffs`.
+    """
+    theme = look.theme
+    looks = styles(look.branches, look.baseline, theme)
+    key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolSize=70)
+    names = look.branches
+    colour = alt.Color(
+        "branch:N",
+        scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
+        legend=key,
+        sort=names,
+    )
+    shapes = ["square" if looks[name].dashed else "circle" for name in names]
+    shape = alt.Shape("branch:N", scale=alt.Scale(domain=names, range=shapes), legend=key, sort=names)
+    charts = []
+    for part in with_panel(rows).partition_by("panel", "threads", maintain_order=True):
+        across = alt.X(
+            "cpu_us:Q",
+            scale=alt.Scale(zero=False, padding=14),
+            title="CPU time per unit, µs",
+            axis=alt.Axis(tickCount=4),
+        )
+        up = alt.Y("wait_us:Q", scale=alt.Scale(zero=False, padding=14), title=f"wait ({quantile}), µs")
+        known = alt.Chart(part.filter(pl.col("branch").is_in(look.branches)))
+        twin = alt.Chart(part.filter(~pl.col("branch").is_in(look.branches)))
+        layers = [
+            known.mark_point(size=60, filled=True, opacity=1).encode(x=across, y=up, color=colour, shape=shape),
+            twin.mark_point(size=90, shape="cross", filled=True, opacity=1, color=theme.faint_ink).encode(
+                x=across, y=up
+            ),
+        ]
+        crowded = " (over the CPUs)" if part["oversubscribed"].any() else ""
+        head = f"{part['panel'][0]}, {count(part['threads'][0], 'thread')}{crowded}"
+        title = alt.TitleParams(head, fontSize=11)
+        charts.append(alt.LayerChart(layer=layers).properties(title=title, width=CHART[0] + 60, height=CHART[1]))
+    return finished(side_by_side(charts, 2), theme)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -29,6 +30,20 @@ def chosen_sweep(name: str) -> Sweep:
     """
     chosen = os.environ.get(SWEEP_VARIABLE)
     return read_sweep(Path(chosen) if chosen else SWEEPS / name)
+
+
+def newest_of(experiment: str) -> Sweep | None:
+    """The newest committed sweep of a named experiment; None if there is none."""
+    for folder in sorted(SWEEPS.iterdir(), reverse=True):
+        asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
+        if (asked.get("experiment") or {}).get("name") == experiment:
+            return read_sweep(folder)
+    return None
+
+
+def bullets(sentences: list[str]) -> str:
+    """Sentences as a Markdown list."""
+    return "\n".join(f"* {sentence}" for sentence in sentences)
 
 
 def execute_all(sweep: Path | None = None) -> None:

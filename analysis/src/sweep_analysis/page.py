@@ -30,6 +30,7 @@ FIRST_CAUTIONS = 3
 """So many cautions stand in the first screen; all of them below."""
 TEXT_COLUMNS = frozenset(
     {"workload", "branch", "verdict", "outcome", "reason", "size", "stderr_tail", "line", "counted", "waited"}
+    | {"law", "status", "claimed", "figure"}
     | {"mode", "freq_state", "parameters", "answer", "origin", "generator", "way", "kind"}
 )
 """Columns of tables that are read from the left."""
@@ -79,6 +80,7 @@ def render_page(analysis: Analysis) -> str:
         legend=styles(look.branches, look.baseline, LIGHT),
         variables=svg.variables_by_name(),
         hypotheses=hypotheses(sweep),
+        claims=tables.claim_table(analysis.claims),
         experiment=experiment,
         sections=[section(figure) for figure in figures(analysis)],
         failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),

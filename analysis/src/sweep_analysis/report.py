@@ -41,6 +41,9 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         "latencies": analysis.waits,
         "clocks": analysis.clocks,
         "residuals": analysis.residuals,
+        "fits": analysis.fits,
+        "fit-residuals": analysis.fit_residuals,
+        "claims": analysis.claims,
     }
     experiment = experiments.experiment_of(analysis.sweep)
     if experiment is not None:

@@ -57,6 +57,15 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     )
 
 
+def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:
+    """Times as if the clock had always been the same: cycles in the place of ns, trials without a clock left out.
+
+    In and out: rows of `schema.TIMES`; wall time per unit counts cycles afterwards, all else is as it was.
+    """
+    cycles = pl.col("cycles_per_unit")
+    return times.filter(cycles.is_not_null()).with_columns(cycles.alias("ns_per_unit"))
+
+
 def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()) -> pl.DataFrame:
     """Speed-ups of every cell of the pool's program, by every definition that has its reference.
 

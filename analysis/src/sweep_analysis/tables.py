@@ -15,6 +15,18 @@ from sweep_analysis.latency import KINDS, QUANTILES
 DIGITS = 4
 """Significant digits in tables made for people; CSV and Parquet keep everything."""
 
+EXPECTATIONS = {
+    "faster": "faster than ",
+    "slower": "slower than ",
+    "equal": "as fast as ",
+    "no-faster": "no faster than ",
+    "no-slower": "no slower than ",
+}
+"""What may be claimed, as it is read."""
+
+KAPPAS = {"kappa": "kappa", "kappa_low": "kappa from", "kappa_high": "kappa to"}
+"""Columns of a law's crosstalk, and what they are called."""
+
 SUFFIXES = ("csv", "parquet", "md")
 """File formats of `write`, by the ending of the file's name."""
 
@@ -167,3 +179,43 @@ def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
 def rounded(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with all fractions rounded to three places."""
     return frame.with_columns(pl.col(pl.Float64).round(3))
+
+
+def fit_table(fits: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `schema.FITS` that a reader needs. In: rows with `panel`."""
+    return rounded(
+        fits.select(
+            pl.col("panel").alias("workload"),
+            "branch",
+            "law",
+            "status",
+            pl.col("sigma"),
+            pl.col("sigma_low").alias("sigma from"),
+            pl.col("sigma_high").alias("sigma to"),
+            # Crosstalk is a few millionths: shown per thousand.
+            *((pl.col(name) * 1000).alias(f"{text} ‰") for name, text in KAPPAS.items()),
+            pl.col("peak_threads").alias("peak at threads"),
+            pl.col("largest_residual").alias("largest residual"),
+            pl.col("reason"),
+        )
+    )
+
+
+def claim_table(claims: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `schema.CLAIMS` that a reader needs."""
+
+    def ratio(column: str, name: str) -> pl.Expr:
+        return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+
+    return claims.select(
+        "branch",
+        pl.concat_str(pl.col("expect").replace(EXPECTATIONS), pl.col("against")).alias("claimed"),
+        pl.col("workloads").replace("", "all").alias("workload"),
+        pl.col("threads").replace("", "all").alias("threads"),
+        "figure",
+        pl.col("verdict"),
+        ratio("time_ratio", "change"),
+        ratio("ratio_low", "from"),
+        ratio("ratio_high", "to"),
+        "reason",
+    )

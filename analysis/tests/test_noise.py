@@ -1,0 +1,42 @@
+"""Two sweeps beside each other: noise, and claims that do not come again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_up
+from sweep_analysis.findings import Analysis, analyse
+from sweep_analysis.load import read_sweep
+from sweep_analysis.noise import noise_table, second_look
+
+
+def analysed(folder: Path, effect: float, **truth: float) -> Analysis:
+    made = made_up.Truth(
+        branches=["master", "odd", "even"],
+        workloads={"tsp": 0.1},
+        threads=[1, 2],
+        trials=7,
+        effects={("odd", "tsp"): effect},
+        **truth,  # type: ignore[arg-type]
+    )
+    return analyse(read_sweep(made_up.write_sweep(folder, made)))
+
+
+def test_a_claim_that_does_not_come_again_is_shown_with_both_verdicts(tmp_path: Path) -> None:
+    first, second = analysed(tmp_path / "first", 1.2), analysed(tmp_path / "second", 1.0)
+    (row,) = second_look(first, second).rows(named=True)
+    assert (row["branch"], row["verdict of the first"], row["verdict of the second"]) == (
+        "odd",
+        "slower",
+        "not distinguishable",
+    )
+    assert second_look(second, first).is_empty()
+
+
+def test_a_noisier_sweep_has_a_wider_band(tmp_path: Path) -> None:
+    found = noise_table(
+        {"quiet": analysed(tmp_path / "a", 1.2), "noisy": analysed(tmp_path / "b", 1.0, trial_noise=0.1)}
+    )
+    bands = {row["sweep"]: float(row["A/A band"].strip("±% ")) for row in found.rows(named=True)}
+    assert bands["noisy"] > 3 * bands["quiet"]
+    assert found.select("sweep", "branch", "claims").row(0) == ("quiet", "odd", 1)
