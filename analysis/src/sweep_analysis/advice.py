@@ -56,7 +56,7 @@ def advice(analysis: Analysis) -> Advice:
         won = pooled.filter((pl.col("branch") == merge) & (pl.col("verdict") == FASTER))
         equals = sorted(set(overall["branch"]) - {merge})
         beside = f" {_names(equals)} would do, too." if equals else ""
-        answer = f"{merge}: less than {baseline} in {_where(won)}, and nothing that could be told is lost.{beside}"
+        answer = f"{merge}: takes less {_where(won, baseline)}, and nothing that could be told is lost.{beside}"
         return Advice(merge, answer, _evidence(pooled, merge), _hurts(rows, [merge], baseline))
     if gains.height:
         names = gains["branch"].unique(maintain_order=True).to_list()
@@ -139,10 +139,14 @@ def _place(row: dict[str, object]) -> str:
     return f"{row['panel'] or 'all workloads together'}{threads}"
 
 
-def _where(won: pl.DataFrame) -> str:
-    """The figures and places of some gains."""
-    return "; ".join(f"{row['figure']} of {_place(row)}" for row in won.rows(named=True))
+def _where(won: pl.DataFrame, baseline: str | None) -> str:
+    """What takes less and where, by all workloads together if they are among the gains."""
+    overall = won.filter(pl.col("level") == "overall")
+    gains = overall if overall.height else won
+    figures = " and ".join(gains["figure"].unique(maintain_order=True))
+    places = _names(gains["panel"].drop_nulls().unique(maintain_order=True).to_list())
+    return f"{figures} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
 
 
 def _names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
