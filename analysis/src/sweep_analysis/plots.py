@@ -109,7 +109,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
     ceiling = _ceiling(top, _most_useful(threads, look))
     y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
-    title = f"speed-up {DEFINITIONS[definition]}"
+    title = ["speed-up", DEFINITIONS[definition]]
     base = alt.Chart(part)
     colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
     few = part["branch"].n_unique() <= FEW_BRANCHES or look.baseline is None
