@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from sweep_analysis.__main__ import main
+from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.load import read_sweep
 
 
 def test_speedup_prints_csv_of_the_default_definition(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,6 +27,15 @@ def test_compare_prints_verdicts_as_markdown(ordinary_sweep: Path, capsys: pytes
     faster = [line for line in lines if line.endswith("| faster |")]
     assert len(faster) == 1
     assert "| split-counters-cache-padded |" in faster[0]
+
+
+def test_compare_as_json_adds_the_cautions(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(ordinary_sweep), "--level", "pooled", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["level"] for row in found["comparisons"]} == {"workload", "overall"}
+    assert {row["panel"] for row in found["comparisons"] if row["level"] == "overall"} == {None}
+    assert [row["branch"] for row in found["comparisons"] if row["verdict"] == "faster"]
+    assert found["cautions"] == cautions(analyse(read_sweep(ordinary_sweep)))
 
 
 def test_compare_takes_another_baseline(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,13 @@ impl Checkout {
     pub fn shown_argument(&self, argument: &str) -> String {
         let (option, value) = match argument.split_once('=') {
             Some((option, value)) if option.starts_with("--") => (format!("{option}="), value),
-            _ => (String::new(), argument),
+            // A branch of `compare`: NAME=path:DIR.
+            _ => match argument.split_once("path:") {
+                Some((name, value)) if name.is_empty() || name.ends_with('=') => {
+                    (format!("{name}path:"), value)
+                }
+                _ => (String::new(), argument),
+            },
         };
         let path = Path::new(value);
         if path.is_relative() {
@@ -141,6 +147,8 @@ mod tests {
             ("maps/a.tsp", "maps/a.tsp"),
             ("elements=5", "elements=5"),
             ("--threads=1,2", "--threads=1,2"),
+            ("mine=path:/home/me/rayon-core", "mine=path:rayon-core"),
+            ("path:../rayon/rayon-core", "path:../rayon/rayon-core"),
         ] {
             assert_eq!(checkout.shown_argument(argument), shown);
         }

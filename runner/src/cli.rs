@@ -12,7 +12,7 @@ use crate::commands::frequency::{FrequencyArgs, FrequencyOptions};
 use crate::plan::Mode;
 use crate::selection::Preset;
 use crate::stop::Exit;
-use crate::summary::Format;
+use crate::table::Format;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -49,6 +49,9 @@ enum Command {
     /// Measure: build, run every trial, print the table
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(SweepArgs),
+    /// Measure some branches, wherever they come from, against the first of them, and print verdicts
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Print the table of a sweep again
     #[command(after_help = "Example:
   cargo runner show latest --format csv > table.csv")]
@@ -113,6 +116,21 @@ Exit codes:
 Examples:
   cargo runner doctor
   cargo runner doctor --format json | jq '.findings[].id'";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  cargo runner compare master path:../rayon/rayon-core --workloads ticks,quicksort
+      a working tree of rayon-core against the published one
+  cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
+      under a name of your own, as a comment for a pull request
+  cargo runner compare packed split-counters fork:split,push-fence
+      branches of branches.toml, and features of the fork that are no branch there
+  cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
+      a release and a commit
+  cargo runner compare --resume
+      go on with the newest comparison; if it is finished, print it again
+
+A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -258,9 +276,20 @@ pub(crate) struct SweepArgs {
     /// Go on without branches that cannot be built; their trials are recorded as `build-failed`
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// How the table at the end is printed
+    /// How the result at the end is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The baseline, then what is compared with it: a branch of branches.toml, published:VERSION,
+    /// path:DIR, git:URL#COMMIT, fork:FEATURE,FEATURE; NAME= before one gives it a name
+    #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
+          conflicts_with_all = ["resume", "branches"])]
+    pub(crate) specs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sweep: SweepArgs,
 }
 
 #[derive(Debug, Args)]
@@ -341,6 +370,7 @@ pub fn run() -> Result<Exit> {
         Command::Plan(arguments) => commands::plan::run(&place, &arguments),
         Command::Build(arguments) => commands::build::run(&place, &arguments),
         Command::Sweep(arguments) => commands::sweep::run(&place, &arguments),
+        Command::Compare(arguments) => commands::compare::run(&place, &arguments),
         Command::Show(arguments) => commands::show::run(&place, &arguments),
         Command::Trace(arguments) => commands::trace::run(&place, &arguments),
         Command::Frequency(arguments) => commands::frequency::run(&arguments),

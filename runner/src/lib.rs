@@ -28,7 +28,9 @@ pub mod subprocess;
 pub mod summary;
 pub mod sweep;
 pub mod sweep_dir;
+pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod trial;
 pub mod variant;
+pub mod verdicts;

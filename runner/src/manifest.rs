@@ -31,6 +31,10 @@ pub struct Manifest {
     /// Instrumented builds with their receipts; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
+    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has no say in
+    /// them; left out if not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_ad_hoc: bool,
     /// Name of the baseline's A/A twin, if it runs.
     pub twin: Option<String>,
     /// Compiler and flags, the same for all branches.
@@ -44,6 +48,11 @@ pub struct Manifest {
     pub trials_planned: usize,
     /// One entry for every time the sweep was started or resumed, and came to an orderly end.
     pub runs: Vec<Run>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A branch and the proof of what was measured under its name.

@@ -136,6 +136,18 @@ impl SweepDir {
         })
     }
 
+    /// Reads `host.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no JSON.
+    pub fn host(&self) -> Result<Value> {
+        let path = self.path.join("host.json");
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
+    }
+
     /// Replaces `manifest.json` as a whole.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from sweep_analysis import notebooks, tables
@@ -13,12 +14,14 @@ from sweep_analysis.calibration import CELL_MARGIN, MEAN_MARGIN, calibration
 from sweep_analysis.compare import FIGURES, compare
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, line_rates
-from sweep_analysis.findings import analyse
+from sweep_analysis.findings import analyse, cautions
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.report import write_report, write_tables
 from sweep_analysis.speedup import DEFINITIONS, trial_times
 from sweep_analysis.study import TIME_UNITS, read_study
+
+LEVELS = ("cell", "workload", "overall")
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
@@ -73,10 +76,18 @@ def _parser() -> argparse.ArgumentParser:
     compared = _command(commands, "compare", "print every branch's verdict against the baseline", _compare)
     compared.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
     compared.add_argument(
-        "--level", choices=["cell", "workload", "overall"], default="cell", help="default: %(default)s"
+        "--level",
+        choices=[*LEVELS, "pooled"],
+        default="cell",
+        help="`pooled`: workload and overall (default: %(default)s)",
     )
     _takes_figure(compared)
-    compared.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
+    compared.add_argument(
+        "--format",
+        choices=["csv", "md", "json"],
+        default="csv",
+        help="`json` also has what cannot be concluded (default: %(default)s)",
+    )
 
     calibrated = _command(
         commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
@@ -164,7 +175,13 @@ def _compare(asked: argparse.Namespace) -> None:
             f"choose one with `--baseline`: {', '.join(sweep.branches)}",
         )
     frame = compare(trial_times(sweep), baseline, asked.figure)
-    _print(frame.filter(pl.col("level") == asked.level), asked.format)
+    levels = ["workload", "overall"] if asked.level == "pooled" else [asked.level]
+    frame = frame.filter(pl.col("level").is_in(levels))
+    if asked.format == "json":
+        found = {"comparisons": with_panel(frame).to_dicts(), "cautions": cautions(analyse(sweep, baseline))}
+        print(msgspec.json.encode(found).decode())
+    else:
+        _print(frame, asked.format)
 
 
 def _calibration(asked: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
 pub(crate) mod build;
+pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod frequency;
 pub(crate) mod list;
@@ -69,10 +70,18 @@ impl Place {
 
 /// What the command line asks, checked against branches, catalogue and host.
 pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<Branch>)> {
-    let config = place.config()?;
+    asked_among(place, &place.config()?, selection)
+}
+
+/// [`asked`], with branches from elsewhere than branches.toml.
+pub(crate) fn asked_among(
+    place: &Place,
+    config: &Config,
+    selection: &Selection,
+) -> Result<(Asked, Vec<Branch>)> {
     let start = Start::of(place, selection)?;
     let (branches, is_baseline_added) =
-        selection::branches(&config, selection.branches.as_deref().unwrap_or(&start.branches))?;
+        selection::branches(config, selection.branches.as_deref().unwrap_or(&start.branches))?;
     let baseline = config.baseline().name.clone();
     if is_baseline_added {
         eprintln!(

@@ -1,6 +1,6 @@
 //! `show`: the table of a sweep, also printed at the end of `sweep`.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use anyhow::Result;
 
@@ -10,8 +10,9 @@ use crate::experiments::Figure;
 use crate::manifest::Manifest;
 use crate::record::Record;
 use crate::stop::Exit;
-use crate::summary::{self, Format};
+use crate::summary;
 use crate::sweep_dir::SweepDir;
+use crate::table::{Format, Look};
 
 pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
     let parent = place.sweeps(arguments.output.as_deref());
@@ -32,14 +33,12 @@ pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
 
 /// Prints the table to standard output, coloured for a terminal unless `NO_COLOR` is set.
 pub(crate) fn print(manifest: &Manifest, records: &[Record], format: Format) -> Result<()> {
-    let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let has_colour = std::io::stdout().is_terminal() && !wants_none;
     let asked = &manifest.asked;
     let text = if is_about_answers(manifest) {
         summary::answers_table(&summary::agreements(asked, records), format)?
     } else {
         let rows = summary::rows(asked, records);
-        let mut text = summary::table(asked, &rows, format, has_colour)?;
+        let mut text = summary::table(asked, &rows, format, Look::of_stdout())?;
         let conditions = || summary::conditions(asked, records);
         let foot = || summary::foot(asked, &rows, &conditions(), manifest.settle_ms);
         match format {

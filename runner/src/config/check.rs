@@ -102,7 +102,7 @@ fn check_row(
     })
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
         return Err("a name starts with a letter and has only a-z, 0-9, `_` and `-`, \
@@ -195,13 +195,13 @@ fn check_source(
     })
 }
 
-fn check_version(version: &str) -> Result<(), String> {
+pub(super) fn check_version(version: &str) -> Result<(), String> {
     cargo_metadata::semver::Version::parse(version).map(drop).map_err(|error| {
         format!("published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\"")
     })
 }
 
-fn check_fork(
+pub(super) fn check_fork(
     features: &[Spanned<String>],
     known: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>, (Option<usize>, String)> {

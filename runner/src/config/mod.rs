@@ -2,6 +2,7 @@
 
 mod check;
 mod claims;
+pub mod spec;
 mod wire;
 
 use std::collections::BTreeSet;

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::Serialize;
 use workloads::protocol::Program;
 
-use super::Format;
 use crate::plan::Asked;
 use crate::record::{Ending, Record};
+use crate::table::{Format, data};
 
 /// The trials of one branch on one instance, all thread counts together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -89,18 +89,10 @@ pub fn agreements(asked: &Asked, records: &[Record]) -> Vec<Agreement> {
 /// # Errors
 /// If a row has no JSON or CSV form, which cannot happen.
 pub fn answers_table(rows: &[Agreement], format: Format) -> Result<String> {
-    match format {
-        Format::Json => Ok(format!("{}\n", serde_json::to_string_pretty(rows)?)),
-        Format::Csv => {
-            let mut writer = csv::Writer::from_writer(Vec::new());
-            for row in rows {
-                writer.serialize(row)?;
-            }
-            let bytes = writer.into_inner().context("CSV is written to memory")?;
-            Ok(String::from_utf8(bytes)?)
-        }
-        Format::Table | Format::Markdown => Ok(grouped(rows)),
-    }
+    Ok(match data(rows, format)? {
+        Some(text) => text,
+        None => grouped(rows),
+    })
 }
 
 /// A heading for each sequential program, a line for each way, a share for each branch.

@@ -16,7 +16,7 @@ use crate::stats::{FEWEST_PAIRS, median, noise_band};
 
 pub use answers::{Agreement, agreements, answers_table};
 pub use conditions::{Conditions, Drift, conditions, foot};
-pub use show::{Format, table};
+pub use show::table;
 
 /// A branch in one place of the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -241,4 +241,4 @@ fn judge(log_ratio: Option<f64>, band: Option<f64>) -> Verdict {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,52 +2,28 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
-use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
+use anyhow::Result;
+use comfy_table::Color;
 use workloads::protocol::Program;
 
 use super::{Row, Verdict};
 use crate::plan::Asked;
 use crate::stats::FEWEST_PAIRS;
-
-/// How a table is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For a terminal.
-    Table,
-    /// For a document.
-    Markdown,
-    /// One object per row.
-    Json,
-    /// One line per row.
-    Csv,
-}
-
-const COLUMNS: [&str; 5] = ["branch", "time", "speed-up", "ratio", "verdict"];
+use crate::table::{Column, Format, Look, Sheet, data};
 
 /// The rows as text that ends with a line end.
 ///
 /// # Errors
 /// If a row has no JSON or CSV form, which cannot happen with names that were checked.
-pub fn table(asked: &Asked, rows: &[Row], format: Format, has_colour: bool) -> Result<String> {
-    Ok(match format {
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(rows)?),
-        Format::Csv => csv(rows)?,
-        Format::Table | Format::Markdown => grouped(asked, rows, format, has_colour),
+pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<String> {
+    Ok(match data(rows, format)? {
+        Some(text) => text,
+        None => grouped(asked, rows, format, look),
     })
 }
 
-fn csv(rows: &[Row]) -> Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row)?;
-    }
-    let bytes = writer.into_inner().context("CSV is written to memory")?;
-    Ok(String::from_utf8(bytes)?)
-}
-
 /// A heading per workload and mode, a table per thread count.
-fn grouped(asked: &Asked, rows: &[Row], format: Format, has_colour: bool) -> String {
+fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Look) -> String {
     let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
     let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
     let mut text = String::new();
@@ -77,7 +53,7 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, has_colour: bool) -> Str
             if format == Format::Markdown {
                 text.push('\n');
             }
-            let _ = writeln!(text, "{}\n", one_table(group, width, format, has_colour));
+            let _ = writeln!(text, "{}", one_table(group, width).text(format, look));
         }
     }
     text + &legend(asked)
@@ -95,19 +71,14 @@ fn group_heading(row: &Row, baseline: &str) -> String {
     format!("{} thread{plural}{more}; {band}", row.threads)
 }
 
-fn one_table(rows: &[Row], width: usize, format: Format, has_colour: bool) -> Table {
-    let mut table = Table::new();
-    table.load_style(if format == Format::Markdown {
-        presets::ASCII_MARKDOWN
-    } else {
-        presets::NOTHING
-    });
-    if has_colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table.set_header(COLUMNS);
+fn one_table(rows: &[Row], width: usize) -> Sheet {
+    let mut sheet = Sheet::new([
+        Column::text("branch").at_least(width),
+        Column::figure("time").at_least(7),
+        Column::figure("speed-up"),
+        Column::figure("ratio").at_least(6),
+        Column::text("verdict").at_least(19),
+    ]);
     for row in rows {
         let figure =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
@@ -121,35 +92,11 @@ fn one_table(rows: &[Row], width: usize, format: Format, has_colour: bool) -> Ta
             Verdict::Slower => Some(Color::Red),
             _ => None,
         };
-        let mut last = Cell::new(verdict);
-        if let Some(colour) = colour {
-            last = last.fg(colour);
-        }
-        table.add_row([
-            Cell::new(&row.branch),
-            Cell::new(row.median_ns.map_or(String::new(), human_ns)),
-            Cell::new(figure(row.speed_up)),
-            Cell::new(figure(row.ratio)),
-            last,
-        ]);
+        let time = row.median_ns.map_or(String::new(), human_ns);
+        let cells = [row.branch.clone(), time, figure(row.speed_up), figure(row.ratio), verdict];
+        sheet.push(cells, colour);
     }
-    let fixed = [width + 2, 10, 9, 8, 21];
-    for (column, width) in table.column_iter_mut().zip(fixed) {
-        let is_figure = (1..=3).contains(&column.index);
-        column.set_cell_alignment(if is_figure {
-            CellAlignment::Right
-        } else {
-            CellAlignment::Left
-        });
-        column.set_padding((1, u16::from(!is_figure)));
-        if format == Format::Table {
-            let width = u16::try_from(width).unwrap_or(u16::MAX);
-            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        } else {
-            column.set_padding((1, 1));
-        }
-    }
-    table
+    sheet
 }
 
 fn legend(asked: &Asked) -> String {

@@ -8,8 +8,9 @@ use workloads::protocol::{Events, Iteration, SCHEMA};
 use super::*;
 use crate::plan::{Instrument, Load};
 use crate::record::FreqState;
+use crate::table::{Format, Look};
 
-pub(super) fn asked() -> Asked {
+pub(crate) fn asked() -> Asked {
     Asked {
         preset: "quick".to_owned(),
         experiment: None,
@@ -193,7 +194,7 @@ fn the_baseline_comes_first_and_its_twin_second() {
 }
 
 #[test]
-fn the_table_fits_a_hundred_columns_with_the_longest_branch_name() {
+fn the_table_fits_a_terminal_of_eighty_columns_with_the_longest_branch_name() {
     let mut asked = asked();
     let long = "split-counters-no-jec-sleepers-only-cache-padded";
     asked.branches.push(long.to_owned());
@@ -202,9 +203,10 @@ fn the_table_fits_a_hundred_columns_with_the_longest_branch_name() {
     more.outcome = Ending::Crash;
     records.push(more);
     records.push(record(long, Program::Parallel, 2, 1, 1_234_567_890));
-    let text = table(&asked, &rows(&asked, &records), Format::Table, false).unwrap();
+    let look = Look { has_colour: false, columns: Some(80) };
+    let text = table(&asked, &rows(&asked, &records), Format::Table, look).unwrap();
     for line in text.lines() {
-        assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
     }
     assert!(text.contains("not distinguishable") && !text.contains('\u{1b}'), "{text}");
 }
@@ -212,10 +214,10 @@ fn the_table_fits_a_hundred_columns_with_the_longest_branch_name() {
 #[test]
 fn csv_and_json_carry_every_row() {
     let rows = rows(&asked(), &records());
-    let csv = table(&asked(), &rows, Format::Csv, false).unwrap();
+    let csv = table(&asked(), &rows, Format::Csv, Look::default()).unwrap();
     assert_eq!(csv.lines().count(), 1 + rows.len());
     assert!(csv.starts_with("workload,size,parameters,mode,program,threads,"), "{csv}");
-    let json = table(&asked(), &rows, Format::Json, false).unwrap();
+    let json = table(&asked(), &rows, Format::Json, Look::default()).unwrap();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(parsed.as_array().unwrap().len(), rows.len());
 }

@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use jiff::Timestamp;
 use workloads::protocol::SCHEMA;
 
-use super::super::{Place, asked, build, builds};
-use super::Ready;
+use super::super::{Place, asked, asked_among, build, builds};
+use super::{Purpose, Ready};
 use crate::builds::Builder;
 use crate::checkout::Commit;
 use crate::cli::SweepArgs;
@@ -22,8 +22,11 @@ use crate::stop::Stop;
 use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
 
-pub(super) fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
-    let (asked, branches) = asked(place, &arguments.selection)?;
+pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>) -> Result<Ready> {
+    let (asked, branches) = match &purpose.config {
+        Some(config) => asked_among(place, config, &arguments.selection)?,
+        None => asked(place, &arguments.selection)?,
+    };
     let parent = place.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
     let inputs = place.inputs(&asked, None)?;
@@ -49,6 +52,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs) -> Result<Ready> {
             .skip(1)
             .map(|argument| place.checkout.shown_argument(&argument))
             .collect(),
+        is_ad_hoc: purpose.config.is_some(),
         twin: asked.twin_name(),
         asked,
         branches: measured,

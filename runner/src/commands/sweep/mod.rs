@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::{Place, show};
 use crate::cli::SweepArgs;
+use crate::config::Config;
 use crate::doctor;
 use crate::estimate::Past;
 use crate::frequency::control::Controller;
@@ -24,12 +25,28 @@ use crate::plan::{Asked, Plan};
 use crate::progress::{Progress, count, headline, human};
 use crate::record::Record;
 use crate::stop::{Exit, Stop};
-use crate::summary::{self, Agreement, Format};
+use crate::summary::{self, Agreement};
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
 use crate::sweep_dir::{Appender, HostLock, SweepDir};
+use crate::table::Format;
 use crate::trial::Subprocesses;
 
+/// What one command that sweeps does otherwise than another.
+pub(crate) struct Purpose<'a> {
+    /// The command, for hints how to go on.
+    pub(crate) command: &'static str,
+    /// Branches in the place of those of branches.toml.
+    pub(crate) config: Option<Config>,
+    /// Prints the result, if not as `show` does.
+    pub(crate) print: Option<&'a dyn Fn(&SweepDir, &Manifest) -> Result<()>>,
+}
+
 pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
+    run_for(place, arguments, &Purpose { command: "sweep", config: None, print: None })
+}
+
+/// Sweeps for a purpose.
+pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>) -> Result<Exit> {
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take()?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
@@ -43,20 +60,21 @@ pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
             let parent = place.sweeps(arguments.output.as_deref());
             let sweep = SweepDir::find(&place.checkout, &parent, which)?;
             // Nothing will be measured, so it does not matter whether the branches can still be built.
-            if let Some(exit) = already_finished(place, arguments, &sweep)? {
+            if let Some(exit) = already_finished(place, arguments, purpose, &sweep)? {
                 return Ok(exit);
             }
             resume::resume(place, arguments, sweep)?
         }
-        None => begin::begin(place, arguments)?,
+        None => begin::begin(place, arguments, purpose)?,
     };
-    measure(place, arguments, ready)
+    measure(place, arguments, purpose, ready)
 }
 
 /// Prints a sweep that has all its trials.
 fn already_finished(
     place: &Place,
     arguments: &SweepArgs,
+    purpose: &Purpose<'_>,
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
@@ -65,7 +83,7 @@ fn already_finished(
     if present.len() < manifest.trials_planned {
         return Ok(None);
     }
-    finish(place, arguments, sweep, &manifest, &records, Tally::default()).map(Some)
+    finish(place, arguments, purpose, sweep, &manifest, &records, Tally::default()).map(Some)
 }
 
 /// All that is needed to run trials.
@@ -78,7 +96,12 @@ struct Ready {
     inputs: Vec<Option<PathBuf>>,
 }
 
-fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
+fn measure(
+    place: &Place,
+    arguments: &SweepArgs,
+    purpose: &Purpose<'_>,
+    ready: Ready,
+) -> Result<Exit> {
     let Ready { sweep, mut manifest, plan, binaries, inputs } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
@@ -139,7 +162,7 @@ fn measure(place: &Place, arguments: &SweepArgs, ready: Ready) -> Result<Exit> {
     let noted = sweep.write_manifest(&manifest);
     result?;
     noted?;
-    finish(place, arguments, &sweep, &manifest, &records, tally)
+    finish(place, arguments, purpose, &sweep, &manifest, &records, tally)
 }
 
 fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
@@ -195,6 +218,7 @@ fn done_now(trials: usize, tally: Tally) -> String {
 fn finish(
     place: &Place,
     arguments: &SweepArgs,
+    purpose: &Purpose<'_>,
     sweep: &SweepDir,
     manifest: &Manifest,
     records: &[Record],
@@ -205,11 +229,14 @@ fn finish(
     if tally.is_interrupted {
         bail!(Stop::Interrupted(format!(
             "interrupted with {left} of {} trials left; every finished one is kept. Go on with: \
-             cargo runner sweep --resume {which}",
-            manifest.trials_planned
+             cargo runner {} --resume {which}",
+            manifest.trials_planned, purpose.command
         )));
     }
-    show::print(manifest, records, arguments.format)?;
+    match purpose.print {
+        Some(print) => print(sweep, manifest)?,
+        None => show::print(manifest, records, arguments.format)?,
+    }
     let failed =
         records.iter().filter(|record| record.outcome != crate::record::Ending::Ok).count();
     let end = format!(
@@ -218,8 +245,8 @@ fn finish(
         place.checkout.shown(sweep.path()),
     );
     match arguments.format {
-        Format::Table | Format::Markdown => std::io::stdout().write_all(end.as_bytes())?,
-        Format::Json | Format::Csv => eprint!("{end}"),
+        Format::Table => std::io::stdout().write_all(end.as_bytes())?,
+        _ => eprint!("{end}"),
     }
     if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
         eprintln!(

@@ -75,6 +75,7 @@ fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result
     for branch in now {
         let name = &branch.name;
         match rows.iter().find(|row| row.name == *name) {
+            _ if manifest.is_ad_hoc => {}
             None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
             Some(row) if row.source != branch.source => changes.push(format!(
                 "branch `{name}` was {}, branches.toml now says {}",

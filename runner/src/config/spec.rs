@@ -1,0 +1,240 @@
+//! A branch in one word, as `compare` takes it on the command line.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use serde_spanned::Spanned;
+
+use super::check::{check_fork, check_name, check_version, nearest};
+use super::{Branch, Config, Source};
+
+/// What the words may be, for messages and help.
+pub const SPECS: &str = "a branch of branches.toml, published:1.13.0, path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; \
+                         NAME= before it gives it a name";
+
+/// Where specs are read: relative paths start from `here`, and are kept as seen from `config_folder`, where
+/// a row of branches.toml would have them.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    /// The branches that can be named.
+    pub config: &'a Config,
+    /// The fork's features.
+    pub known_features: &'a BTreeSet<String>,
+    /// The folder in which the user typed.
+    pub here: &'a Path,
+    /// The folder of branches.toml.
+    pub config_folder: &'a Path,
+}
+
+impl Reader<'_> {
+    /// The branches that the words name, the first being the baseline.
+    ///
+    /// # Errors
+    /// The word that is wrong, why, and what would be right.
+    pub fn config(&self, words: &[String]) -> Result<Config, String> {
+        let mut branches: Vec<Branch> = Vec::new();
+        for word in words {
+            let branch = self.branch(word).map_err(|why| format!("`{word}`: {why}"))?;
+            if branches.iter().any(|other| other.name == branch.name) {
+                return Err(format!(
+                    "`{word}`: there is a `{0}` already; give this one a name of its own, for example \
+                     {0}-b={word}",
+                    branch.name
+                ));
+            }
+            branches.push(Branch { baseline: branches.is_empty(), ..branch });
+        }
+        Ok(Config { branches })
+    }
+
+    fn branch(&self, word: &str) -> Result<Branch, String> {
+        let (name, spec) = match word.split_once('=') {
+            // An address may have a `=`, but only after the colon of its kind.
+            Some((name, spec)) if !name.contains(':') => (Some(name), spec),
+            _ => (None, word),
+        };
+        let Some((kind, value)) = spec.split_once(':') else {
+            let row = self.row(spec)?;
+            let name = name.unwrap_or(&row.name).to_owned();
+            return named(name, row.source.clone())
+                .map(|branch| Branch { name: branch.name, ..row.clone() });
+        };
+        let (source, own_name) = match kind {
+            "published" => {
+                check_version(value)?;
+                (Source::Published { version: value.to_owned() }, format!("published-{value}"))
+            }
+            "fork" => {
+                let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
+                let listed: Vec<Spanned<String>> =
+                    words.map(|word| Spanned::new(0..0, word.to_owned())).collect();
+                let features =
+                    check_fork(&listed, self.known_features).map_err(|(_, message)| message)?;
+                let words: Vec<&str> = features.iter().map(String::as_str).collect();
+                let own = if words.is_empty() { "packed".to_owned() } else { words.join("-") };
+                (Source::Fork { features }, format!("fork-{own}"))
+            }
+            "path" if value.is_empty() => return Err("`path:` without a folder".to_owned()),
+            "path" => {
+                let source =
+                    Source::Path { path: self.seen_from_config(value), features: BTreeSet::new() };
+                (source, format!("path-{}", folder_name(&self.here.join(value))))
+            }
+            "git" => {
+                let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
+                else {
+                    return Err(
+                        "a git address needs its commit: git:URL#COMMIT, because a branch that moves \
+                         cannot be compared"
+                            .to_owned(),
+                    );
+                };
+                let source = Source::Git {
+                    url: url.to_owned(),
+                    rev: rev.to_owned(),
+                    subdirectory: None,
+                    features: BTreeSet::new(),
+                };
+                let short: String = rev.chars().take(12).collect();
+                (source, format!("git-{short}"))
+            }
+            _ => return Err(format!("unknown kind `{kind}`; write {SPECS}")),
+        };
+        named(name.map_or_else(|| plain(&own_name), str::to_owned), source)
+    }
+
+    fn row(&self, name: &str) -> Result<&Branch, String> {
+        let branches = &self.config.branches;
+        branches.iter().find(|branch| branch.name == name).ok_or_else(|| {
+            let known = branches.iter().map(|branch| branch.name.as_str());
+            let hint = nearest(name, known)
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            format!("no branch has this name; write {SPECS}{hint}")
+        })
+    }
+
+    /// A path that was typed `here`, as a row of branches.toml would have it.
+    fn seen_from_config(&self, typed: &str) -> PathBuf {
+        let typed = Path::new(typed);
+        if typed.is_absolute() || self.here == self.config_folder {
+            return typed.to_owned();
+        }
+        let (from, to) = (self.config_folder.components(), self.here.components());
+        let shared = from.clone().zip(to.clone()).take_while(|(a, b)| a == b).count();
+        let up = from.skip(shared).map(|_| Component::ParentDir);
+        up.chain(to.skip(shared)).chain(typed.components()).collect()
+    }
+}
+
+fn named(name: String, source: Source) -> Result<Branch, String> {
+    check_name(&name)
+        .map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
+    Ok(Branch { name, source, baseline: false, hypothesis: String::new(), claims: Vec::new() })
+}
+
+/// What a working tree is called: its folder, or the one above where that is just `rayon-core`.
+fn folder_name(folder: &Path) -> String {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let own = name(&folder);
+    let above = folder.parent().map(name).filter(|above| !above.is_empty());
+    above.filter(|_| own == "rayon-core").unwrap_or(own)
+}
+
+/// Only what a branch's name may consist of.
+fn plain(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+    text.to_lowercase().chars().map(|c| if is_plain(c) { c } else { '-' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n\
+                        [[branch]]\nname = \"packed\"\nfork = []\nhypothesis = \"equal\"\n";
+
+    fn read(words: &[&str]) -> Result<Config, String> {
+        let known: BTreeSet<String> = ["split", "no-jec", "packed"].map(str::to_owned).into();
+        let config = super::super::parse("branches.toml", ROWS, &known).unwrap();
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let (here, config_folder) = (Path::new("/home/me/lab/runner"), Path::new("/home/me/lab"));
+        Reader { config: &config, known_features: &known, here, config_folder }.config(&words)
+    }
+
+    fn names(words: &[&str]) -> Vec<String> {
+        read(words).unwrap().branches.into_iter().map(|branch| branch.name).collect()
+    }
+
+    #[test]
+    fn the_first_word_is_the_baseline_even_if_the_file_has_another() {
+        let config = read(&["packed", "master"]).unwrap();
+        assert_eq!(config.baseline().name, "packed");
+        assert_eq!(config.baseline().hypothesis, "equal");
+        assert!(!config.branches[1].baseline);
+    }
+
+    #[test]
+    fn each_kind_of_source_has_a_word_and_a_name_of_its_own() {
+        let words = [
+            "published:1.13.0",
+            "fork:split,no-jec",
+            "fork:",
+            "path:/work/Rayon/rayon-core",
+            "path:../../mine",
+            "git:https://example.org/rayon?a=b#0123456789abcdef",
+        ];
+        assert_eq!(
+            names(&words),
+            [
+                "published-1-13-0",
+                "fork-no-jec-split",
+                "fork-packed",
+                "path-rayon",
+                "path-mine",
+                "git-0123456789ab"
+            ]
+        );
+        let config = read(&words).unwrap();
+        let Source::Git { url, rev, .. } = &config.branches[5].source else { panic!("no git") };
+        assert_eq!(
+            (url.as_str(), rev.as_str()),
+            ("https://example.org/rayon?a=b", "0123456789abcdef")
+        );
+    }
+
+    #[test]
+    fn a_relative_path_is_kept_as_seen_from_the_file_of_branches() {
+        let config = read(&["master", "path:../../mine"]).unwrap();
+        let Source::Path { path, .. } = &config.branches[1].source else { panic!("no path") };
+        assert_eq!(path, Path::new("runner/../../mine"));
+    }
+
+    #[test]
+    fn a_name_can_be_given_and_must_be_where_two_would_be_alike() {
+        assert_eq!(
+            names(&["master", "mine=path:/a/b", "other=master"]),
+            ["master", "mine", "other"]
+        );
+        let message = read(&["master", "path:/a/b", "path:/c/b"]).unwrap_err();
+        assert!(message.contains("path-b-b=path:/c/b"), "{message}");
+    }
+
+    #[test]
+    fn each_slip_is_told_with_the_remedy() {
+        for (word, expected) in [
+            ("pakced", "did you mean `packed`?"),
+            ("published:1.13", "no exact version"),
+            ("fork:spilt", "did you mean `split`?"),
+            ("path:", "without a folder"),
+            ("git:https://example.org/rayon", "git:URL#COMMIT"),
+            ("registry:1.13.0", "unknown kind `registry`"),
+            ("my-again=master", "write NAME= before it"),
+        ] {
+            let message = read(&["master", word]).unwrap_err();
+            assert!(message.starts_with(&format!("`{word}`: ")), "{message}");
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! One way to print a table: for a terminal, for a document, or as data.
+
+use std::io::IsTerminal as _;
+
+use anyhow::{Context as _, Result};
+use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
+use serde::Serialize;
+
+/// How a table is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Table,
+    /// For a document.
+    Markdown,
+    /// One object per row.
+    Json,
+    /// One line per row.
+    Csv,
+}
+
+/// Rows as data, ending with a line end; `None` where `format` is for people.
+///
+/// # Errors
+/// If a row has no JSON or CSV form (CSV has none for a row within a row).
+pub fn data<T: Serialize>(rows: &[T], format: Format) -> Result<Option<String>> {
+    Ok(match format {
+        Format::Table | Format::Markdown => None,
+        Format::Json => Some(json(&rows)?),
+        Format::Csv => {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            for row in rows {
+                writer.serialize(row)?;
+            }
+            let bytes = writer.into_inner().context("CSV is written to memory")?;
+            Some(String::from_utf8(bytes)?)
+        }
+    })
+}
+
+/// A value as indented JSON, ending with a line end.
+///
+/// # Errors
+/// If it has no JSON form.
+pub fn json(value: &impl Serialize) -> Result<String> {
+    Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// What standard output can show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// Colours may be used.
+    pub has_colour: bool,
+    /// Columns of the terminal; `None` if it is no terminal, and lines may be as long as they are.
+    pub columns: Option<usize>,
+}
+
+impl Look {
+    /// That of this process's standard output; no colour if `NO_COLOR` is set.
+    #[must_use]
+    pub fn of_stdout() -> Self {
+        let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_terminal = std::io::stdout().is_terminal();
+        let columns = Table::new().width().filter(|_| is_terminal).map(usize::from);
+        Self { has_colour: is_terminal && !wants_none, columns }
+    }
+}
+
+/// A column: its heading, whether figures stand in it, and how wide it is at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    title: &'static str,
+    is_figure: bool,
+    width: usize,
+}
+
+impl Column {
+    /// Words, to the left.
+    #[must_use]
+    pub const fn text(title: &'static str) -> Self {
+        Self { title, is_figure: false, width: 0 }
+    }
+
+    /// Figures, to the right.
+    #[must_use]
+    pub const fn figure(title: &'static str) -> Self {
+        Self { title, is_figure: true, width: 0 }
+    }
+
+    /// The same with at least so many characters, so that tables below each other line up.
+    #[must_use]
+    pub fn at_least(self, width: usize) -> Self {
+        Self { width, ..self }
+    }
+}
+
+/// Rows for people.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    columns: Vec<Column>,
+    rows: Vec<Vec<(String, Option<Color>)>>,
+}
+
+/// Between columns in a terminal.
+const GAP: usize = 2;
+
+impl Sheet {
+    /// No rows yet.
+    #[must_use]
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self { columns: columns.into(), rows: Vec::new() }
+    }
+
+    /// Adds a row, of which the last cell may be coloured.
+    ///
+    /// # Panics
+    /// If it has not as many cells as there are columns.
+    pub fn push(&mut self, cells: impl IntoIterator<Item = String>, last: Option<Color>) {
+        let mut row: Vec<_> = cells.into_iter().map(|cell| (cell, None)).collect();
+        assert_eq!(row.len(), self.columns.len(), "a row has a cell for each column");
+        if let Some(cell) = row.last_mut() {
+            cell.1 = last;
+        }
+        self.rows.push(row);
+    }
+
+    /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`]; here they
+    /// are taken as [`Format::Table`].
+    #[must_use]
+    pub fn text(&self, format: Format, look: Look) -> String {
+        let is_markdown = format == Format::Markdown;
+        let mut table = Table::new();
+        table.load_style(if is_markdown { presets::ASCII_MARKDOWN } else { presets::NOTHING });
+        if look.has_colour {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
+        table.set_header(self.columns.iter().map(|column| column.title));
+        let widths = self.widths(look.columns);
+        for row in &self.rows {
+            table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {
+                // A bar would end the cell.
+                let text = if is_markdown { text.replace('|', "\\|") } else { broken(text, width) };
+                let cell = Cell::new(text);
+                colour.map_or(cell.clone(), |colour| cell.fg(colour))
+            }));
+        }
+        for (index, column) in table.column_iter_mut().enumerate() {
+            let is_figure = self.columns[index].is_figure;
+            column.set_cell_alignment(if is_figure {
+                CellAlignment::Right
+            } else {
+                CellAlignment::Left
+            });
+            if is_markdown {
+                column.set_padding((1, 1));
+            } else {
+                column.set_padding((0, u16::try_from(GAP).expect("a small constant")));
+                let width = u16::try_from(widths[index] + GAP).unwrap_or(u16::MAX);
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+            }
+        }
+        let lines: Vec<String> =
+            table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+        lines.join("\n") + "\n"
+    }
+
+    /// Widths of the columns: as wide as what stands in them, but no wider together than the terminal, for
+    /// which the widest column of words is narrowed; its cells are then broken at spaces and dashes.
+    fn widths(&self, columns: Option<usize>) -> Vec<usize> {
+        let widest = |index: usize| {
+            let cells = self.rows.iter().map(|row| row[index].0.chars().count());
+            let column = &self.columns[index];
+            cells.chain([column.title.len(), column.width]).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
+        let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        let excess = columns.map_or(0, |columns| total.saturating_sub(columns));
+        let words = (0..widths.len()).filter(|&index| !self.columns[index].is_figure);
+        if let Some(index) = words.max_by_key(|&index| widths[index]) {
+            /// Narrower, a word a line would be left.
+            const LEAST: usize = 12;
+            widths[index] = widths[index].saturating_sub(excess).max(LEAST.min(widths[index]));
+        }
+        widths
+    }
+}
+
+/// Words in lines of at most `width` characters; lines after the first begin with `indent`.
+#[must_use]
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("{indent}{word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// The text in lines of at most `width` characters, broken behind spaces and dashes where it has some.
+fn broken(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive([' ', '-']) {
+        let line = lines.last_mut().expect("there is a first line");
+        if !line.is_empty() && line.chars().count() + word.trim_end().chars().count() > width {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet() -> Sheet {
+        let mut sheet = Sheet::new([Column::text("branch"), Column::figure("ratio")]);
+        let long = "split-counters-no-jec-sleepers-only-cache-padded";
+        sheet.push([long.to_owned(), "1.024".to_owned()], None);
+        sheet.push(["a|b".to_owned(), "0.5".to_owned()], Some(Color::Green));
+        sheet
+    }
+
+    #[test]
+    fn a_narrow_terminal_breaks_names_at_dashes_and_no_line_is_longer() {
+        let look = Look { has_colour: false, columns: Some(40) };
+        let text = sheet().text(Format::Table, look);
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        assert!(text.lines().any(|line| line.trim_end().ends_with('-')), "{text}");
+        assert!(text.contains("1.024"), "{text}");
+    }
+
+    #[test]
+    fn without_a_terminal_a_row_is_a_line_whatever_its_length() {
+        let text = sheet().text(Format::Table, Look::default());
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn colour_comes_only_where_it_is_wanted() {
+        let look = Look { has_colour: true, columns: None };
+        assert!(sheet().text(Format::Table, look).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn markdown_escapes_what_would_end_a_cell() {
+        let text = sheet().text(Format::Markdown, Look::default());
+        assert!(text.contains("| a\\|b"), "{text}");
+        assert!(text.lines().nth(1).unwrap().contains("---"), "{text}");
+    }
+
+    #[test]
+    fn data_are_all_rows_and_tables_are_no_data() {
+        #[derive(Serialize)]
+        struct Row {
+            name: &'static str,
+            count: u32,
+        }
+        let rows = [Row { name: "one", count: 1 }, Row { name: "two", count: 2 }];
+        assert_eq!(data(&rows, Format::Csv).unwrap().unwrap(), "name,count\none,1\ntwo,2\n");
+        let json: serde_json::Value =
+            serde_json::from_str(&data(&rows, Format::Json).unwrap().unwrap()).unwrap();
+        assert_eq!(json[1]["count"], 2);
+        assert!(data(&rows, Format::Table).unwrap().is_none());
+    }
+}

@@ -1,0 +1,129 @@
+//! The page on made-up verdicts: nothing is left out, and nothing is added.
+
+use super::*;
+use crate::manifest::{Receipt, Toolchain};
+
+fn comparison(workload: Option<&str>, verdict: &str, time_ratio: f64) -> Comparison {
+    Comparison {
+        workload: workload.map(str::to_owned),
+        branch: "mine".to_owned(),
+        verdict: verdict.to_owned(),
+        time_ratio,
+        ratio_low: Some(time_ratio - 0.01),
+        ratio_high: Some(time_ratio + 0.01),
+        band: Some(1.012),
+        cpu_ratio: None,
+        detectable: Some(1.02),
+        cells: 3,
+        pairs: 21,
+    }
+}
+
+fn verdicts() -> Verdicts {
+    Verdicts {
+        comparisons: vec![
+            comparison(Some("ticks · small"), "slower", 1.1),
+            comparison(Some("quicksort · small"), "not distinguishable", 1.001),
+        ],
+        cautions: vec!["Too few trials.".to_owned()],
+    }
+}
+
+fn branch(name: &str, baseline: bool) -> MeasuredBranch {
+    let commit =
+        Commit { commit: (!baseline).then(|| "0123456789ab".to_owned()), dirty: Some(true) };
+    MeasuredBranch {
+        name: name.to_owned(),
+        source: crate::config::Source::Published { version: "1.13.0".to_owned() },
+        baseline,
+        hypothesis: String::new(),
+        claims: Vec::new(),
+        receipt: Some(Receipt {
+            version: "1.13.0".to_owned(),
+            origin: String::new(),
+            features: Vec::new(),
+            commit,
+            variant: "upstream".to_owned(),
+            binary_sha256: String::new(),
+            layouts_sha256: Vec::new(),
+            binary_bytes: 1,
+            lock_sha256: String::new(),
+        }),
+        build_error: None,
+    }
+}
+
+fn manifest() -> Manifest {
+    let asked = crate::summary::tests::asked();
+    let asked =
+        crate::plan::Asked { branches: vec!["master".to_owned(), "mine".to_owned()], ..asked };
+    Manifest {
+        schema: 1,
+        name: "made-up".to_owned(),
+        created_at: String::new(),
+        host: "abc".to_owned(),
+        checkout: Commit::default(),
+        runner: String::new(),
+        command_line: ["compare", "master", "mine=path:my tree"].map(str::to_owned).into(),
+        twin: asked.twin_name(),
+        asked,
+        branches: vec![branch("master", true), branch("mine", false)],
+        instrumented: Vec::new(),
+        is_ad_hoc: true,
+        toolchain: Toolchain {
+            rustc: vec!["rustc 1.95.0".to_owned()],
+            profile: String::new(),
+            flags: std::collections::BTreeMap::new(),
+            cargo_config: std::collections::BTreeMap::new(),
+            lock_sha256: String::new(),
+        },
+        settle_ms: None,
+        plan_digest: String::new(),
+        trials_planned: 1,
+        runs: Vec::new(),
+    }
+}
+
+fn page(format: Format, columns: Option<usize>) -> String {
+    let host = serde_json::json!({"cpu": {"model_name": "Made-up 9000"}, "cpus_usable": 4});
+    let (verdicts, manifest) = (verdicts(), manifest());
+    let page = Page { verdicts: &verdicts, manifest: &manifest, host: &host };
+    page.text(format, Look { has_colour: false, columns }).unwrap()
+}
+
+#[test]
+fn the_markdown_page_has_all_that_a_pull_request_needs() {
+    let text = page(Format::Markdown, None);
+    for part in [
+        "### rayon-core: `mine` compared with `master`",
+        "**slower**",
+        "1.090 to 1.110",
+        "±1.2 %",
+        "| not distinguishable |",
+        "Made-up 9000, 4 CPUs, CPU frequency uncontrolled",
+        "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes",
+        "rustc 1.95.0",
+        "cargo runner compare master 'mine=path:my tree'",
+        "- Too few trials.",
+    ] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn in_a_terminal_of_eighty_columns_only_the_command_may_be_longer() {
+    let text = page(Format::Table, Some(80));
+    for line in text.lines().filter(|line| !line.starts_with("to repeat it")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn as_data_each_comparison_is_a_row() {
+    let csv = page(Format::Csv, None);
+    assert_eq!(csv.lines().count(), 3);
+    assert!(csv.starts_with("panel,branch,verdict,time_ratio,"), "{csv}");
+    let all: Value = serde_json::from_str(&page(Format::Json, None)).unwrap();
+    assert_eq!(all["comparisons"][0]["verdict"], "slower");
+    assert_eq!(all["cautions"][0], "Too few trials.");
+}
