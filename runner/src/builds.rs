@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use cargo_metadata::{Metadata, Package};
@@ -14,6 +15,7 @@ use crate::cargo_config;
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::digest;
+use crate::interrupt;
 use crate::manifest::{Receipt, Toolchain};
 use crate::stop::Stop;
 use crate::subprocess;
@@ -113,6 +115,38 @@ impl<'a> Builder<'a> {
         }
         digest::of_folders(&folders)
             .context("the sources of workloads/ and rayon-fork/ cannot be read")
+    }
+
+    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines
+    /// may share one checkout.
+    ///
+    /// # Errors
+    /// If the lock cannot be made; [`Stop::Interrupted`].
+    pub fn lock(&self) -> Result<fs::File> {
+        let path = self.folder.join("build.lock");
+        let describe = || format!("{} cannot be locked", path.display());
+        fs::create_dir_all(&self.folder).with_context(describe)?;
+        let file = fs::File::create(&path).with_context(describe)?;
+        let mut is_told = false;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::WouldBlock) if interrupt::is_requested() => {
+                    bail!(Stop::Interrupted("interrupted before building".to_owned()))
+                }
+                Err(fs::TryLockError::WouldBlock) => {
+                    if !is_told {
+                        eprintln!(
+                            "waiting for another runner that builds in {} …",
+                            self.folder.display()
+                        );
+                        is_told = true;
+                    }
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                Err(fs::TryLockError::Error(error)) => return Err(error).with_context(describe),
+            }
+        }
     }
 
     /// Builds a branch and checks that the result is what `branches.toml` asks for.

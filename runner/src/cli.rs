@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
 
 use crate::checkout::Checkout;
 use crate::commands;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::frequency::{FrequencyArgs, FrequencyOptions};
-use crate::plan::Mode;
+use crate::commands::merge::MergeArgs;
+use crate::commands::slurm::SlurmArgs;
+use crate::plan::{Mode, Shard};
 use crate::selection::Preset;
-use crate::stop::Exit;
+use crate::stop::{Exit, Stop};
 use crate::table::Format;
 
 const EXIT_CODES: &str = "\
@@ -52,6 +54,12 @@ enum Command {
     /// Measure some branches, wherever they come from, against the first of them, and print verdicts
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Put shards of one plan together
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(MergeArgs),
+    /// Write a Slurm job array that measures a sweep in shards
+    #[command(after_help = SLURM_EXAMPLES)]
+    Slurm(SlurmArgs),
     /// Print the table of a sweep again
     #[command(after_help = "Example:
   cargo runner show latest --format csv > table.csv")]
@@ -132,6 +140,24 @@ Examples:
 
 A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
 
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  cargo runner sweep --branches all --shard 1/2      on one machine
+  cargo runner sweep --branches all --shard 2/2      on another, from the same checkout and path
+  cargo runner merge results/sweeps/*-shard-1-of-2 results/sweeps/*-shard-2-of-2
+  cargo runner merge results/shards/2026-03-01T120000Z
+
+The merged sweep is read by `show`, `report` and `analysis` like any other; each shard's machine and
+manifest are kept in its folder `shards`.";
+
+const SLURM_EXAMPLES: &str = "\
+Examples:
+  cargo runner slurm --shards 8 -- --branches all --preset full
+  cargo runner slurm --shards 4 --cpus-per-task 64 --sbatch=--partition=long --sbatch=--time=8:00:00 -- --workloads tsp
+
+Writes results/shards/NAME/job.sh and prints how to submit it and how to merge what it measured. Nodes must be
+alike and see this checkout at the same path. A task that is started again resumes its shard.";
+
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// What to list [default: all]
@@ -201,6 +227,9 @@ pub(crate) struct Selection {
     /// Longest time for a trial, in seconds; then it is killed and recorded as failed [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
+    /// Run one part of the plan, such as 2/4, and leave the others to identical machines; see `merge`
+    #[arg(long, value_name = "NUMBER/COUNT")]
+    pub(crate) shard: Option<Shard>,
     /// Leave out the baseline's A/A twin, and with it every verdict
     #[arg(long)]
     pub(crate) no_twin: bool,
@@ -268,7 +297,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
-                                "instrument"])]
+                                "instrument", "shard"])]
     pub(crate) resume: Option<String>,
     /// Folder in which the sweep's folder is made [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
@@ -356,6 +385,28 @@ pub(crate) struct AnalysisArgs {
     pub(crate) arguments: Vec<std::ffi::OsString>,
 }
 
+/// What the options of a shard's `sweep` select.
+///
+/// # Errors
+/// [`Stop::BadInput`] with clap's words.
+pub(crate) fn sweep_selection(options: &[String], shard: Shard) -> Result<Selection> {
+    let shard = format!("--shard={shard}");
+    let words = ["cargo runner", "sweep"].into_iter().chain(options.iter().map(String::as_str));
+    let cli = Cli::try_parse_from(words.chain([shard.as_str()])).map_err(|error| {
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        Stop::BadInput(format!("after `--`: {text}"))
+    })?;
+    match cli.command {
+        Command::Sweep(arguments) if arguments.resume.is_none() && arguments.output.is_none() => {
+            Ok(arguments.selection)
+        }
+        _ => bail!(Stop::BadInput(
+            "after `--`: --resume and --output are given by the script; leave them out".to_owned()
+        )),
+    }
+}
+
 /// Parses the command line and does what it says.
 ///
 /// # Errors
@@ -371,6 +422,8 @@ pub fn run() -> Result<Exit> {
         Command::Build(arguments) => commands::build::run(&place, &arguments),
         Command::Sweep(arguments) => commands::sweep::run(&place, &arguments),
         Command::Compare(arguments) => commands::compare::run(&place, &arguments),
+        Command::Merge(arguments) => commands::merge::run(&place, &arguments),
+        Command::Slurm(arguments) => commands::slurm::run(&place, &arguments),
         Command::Show(arguments) => commands::show::run(&place, &arguments),
         Command::Trace(arguments) => commands::trace::run(&place, &arguments),
         Command::Frequency(arguments) => commands::frequency::run(&arguments),

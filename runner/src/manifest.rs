@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkout::Commit;
 use crate::config::{Claim, Source};
-use crate::plan::Asked;
+use crate::plan::{Asked, Shard};
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,12 +37,18 @@ pub struct Manifest {
     pub is_ad_hoc: bool,
     /// Name of the baseline's A/A twin, if it runs.
     pub twin: Option<String>,
+    /// The part of the plan that this sweep is; left out if it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// What this sweep was merged from; left out if it was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<MergedShard>,
     /// Compiler and flags, the same for all branches.
     pub toolchain: Toolchain,
     /// Pause before each trial, in milliseconds; sweeps before November 2026 do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle_ms: Option<u64>,
-    /// Identity of the order of trials.
+    /// Identity of the order of trials, those of other shards included.
     pub plan_digest: String,
     /// Number of trials of the finished sweep.
     pub trials_planned: usize,
@@ -53,6 +59,18 @@ pub struct Manifest {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// A shard in a merged sweep. Its own manifest and host facts are in `shards/<number>-of-<count>/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergedShard {
+    /// Which part.
+    pub shard: Shard,
+    /// Name of the folder that it had.
+    pub name: String,
+    /// Short hash that stands for its machine.
+    pub host: String,
 }
 
 /// A branch and the proof of what was measured under its name.

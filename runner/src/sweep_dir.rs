@@ -28,6 +28,19 @@ impl SweepDir {
     /// # Errors
     /// If the folder exists or the disk refuses.
     pub fn create(parent: &Path, manifest: &Manifest, host: &Value) -> Result<Self> {
+        Self::create_with(parent, manifest, host, |_| Ok(()))
+    }
+
+    /// [`Self::create`], and `fill` puts into the folder what else belongs there before it appears.
+    ///
+    /// # Errors
+    /// As there, and those of `fill`.
+    pub fn create_with(
+        parent: &Path,
+        manifest: &Manifest,
+        host: &Value,
+        fill: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Self> {
         let path = parent.join(&manifest.name);
         if path.exists() {
             bail!(Stop::BadInput(format!(
@@ -40,6 +53,7 @@ impl SweepDir {
             fs::create_dir_all(&partial.path)?;
             write_json(&partial.path.join("host.json"), host)?;
             File::create(partial.trials())?.sync_all()?;
+            fill(&partial.path)?;
             write_json(&partial.path.join("manifest.json"), manifest)?;
             fs::rename(&partial.path, &path)?;
             sync_folder(parent)?;
@@ -99,6 +113,23 @@ impl SweepDir {
             .collect();
         found.sort();
         found.into_iter().map(|path| Self { path }).collect()
+    }
+
+    /// The sweep in a folder, or those in folders below it.
+    #[must_use]
+    pub fn below(folder: &Path) -> Vec<Self> {
+        if folder.join("manifest.json").is_file() {
+            return vec![Self { path: folder.to_owned() }];
+        }
+        let mut folders: Vec<PathBuf> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir() && path.extension().is_none_or(|it| it != "partial"))
+            .collect();
+        folders.sort();
+        folders.iter().flat_map(|folder| Self::below(folder)).collect()
     }
 
     /// The folder.

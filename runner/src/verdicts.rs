@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::checkout::Commit;
+use crate::config::Source;
 use crate::manifest::{Manifest, MeasuredBranch};
 use crate::progress::count;
 use crate::python::Python;
@@ -250,7 +251,16 @@ impl Page<'_> {
     }
 
     fn command(&self) -> String {
-        let words: Vec<String> = self.manifest.command_line.iter().map(|it| quoted(it)).collect();
+        let mut words = Vec::new();
+        let mut arguments = self.manifest.command_line.iter();
+        while let Some(argument) = arguments.next() {
+            // Where it was written and how it was shown is nothing to repeat.
+            match argument.split('=').next() {
+                Some("--output" | "--format") if argument.contains('=') => {}
+                Some("--output" | "--format") => _ = arguments.next(),
+                _ => words.push(quoted(argument)),
+            }
+        }
         format!("cargo runner {}", words.join(" "))
     }
 }
@@ -276,7 +286,19 @@ fn version(branch: &MeasuredBranch) -> String {
         Some(_) => format!(", {}", commit(&receipt.commit)),
         None => String::new(),
     };
-    format!("`{name}`: {}; version {}{tree}", branch.source, receipt.version)
+    format!("`{name}`: {}; version {}{tree}", source(&branch.source), receipt.version)
+}
+
+/// The source, without the folders above a working tree: readers of the page have other ones.
+fn source(source: &Source) -> String {
+    match source {
+        Source::Path { path, features } if path.is_absolute() => {
+            let last = path.components().rev().take(2).collect::<Vec<_>>();
+            let path = last.into_iter().rev().collect();
+            Source::Path { path, features: features.clone() }.to_string()
+        }
+        other => other.to_string(),
+    }
 }
 
 fn commit(commit: &Commit) -> String {
@@ -286,7 +308,8 @@ fn commit(commit: &Commit) -> String {
 }
 
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%#-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
         word.to_owned()

@@ -34,7 +34,7 @@ fn branch(name: &str, baseline: bool) -> MeasuredBranch {
         Commit { commit: (!baseline).then(|| "0123456789ab".to_owned()), dirty: Some(true) };
     MeasuredBranch {
         name: name.to_owned(),
-        source: crate::config::Source::Published { version: "1.13.0".to_owned() },
+        source: Source::Published { version: "1.13.0".to_owned() },
         baseline,
         hypothesis: String::new(),
         claims: Vec::new(),
@@ -64,12 +64,16 @@ fn manifest() -> Manifest {
         host: "abc".to_owned(),
         checkout: Commit::default(),
         runner: String::new(),
-        command_line: ["compare", "master", "mine=path:my tree"].map(str::to_owned).into(),
+        command_line: ["compare", "master", "mine=path:my tree", "--format", "json", "--output=x"]
+            .map(str::to_owned)
+            .into(),
         twin: asked.twin_name(),
         asked,
         branches: vec![branch("master", true), branch("mine", false)],
         instrumented: Vec::new(),
         is_ad_hoc: true,
+        shard: None,
+        shards: Vec::new(),
         toolchain: Toolchain {
             rustc: vec!["rustc 1.95.0".to_owned()],
             profile: String::new(),
@@ -103,7 +107,7 @@ fn the_markdown_page_has_all_that_a_pull_request_needs() {
         "Made-up 9000, 4 CPUs, CPU frequency uncontrolled",
         "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes",
         "rustc 1.95.0",
-        "cargo runner compare master 'mine=path:my tree'",
+        "cargo runner compare master 'mine=path:my tree'\n```",
         "- Too few trials.",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");

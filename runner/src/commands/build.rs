@@ -40,6 +40,7 @@ pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
 /// Builds branches one after another and says so. A failure stops, or is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
+    let _lock = builder.lock()?;
     // What can be told at once is told before minutes go into other branches.
     branches.iter().try_for_each(|branch| builder.check_folder(branch))?;
     let sources = builder.shared_sources(branches)?;

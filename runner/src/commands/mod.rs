@@ -19,9 +19,11 @@ pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod frequency;
 pub(crate) mod list;
+pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod show;
+pub(crate) mod slurm;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 
@@ -43,6 +45,13 @@ impl Place {
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
         let absolute = std::path::absolute(&self.config)?;
         Ok(absolute.parent().unwrap_or(Path::new("/")).to_owned())
+    }
+
+    /// The file of branches, if it is not the checkout's own; absolute.
+    pub(crate) fn other_config(&self) -> Option<String> {
+        let own = self.checkout.root().join("branches.toml");
+        let absolute = std::path::absolute(&self.config).ok()?;
+        (absolute != own).then(|| absolute.display().to_string())
     }
 
     /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere

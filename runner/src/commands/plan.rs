@@ -19,7 +19,7 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         .into_iter()
         .map(|branch| (branch.name, branch.source.to_string()))
         .collect();
-    let plan = plan::order(&asked, &sources);
+    let plan = plan::order(&asked, &sources).part(&asked, arguments.selection.shard);
     if arguments.order {
         print_order(&asked, &plan)?;
         return Ok(Exit::Good);

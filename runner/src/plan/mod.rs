@@ -2,6 +2,7 @@
 //! recompute it from the manifest and a test can look at it.
 
 mod asked;
+mod shard;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use workloads::protocol::{Program, SCHEMA};
 use crate::digest;
 
 pub use asked::{Asked, Input, Instrument, Load, Mode};
+pub use shard::Shard;
 
 /// One process to start.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::*;
 
-fn asked() -> Asked {
+pub(super) fn asked() -> Asked {
     let load = |workload: &str| Load {
         workload: workload.to_owned(),
         size: "tiny".to_owned(),
@@ -30,7 +30,7 @@ fn asked() -> Asked {
     }
 }
 
-fn identities() -> BTreeMap<String, String> {
+pub(super) fn identities() -> BTreeMap<String, String> {
     asked().branches.into_iter().map(|name| (name.clone(), format!("binary of {name}"))).collect()
 }
 

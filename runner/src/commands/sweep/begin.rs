@@ -35,7 +35,15 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
     let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
-    let plan = plan::order(&asked, &identities(&measured));
+    let whole = plan::order(&asked, &identities(&measured));
+    let plan_digest = whole.digest();
+    let shard = arguments.selection.shard;
+    let plan = whole.part(&asked, shard);
+    if let (Some(shard), true) = (shard, plan.trials.is_empty()) {
+        bail!(Stop::BadInput(format!(
+            "--shard {shard}: the plan has fewer blocks than shards; ask for fewer shards or more --trials"
+        )));
+    }
     let (instrumented, measured) =
         measured.into_iter().partition(|branch| branch.source.is_instrumented());
     let host = Host::default();
@@ -43,7 +51,8 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
     let created_at = Timestamp::now();
     let manifest = Manifest {
         schema: SCHEMA,
-        name: name(created_at, &host.id(), &checkout),
+        name: name(created_at, &host.id(), &checkout)
+            + &shard.map_or(String::new(), |it| format!("-shard-{}-of-{}", it.number, it.of)),
         created_at: created_at.to_string(),
         host: host.id(),
         checkout,
@@ -59,7 +68,9 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
         instrumented,
         toolchain: builder.toolchain()?,
         settle_ms: u64::try_from(SETTLE.as_millis()).ok(),
-        plan_digest: plan.digest(),
+        shard,
+        shards: Vec::new(),
+        plan_digest,
         trials_planned: plan.trials.len(),
         runs: Vec::new(),
     };
@@ -68,14 +79,14 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
 }
 
 /// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
-fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+pub(in crate::commands) fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
     let commit = checkout.commit.as_deref().unwrap_or("nogit");
     let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
     format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
 }
 
 /// What a cell is known by: the binary, or, where there is none, the source that gave none.
-pub(super) fn identities<'a>(
+pub(in crate::commands) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {

@@ -3,6 +3,8 @@
 mod begin;
 mod resume;
 
+pub(super) use begin::{identities, name};
+
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -31,6 +33,9 @@ use crate::sweep_dir::{Appender, HostLock, SweepDir};
 use crate::table::Format;
 use crate::trial::Subprocesses;
 
+/// Prints the result of a sweep.
+type Print<'a> = dyn Fn(&SweepDir, &Manifest) -> Result<()> + 'a;
+
 /// What one command that sweeps does otherwise than another.
 pub(crate) struct Purpose<'a> {
     /// The command, for hints how to go on.
@@ -38,7 +43,7 @@ pub(crate) struct Purpose<'a> {
     /// Branches in the place of those of branches.toml.
     pub(crate) config: Option<Config>,
     /// Prints the result, if not as `show` does.
-    pub(crate) print: Option<&'a dyn Fn(&SweepDir, &Manifest) -> Result<()>>,
+    pub(crate) print: Option<&'a Print<'a>>,
 }
 
 pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {

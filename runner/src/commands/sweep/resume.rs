@@ -18,6 +18,12 @@ use crate::sweep_dir::SweepDir;
 
 pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
     let manifest = sweep.manifest()?;
+    if !manifest.shards.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "{} is merged from shards; go on with those that are not finished, then merge again",
+            manifest.name
+        )));
+    }
     let host = Host::default().id();
     if host != manifest.host {
         bail!(Stop::HostNotFit(format!(
@@ -63,6 +69,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
             manifest.name, manifest.runner
         )));
     }
+    let plan = plan.part(&manifest.asked, manifest.shard);
     Ok(Ready { sweep, manifest, plan, binaries, inputs })
 }
 

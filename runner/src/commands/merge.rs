@@ -1,0 +1,245 @@
+//! `merge`: the shards of one plan, put together to the sweep that they are parts of.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Place;
+use super::sweep::{identities, name};
+use crate::manifest::{Manifest, MergedShard};
+use crate::plan::{self, Plan, Shard};
+use crate::progress::count;
+use crate::stop::{Exit, Stop};
+use crate::sweep_dir::{self, SweepDir};
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Sweeps that were made with --shard, or folders that hold them
+    #[arg(required = true, value_name = "DIR")]
+    shards: Vec<PathBuf>,
+    /// Folder in which the merged sweep's folder is made [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// A part of the plan, as one machine ran it.
+struct Part {
+    sweep: SweepDir,
+    manifest: Manifest,
+    shard: Shard,
+    host: Value,
+}
+
+pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
+    let mut parts = Vec::new();
+    for folder in &arguments.shards {
+        let sweeps = SweepDir::below(folder);
+        if sweeps.is_empty() {
+            bail!(Stop::BadInput(format!(
+                "{}: no sweep there; name the folders that `sweep --shard` wrote",
+                folder.display()
+            )));
+        }
+        for sweep in sweeps {
+            parts.push(read(place, sweep)?);
+        }
+    }
+    parts.sort_by_key(|part| part.shard);
+    let first = &parts[0].manifest;
+    check_same_plan(place, &parts)?;
+    let whole = plan::order(&first.asked, &identities(first.builds()));
+    if whole.digest() != first.plan_digest {
+        bail!(Stop::BadInput(format!(
+            "{} was begun by runner {}, which orders trials differently; merge it with that version",
+            first.name, first.runner
+        )));
+    }
+    let trials = merged_trials(place, &parts, &whole)?;
+    warn(&parts, trials.len(), whole.trials.len());
+    let parent = place.sweeps(arguments.output.as_deref());
+    sweep_dir::check_parent(&parent)?;
+    let manifest = merged_manifest(&parts, whole.trials.len());
+    let fill = |folder: &Path| {
+        let mut file = BufWriter::new(fs::File::create(folder.join("trials.jsonl"))?);
+        for line in &trials {
+            file.write_all(line)?;
+            file.write_all(b"\n")?;
+        }
+        file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+        for part in &parts {
+            let own = folder.join(format!("shards/{}-of-{}", part.shard.number, part.shard.of));
+            fs::create_dir_all(&own)?;
+            for file in ["manifest.json", "host.json"] {
+                fs::copy(part.sweep.path().join(file), own.join(file))?;
+            }
+        }
+        Ok(())
+    };
+    let sweep = SweepDir::create_with(&parent, &manifest, &parts[0].host, fill)?;
+    eprintln!(
+        "{} of {} from {}",
+        count(trials.len(), "trial", "trials"),
+        whole.trials.len(),
+        count(parts.len(), "shard", "shards")
+    );
+    println!("{}", place.checkout.shown(sweep.path()));
+    Ok(Exit::Good)
+}
+
+fn read(place: &Place, sweep: SweepDir) -> Result<Part> {
+    let manifest = sweep.manifest()?;
+    let Some(shard) = manifest.shard else {
+        bail!(Stop::BadInput(format!(
+            "{}: is no shard but a whole sweep; only what was made with `sweep --shard` can be merged",
+            place.checkout.shown(sweep.path())
+        )));
+    };
+    let host = sweep.host()?;
+    Ok(Part { sweep, manifest, shard, host })
+}
+
+/// Refuses parts of different plans, and the same part twice.
+fn check_same_plan(place: &Place, parts: &[Part]) -> Result<()> {
+    let shown = |part: &Part| place.checkout.shown(part.sweep.path());
+    for pair in parts.windows(2) {
+        let (a, b) = (&pair[0], &pair[1]);
+        let differ = |what: &str| {
+            Stop::BadInput(format!(
+                "{} and {} are parts of different plans: {what}; merge only shards that were begun with the \
+                 same options from the same commit",
+                shown(a),
+                shown(b)
+            ))
+        };
+        if a.shard.of != b.shard.of {
+            bail!(differ(&format!("shard {} and shard {}", a.shard, b.shard)));
+        }
+        if a.shard == b.shard {
+            bail!(Stop::BadInput(format!(
+                "shard {} is there twice, in {} and {}; leave one out",
+                a.shard,
+                shown(a),
+                shown(b)
+            )));
+        }
+        let asked = |part: &Part| serde_json::to_value(&part.manifest.asked).unwrap_or_default();
+        if let (Value::Object(one), Value::Object(other)) = (asked(a), asked(b))
+            && let Some((key, value)) =
+                one.iter().find(|(key, value)| other.get(*key) != Some(value))
+        {
+            let now = other.get(key).unwrap_or(&Value::Null);
+            bail!(differ(&format!("`{key}` is {value} and {now}")));
+        }
+        let (one, other) = (identities(a.manifest.builds()), identities(b.manifest.builds()));
+        if let Some(name) = one.keys().find(|name| one.get(*name) != other.get(*name)) {
+            bail!(differ(&format!(
+                "the binaries of branch `{name}` are not the same (let the machines share one checkout, or \
+                 have it at the same path)"
+            )));
+        }
+        if a.manifest.plan_digest != b.manifest.plan_digest {
+            bail!(differ("the order of their trials"));
+        }
+    }
+    Ok(())
+}
+
+/// The records as they are, in the order of the whole plan.
+fn merged_trials(place: &Place, parts: &[Part], whole: &Plan) -> Result<Vec<Vec<u8>>> {
+    let places: HashMap<&str, usize> =
+        whole.trials.iter().enumerate().map(|(index, it)| (it.id.as_str(), index)).collect();
+    let mut lines: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+    for part in parts {
+        let own = whole.clone().part(&part.manifest.asked, Some(part.shard));
+        let own: HashSet<&str> = own.trials.iter().map(|trial| trial.id.as_str()).collect();
+        for record in part.sweep.records()? {
+            let index = places.get(record.trial.as_str()).filter(|_| own.contains(&*record.trial));
+            let Some(&index) = index else {
+                bail!(Stop::BadInput(format!(
+                    "{}: trial {} does not belong to shard {}; sweeps are never edited by hand",
+                    place.checkout.shown(part.sweep.path()),
+                    record.trial,
+                    part.shard
+                )));
+            };
+            if lines.insert(index, serde_json::to_vec(&record)?).is_some() {
+                bail!(Stop::BadInput(format!(
+                    "{}: trial {} is there twice; sweeps are never edited by hand",
+                    place.checkout.shown(part.sweep.path()),
+                    record.trial
+                )));
+            }
+        }
+    }
+    Ok(lines.into_values().collect())
+}
+
+/// Says what is missing, and where the machines are not alike.
+fn warn(parts: &[Part], present: usize, planned: usize) {
+    let of = parts[0].shard.of;
+    let numbers: HashSet<u32> = parts.iter().map(|part| part.shard.number).collect();
+    let missing: Vec<String> =
+        (1..=of).filter(|number| !numbers.contains(number)).map(|it| it.to_string()).collect();
+    if !missing.is_empty() {
+        eprintln!("warning: of {of} shards these are missing: {}", missing.join(", "));
+    } else if present < planned {
+        eprintln!(
+            "warning: some shards are not finished: {} of {planned} trials are missing",
+            planned - present
+        );
+    }
+    for fact in [
+        "/cpu/model_name",
+        "/cpu/microcode",
+        "/cpus_usable",
+        "/cores",
+        "/kernel/osrelease",
+        "/frequency/scaling_driver",
+        "/frequency/scaling_governor",
+    ] {
+        let of = |part: &Part| part.host.pointer(fact).cloned().unwrap_or_default();
+        if let Some(other) = parts.iter().find(|part| of(part) != of(&parts[0])) {
+            eprintln!(
+                "warning: the shards' machines differ in {}: {} (shard {}) and {} (shard {}). Branches are \
+                 compared inside blocks, each on one machine; speed-ups compare blocks of different machines",
+                fact.trim_start_matches('/').replace('/', "."),
+                of(&parts[0]),
+                parts[0].shard,
+                of(other),
+                other.shard
+            );
+        }
+    }
+}
+
+fn merged_manifest(parts: &[Part], trials_planned: usize) -> Manifest {
+    let first = &parts[0].manifest;
+    let hosts: HashSet<&str> = parts.iter().map(|part| part.manifest.host.as_str()).collect();
+    let host = if hosts.len() == 1 { first.host.clone() } else { format!("{}-hosts", hosts.len()) };
+    let created_at = Timestamp::now();
+    let shards = parts
+        .iter()
+        .map(|part| MergedShard {
+            shard: part.shard,
+            name: part.manifest.name.clone(),
+            host: part.manifest.host.clone(),
+        })
+        .collect();
+    Manifest {
+        name: format!("{}-merged", name(created_at, &host, &first.checkout)),
+        created_at: created_at.to_string(),
+        host,
+        shard: None,
+        shards,
+        trials_planned,
+        runs: parts.iter().flat_map(|part| part.manifest.runs.iter().cloned()).collect(),
+        ..first.clone()
+    }
+}

@@ -1,0 +1,81 @@
+//! `compare` as its user meets it: branches in a word, verdicts of the analysis.
+
+mod common;
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
+    common::runner(folder.path()).args(arguments).assert()
+}
+
+#[test]
+fn a_comparison_prints_the_verdicts_of_the_analysis_and_how_to_repeat_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweeps = folder.path().join("sweeps").display().to_string();
+    // The same release under two names: one more link, and nothing to find.
+    let output = run(
+        &folder,
+        &[
+            &["compare", "master", "same=published:1.13.0", "--preset", "smoke"][..],
+            &["--workloads", "quicksort", "--threads", "1", "--trials", "4"],
+            &["--format", "json", "--output", &sweeps],
+        ]
+        .concat(),
+    )
+    .success()
+    .stderr(contains("draw:    cargo runner report"))
+    .get_output()
+    .stdout
+    .clone();
+    let page: Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(page["baseline"], "master");
+    assert!(page["versions"][1].as_str().unwrap().contains("`same`: rayon-core 1.13.0"), "{page}");
+    let rows = page["comparisons"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "one workload, one branch, no twin: {page}");
+
+    let sweep = format!("{sweeps}/{}", page["sweep"].as_str().unwrap());
+    let asked = ["analysis", "compare", &sweep, "--level", "workload", "--format", "json"];
+    let output = run(&folder, &asked).success().get_output().stdout.clone();
+    let said: Value = serde_json::from_slice(&output).unwrap();
+    let theirs = said["comparisons"].as_array().unwrap();
+    let theirs = theirs.iter().find(|row| row["branch"] == "same").unwrap();
+    for figure in ["verdict", "time_ratio", "ratio_low", "ratio_high", "band"] {
+        assert_eq!(rows[0][figure], theirs[figure], "{figure}");
+    }
+
+    // It is printed again without being measured, and branches.toml has no say in it.
+    run(&folder, &["compare", "--resume", "--format", "markdown", "--output", &sweeps])
+        .success()
+        .stdout(contains("### rayon-core: `same` compared with `master`"))
+        .stdout(contains("cargo runner compare master same=published:1.13.0 --preset smoke"))
+        .stdout(contains("**What cannot be concluded:**"))
+        .stderr(contains("building").not());
+}
+
+#[test]
+fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
+    for (word, message) in [
+        ("pakced", "did you mean `packed`?"),
+        ("published:1.13", "no exact version"),
+        ("fork:spilt", "did you mean `split`?"),
+        ("path:/nowhere/at/all", "holds no Cargo package"),
+        ("master", "there is a `master` already"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let sweeps = folder.path().display().to_string();
+        run(&folder, &["compare", "master", word, "--output", &sweeps])
+            .code(2)
+            .stderr(contains(message))
+            .stderr(contains("building").not());
+    }
+}
+
+#[test]
+fn one_branch_alone_is_no_comparison() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&folder, &["compare", "master"]).code(2).stderr(contains("2"));
+}
