@@ -12,6 +12,7 @@ use workloads::checksum;
 use workloads::measure;
 use workloads::pcap::{Capture, Tally, Verdict, verify};
 use workloads::protocol::{Failure, Iteration, Outcome, Program, Request, SCHEMA};
+use workloads::serve;
 use workloads::workload::{Size, catalogue};
 
 /// Try one workload by hand, every answer checked.
@@ -35,12 +36,39 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Run the server of a service workload by itself, for curl, wrk, httperf or a terminal; Ctrl-C ends it
+    Serve(Serve),
     /// Check the checksums of every packet in a capture; exit code 1 if some are wrong
     Pcap {
         /// A pcap or pcapng file
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+}
+
+#[derive(Args)]
+struct Serve {
+    /// kv or forum
+    #[arg(value_name = "SERVICE")]
+    service: String,
+    /// Port on 127.0.0.1; 0 is any free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Threads of the pool, or handlers
+    #[arg(long, short, default_value_t = 2)]
+    threads: usize,
+    /// Most open connections; more are turned away
+    #[arg(long, default_value_t = 512)]
+    connections: usize,
+    /// Milliseconds for the whole of a request to come, and for an answer to be taken
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 10_000)]
+    request_timeout_ms: u64,
+    /// Milliseconds between two requests of a connection
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 60_000)]
+    idle_timeout_ms: u64,
+    /// A parameter of the workload that concerns the server; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
 }
 
 #[derive(Args)]
@@ -90,6 +118,7 @@ pub(crate) fn main(variant: &str) -> ExitCode {
     match Cli::parse() {
         Cli { command: Some(Command::List { json }), .. } => list(json),
         Cli { command: Some(Command::Pcap { file }), .. } => pcap(&file),
+        Cli { command: Some(Command::Serve(arguments)), .. } => run_server(arguments),
         Cli { run: Some(run), .. } => try_workload(variant, run),
         _ => {
             eprint!("{}", Cli::command().render_help());
@@ -154,14 +183,54 @@ fn pcap(file: &Path) -> ExitCode {
     print(&text, u8::from(tally.wrong > 0))
 }
 
-fn try_workload(variant: &str, run: Run) -> ExitCode {
+/// Each name once; otherwise says which is given twice.
+fn unique(settings: Vec<(String, String)>) -> Result<BTreeMap<String, String>, ExitCode> {
     let mut parameters = BTreeMap::new();
-    for (name, value) in run.settings {
+    for (name, value) in settings {
         if parameters.insert(name.clone(), value).is_some() {
             eprintln!("error: --set {name}: given twice; give it once");
-            return ExitCode::from(2);
+            return Err(ExitCode::from(2));
         }
     }
+    Ok(parameters)
+}
+
+/// Serves until the first signal to end; the address is the first line of standard output.
+fn run_server(arguments: Serve) -> ExitCode {
+    let parameters = match unique(arguments.settings) {
+        Ok(parameters) => parameters,
+        Err(code) => return code,
+    };
+    let request = serve::Serve {
+        service: arguments.service,
+        port: arguments.port,
+        threads: arguments.threads,
+        connections: arguments.connections,
+        request_timeout: Duration::from_millis(arguments.request_timeout_ms),
+        idle_timeout: Duration::from_millis(arguments.idle_timeout_ms),
+        parameters,
+    };
+    let ready = |address, stop: serve::Stop| {
+        if let Err(error) = ctrlc::set_handler(move || stop.stop()) {
+            eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
+        }
+        println!("{address}");
+        eprintln!("serving; Ctrl-C ends it");
+    };
+    match serve::serve(&request, ready) {
+        Ok(report) => print(&report, 0),
+        Err(refusal) => {
+            eprintln!("error: {refusal}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn try_workload(variant: &str, run: Run) -> ExitCode {
+    let parameters = match unique(run.settings) {
+        Ok(parameters) => parameters,
+        Err(code) => return code,
+    };
     let request = Request {
         schema: SCHEMA,
         workload: run.workload,

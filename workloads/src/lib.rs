@@ -6,11 +6,13 @@
 pub mod checksum;
 pub mod kinds;
 pub mod measure;
+mod net;
 pub mod observer;
 pub mod parameters;
 pub mod pcap;
 pub mod protocol;
 pub mod random;
+pub mod serve;
 mod threads;
 pub mod trace;
 pub mod usage;
@@ -34,7 +36,7 @@ const MAX_REQUEST_BYTES: u64 = 1 << 20;
 /// If a workload does: the process then ends with code 101 and the message on standard error.
 #[must_use]
 pub fn main(variant: &str) -> ExitCode {
-    serve(|request| measure::run(variant, request))
+    respond(|request| measure::run(variant, request))
 }
 
 /// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
@@ -44,10 +46,10 @@ pub fn main(variant: &str) -> ExitCode {
 /// As [`main`].
 #[must_use]
 pub fn main_instrumented(variant: &str, observer: &dyn Observer) -> ExitCode {
-    serve(|request| measure::run_observed(variant, request, observer))
+    respond(|request| measure::run_observed(variant, request, observer))
 }
 
-fn serve(run: impl FnOnce(&Request) -> Result<Outcome, Failure>) -> ExitCode {
+fn respond(run: impl FnOnce(&Request) -> Result<Outcome, Failure>) -> ExitCode {
     let result = read_request(io::stdin().lock()).and_then(|request| run(&request));
     match answer(&result, &mut io::stdout()) {
         Ok(code) => ExitCode::from(code),

@@ -44,7 +44,7 @@ impl Random {
     }
 
     /// An index into a slice of this length.
-    fn index_below(&mut self, length: usize) -> usize {
+    pub(crate) fn index_below(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).expect("below a slice's length")
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use nix::time::{ClockId, clock_gettime};
 
 use crate::protocol;
 
@@ -44,6 +45,20 @@ impl UsageSample {
             },
         }
     }
+}
+
+/// CPU time of the whole process, to the nanosecond.
+pub(crate) fn process_cpu() -> Duration {
+    clock(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time of the calling thread, to the nanosecond.
+pub(crate) fn thread_cpu() -> Duration {
+    clock(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn clock(clock: ClockId) -> Duration {
+    clock_gettime(clock).expect("every Linux has the clocks of CPU time").into()
 }
 
 fn duration(time: TimeVal) -> Duration {

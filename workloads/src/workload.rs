@@ -47,6 +47,8 @@ static CATALOGUE: &[&dyn Workload] = &[
     &kinds::two_long_tasks::TwoLongTasks,
     &kinds::injection_ping_pong::InjectionPingPong,
     &kinds::broadcast_dozing::BroadcastDozing,
+    &kinds::kv::Kv,
+    &kinds::forum::Forum,
 ];
 
 /// Every workload, in the order in which it is listed.

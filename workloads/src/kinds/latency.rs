@@ -47,6 +47,12 @@ impl Latencies {
         self.noted.push(nanoseconds(latency));
     }
 
+    /// Counts one at once, for those who note without end.
+    pub(super) fn count(&mut self, latency: Duration) {
+        self.histogram.saturating_record(nanoseconds(latency));
+        self.slow += u64::from(latency > SLOW);
+    }
+
     /// Counts the run that has ended.
     pub(super) fn end_run(&mut self) {
         for latency in self.noted.drain(..) {
@@ -65,6 +71,20 @@ impl Latencies {
     pub(super) fn absorb(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("all histograms have the same bounds");
         self.slow += other.slow;
+    }
+
+    /// [`Latencies::metrics`], and mean and minimum in ns, as studies of servers print them.
+    pub(super) fn summary(&self) -> Vec<(String, Metric)> {
+        let mut metrics = self.metrics();
+        if !metrics.is_empty() {
+            for (suffix, value) in
+                [("mean", self.histogram.mean()), ("min", self.histogram.min() as f64)]
+            {
+                let metric = Metric { value, unit: "ns".to_owned() };
+                metrics.push((format!("{}_{suffix}", self.name), metric));
+            }
+        }
+        metrics
     }
 
     /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than

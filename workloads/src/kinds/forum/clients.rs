@@ -1,0 +1,286 @@
+//! Posters and readers: short random requests from a fixed set, one after the other, until time is
+//! up; and what they may have seen.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::board::Board;
+use crate::kinds::latency::Latencies;
+use crate::net::Stopper;
+use crate::random::{Random, mix};
+use crate::usage::thread_cpu;
+
+/// Topics, messages and places: as many as the study's harness chose from, one byte each.
+pub(crate) const VALUES: [u8; 7] = *b"1234567";
+
+/// Longer than any answer takes; a guess.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Poster,
+    Reader,
+}
+
+/// What one client saw.
+pub(crate) struct Seen {
+    pub(crate) role: Role,
+    pub(crate) requests: u64,
+    pub(crate) latency: Latencies,
+    /// How often each message was accepted in each topic, and the sum of the places it got.
+    posted: [[u64; 7]; 7],
+    places: [u64; 7],
+    /// The first message that was read at each place of each topic.
+    read: [[Option<u8>; 7]; 7],
+    pub(crate) complaint: Option<String>,
+    pub(crate) cpu: Duration,
+}
+
+impl Seen {
+    fn nothing(role: Role) -> Self {
+        let name = if role == Role::Poster { "post" } else { "read" };
+        Self {
+            role,
+            requests: 0,
+            latency: Latencies::new(name),
+            posted: [[0; 7]; 7],
+            places: [0; 7],
+            read: [[None; 7]; 7],
+            complaint: None,
+            cpu: Duration::ZERO,
+        }
+    }
+}
+
+/// All clients of a run.
+pub(crate) struct Crowd {
+    pub(crate) seed: u64,
+    pub(crate) posters: usize,
+    pub(crate) readers: usize,
+    pub(crate) duration: Duration,
+    pub(crate) address: SocketAddr,
+}
+
+/// Stops the server when the last client has gone, however it went.
+struct Presence<'a>(&'a AtomicUsize, &'a Stopper);
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        // Relaxed: a count; each client takes itself off in one step, so one of them is the last.
+        if self.0.fetch_sub(1, Relaxed) == 1 {
+            self.1.stop();
+        }
+    }
+}
+
+impl Crowd {
+    /// Runs all clients beside `serve`, which serves until it is stopped.
+    pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Vec<Seen>) {
+        let present = AtomicUsize::new(self.posters + self.readers);
+        let roles = [(Role::Poster, self.posters), (Role::Reader, self.readers)];
+        let until = Instant::now() + self.duration;
+        thread::scope(|scope| {
+            let clients: Vec<_> = roles
+                .into_iter()
+                .flat_map(|(role, count)| (0..count).map(move |number| (role, number)))
+                .map(|(role, number)| {
+                    let presence = Presence(&present, stopper);
+                    scope.spawn(move || {
+                        let _presence = presence;
+                        self.client(role, number, until)
+                    })
+                })
+                .collect();
+            let served = serve();
+            let join = |client: thread::ScopedJoinHandle<'_, Seen>| {
+                client.join().expect("a client complains rather than panic")
+            };
+            (served, clients.into_iter().map(join).collect())
+        })
+    }
+
+    fn client(&self, role: Role, number: usize, until: Instant) -> Seen {
+        let mut seen = Seen::nothing(role);
+        let mut random = Random::new(mix(self.seed) ^ mix((number as u64) << 1 | role as u64));
+        if let Err(error) = self.talk(&mut random, until, &mut seen) {
+            seen.complaint.get_or_insert_with(|| format!("{role:?} {number}: {error}"));
+        }
+        seen.cpu = thread_cpu();
+        seen
+    }
+
+    /// One request at least, so that there is something to check.
+    fn talk(&self, random: &mut Random, until: Instant, seen: &mut Seen) -> io::Result<()> {
+        let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut input = BufReader::new(&stream);
+        let mut line = Vec::new();
+        loop {
+            let (topic, value) = (random.index_below(7), random.index_below(7));
+            let verb = if seen.role == Role::Poster { *b"POST" } else { *b"READ" };
+            let begun = Instant::now();
+            line.clear();
+            line.extend_from_slice(&verb);
+            line.extend_from_slice(&[b' ', VALUES[topic], b' ', VALUES[value], b'\n']);
+            (&stream).write_all(&line)?;
+            line.clear();
+            if input.read_until(b'\n', &mut line)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let ended = Instant::now();
+            seen.latency.count(ended - begun);
+            seen.requests += 1;
+            if !seen.accept(topic, value, &line) && seen.complaint.is_none() {
+                let answer = String::from_utf8_lossy(&line).into_owned();
+                seen.complaint = Some(format!(
+                    "{:?} {} {}: {answer:?}",
+                    seen.role,
+                    char::from(VALUES[topic]),
+                    char::from(VALUES[value])
+                ));
+            }
+            if ended >= until {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The place that a reader names: its value as a number.
+fn place(value: usize) -> usize {
+    usize::from(VALUES[value] - b'0')
+}
+
+impl Seen {
+    /// Notes an answer; `false` if it cannot be right.
+    fn accept(&mut self, topic: usize, value: usize, line: &[u8]) -> bool {
+        let Some(answer) = line.strip_suffix(b"\n") else { return false };
+        match (self.role, answer.strip_prefix(b"OK ")) {
+            (Role::Poster, Some(place)) => {
+                let place =
+                    str::from_utf8(place).ok().and_then(|digits| digits.parse::<u64>().ok());
+                self.posted[topic][value] += 1;
+                self.places[topic] += place.unwrap_or(0);
+                place.is_some()
+            }
+            (Role::Reader, Some(&[message])) => {
+                VALUES.contains(&message)
+                    && *self.read[topic][value].get_or_insert(message) == message
+            }
+            // What was there once stays there.
+            (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
+            _ => false,
+        }
+    }
+}
+
+/// What is wrong with the board after all that was seen, if anything: each accepted message is there,
+/// none besides, each place was given once, and what was read stands where it was read.
+pub(crate) fn fault(board: &Board, seen: &[Seen]) -> Option<String> {
+    for (number, topic) in VALUES.iter().enumerate() {
+        let name = char::from(*topic);
+        let length = board.length(&[*topic]) as u64;
+        let mut found = [0_u64; 7];
+        for index in 0..length {
+            let index = usize::try_from(index).expect("a length fits");
+            let message = board.read(&[*topic], index);
+            let value = VALUES.iter().position(|value| message.as_deref() == Some(&[*value][..]));
+            let Some(value) = value else {
+                return Some(format!("topic {name}, place {index}: nobody posted {message:?}"));
+            };
+            found[value] += 1;
+        }
+        let mut posted = [0_u64; 7];
+        let mut places = 0;
+        for client in seen {
+            posted.iter_mut().zip(client.posted[number]).for_each(|(sum, count)| *sum += count);
+            places += client.places[number];
+        }
+        if found != posted {
+            return Some(format!("topic {name}: accepted {posted:?}, found {found:?}"));
+        }
+        if places != length * length.saturating_sub(1) / 2 {
+            return Some(format!("topic {name}: {length} messages, places add up to {places}"));
+        }
+        for client in seen {
+            for (value, message) in client.read[number].iter().enumerate() {
+                let stands = board.read(&[*topic], place(value));
+                if message.is_some_and(|message| stands.as_deref() != Some(&[message][..])) {
+                    let at = place(value);
+                    return Some(format!("topic {name}, place {at}: read {message:?}, {stands:?}"));
+                }
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A board and clients that posted two messages and read one of them.
+    fn evening() -> (Board, Vec<Seen>) {
+        let board = Board::new();
+        let (mut poster, mut reader) = (Seen::nothing(Role::Poster), Seen::nothing(Role::Reader));
+        for value in [2, 3] {
+            let place = board.post(&VALUES[..1], &[VALUES[value]]).unwrap();
+            assert!(poster.accept(0, value, format!("OK {place}\n").as_bytes()));
+        }
+        assert!(reader.accept(0, 0, b"OK 4\n"), "value 0 names place 1");
+        assert!(reader.accept(0, 1, b"NONE\n"), "value 1 names place 2");
+        (board, vec![poster, reader])
+    }
+
+    #[test]
+    fn a_board_that_holds_what_was_accepted_and_read_has_no_fault() {
+        let (board, seen) = evening();
+        assert_eq!(fault(&board, &seen), None);
+    }
+
+    #[test]
+    fn a_message_that_was_accepted_and_is_not_there_is_a_fault() {
+        let (board, mut seen) = evening();
+        assert!(seen[0].accept(5, 0, b"OK 0\n"));
+        assert!(fault(&board, &seen).unwrap().contains("topic 6: accepted"));
+    }
+
+    #[test]
+    fn a_place_given_twice_is_a_fault() {
+        let (board, mut seen) = evening();
+        board.post(&VALUES[..1], &VALUES[..1]).unwrap();
+        assert!(seen[0].accept(0, 0, b"OK 1\n"));
+        assert!(fault(&board, &seen).unwrap().contains("places add up to 2"));
+    }
+
+    #[test]
+    fn a_message_that_nobody_posted_is_a_fault() {
+        let (board, seen) = evening();
+        board.post(&VALUES[3..4], b"8").unwrap();
+        assert!(fault(&board, &seen).unwrap().contains("nobody posted"));
+    }
+
+    #[test]
+    fn a_message_that_changed_after_it_was_read_is_a_fault() {
+        let (board, mut seen) = evening();
+        seen[1].read[0][0] = Some(b'7');
+        assert!(fault(&board, &seen).unwrap().contains("place 1: read"));
+    }
+
+    #[test]
+    fn answers_that_cannot_be_right_are_not_accepted() {
+        let (mut poster, mut reader) = (Seen::nothing(Role::Poster), Seen::nothing(Role::Reader));
+        for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
+            assert!(!poster.accept(0, 0, answer.as_bytes()), "{answer:?}");
+        }
+        assert!(reader.accept(0, 0, b"OK 1\n"));
+        for answer in ["OK 2\n", "NONE\n", "OK 11\n", "OK 8\n", "ERROR x\n"] {
+            assert!(!reader.accept(0, 0, answer.as_bytes()), "{answer:?}");
+        }
+    }
+}

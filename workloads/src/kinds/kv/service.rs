@@ -1,0 +1,133 @@
+//! The key-value service itself: what is done about a request, and what is noted about it.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use crossbeam_utils::CachePadded;
+
+use super::http::{self, Method, Request, Response, Status};
+use super::store::{Put, Store};
+use crate::kinds::latency::Latencies;
+use crate::net::{Parsed, Service, Then, Times, TurnedAway};
+use crate::protocol::Metric;
+
+/// How many requests of each method ended with each status.
+pub(crate) type Counts = BTreeMap<(Method, u16), u64>;
+
+/// See the file's header.
+pub(crate) struct KeyValue {
+    pub(crate) store: Store,
+    /// One for each handler, which alone writes to it while the server runs.
+    records: Vec<CachePadded<Mutex<Figures>>>,
+}
+
+impl KeyValue {
+    /// For `handlers` handlers at most.
+    pub(crate) fn new(store: Store, handlers: usize) -> Self {
+        let records = (0..handlers).map(|_| CachePadded::default()).collect();
+        Self { store, records }
+    }
+
+    /// What all handlers noted.
+    pub(crate) fn figures(&self) -> Figures {
+        let mut all = Figures::default();
+        for record in &self.records {
+            all.absorb(&record.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        all
+    }
+}
+
+impl Service for KeyValue {
+    type Request = Request;
+    type Outcome = Status;
+
+    fn parse(&self, input: &[u8]) -> Parsed<Request> {
+        http::parse(input)
+    }
+
+    fn answer(&self, request: &Request, is_last: bool, output: &mut Vec<u8>) -> (Status, Then) {
+        let found;
+        let (status, tag, body): (Status, Option<[u8; 16]>, &[u8]) = match request.method {
+            Method::Get => {
+                found = self.store.get(&request.key);
+                match &found {
+                    Some(document) => (Status::OK, Some(document.md5), &document.body),
+                    None => (Status::NOT_FOUND, None, b"there is no such document\n"),
+                }
+            }
+            Method::Post => match self.store.put(&request.key, &request.body) {
+                (Put::Created, md5) => (Status::CREATED, Some(md5), b""),
+                (Put::Replaced, md5) => (Status::OK, Some(md5), b""),
+                (Put::Full, _) => (Status::INSUFFICIENT_STORAGE, None, b"delete something\n"),
+            },
+            Method::Delete if self.store.delete(&request.key) => (Status::NO_CONTENT, None, b""),
+            Method::Delete => (Status::NOT_FOUND, None, b"there is no such document\n"),
+            // No content: it may have been HEAD, whose answer has none.
+            Method::Other => (Status::METHOD_NOT_ALLOWED, None, b""),
+        };
+        let keeps_alive = request.keeps_alive && !is_last;
+        Response { status, tag, body, version: request.version, keeps_alive }.write(output);
+        (status, if keeps_alive { Then::Listen } else { Then::Close })
+    }
+
+    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
+        let (status, body): (_, &[u8]) = match why {
+            TurnedAway::Full => (Status::UNAVAILABLE, b"too many connections; try again later\n"),
+            TurnedAway::TooSlow => (Status::REQUEST_TIMEOUT, b"the request took too long\n"),
+        };
+        let mut answer = Vec::new();
+        Response { status, tag: None, body, version: 1, keeps_alive: false }.write(&mut answer);
+        answer
+    }
+
+    fn answered(&self, handler: usize, request: &Request, status: Status, times: Times) {
+        let record = &self.records[handler % self.records.len()];
+        let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+        record.note(request.method, status, times);
+    }
+}
+
+/// What the server knows about the requests that it answered.
+pub(crate) struct Figures {
+    /// From arrival to the end of the answer, by method in the order of [`Method`].
+    service: [Latencies; 4],
+    /// From arrival until a handler began.
+    wait: Latencies,
+    pub(crate) counts: Counts,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        let names = ["service_get", "service_post", "service_delete", "service_other"];
+        let (service, wait) = (names.map(Latencies::new), Latencies::new("wait"));
+        Self { service, wait, counts: Counts::new() }
+    }
+}
+
+impl Figures {
+    fn note(&mut self, method: Method, status: Status, times: Times) {
+        self.service[method as usize].count(times.ended - times.arrived);
+        self.wait.count(times.begun - times.arrived);
+        *self.counts.entry((method, status.0)).or_insert(0) += 1;
+    }
+
+    /// Adds what `other` knows.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.service.iter_mut().zip(&other.service).for_each(|(own, it)| own.absorb(it));
+        self.wait.absorb(&other.wait);
+        for (key, count) in &other.counts {
+            *self.counts.entry(*key).or_insert(0) += count;
+        }
+    }
+
+    /// Service times overall and by method, and the part that was waiting.
+    pub(crate) fn metrics(&self) -> Vec<(String, Metric)> {
+        let mut all = Latencies::new("service");
+        self.service.iter().for_each(|method| all.absorb(method));
+        let mut metrics = all.summary();
+        metrics.extend(self.service.iter().flat_map(Latencies::summary));
+        metrics.extend(self.wait.summary());
+        metrics
+    }
+}

@@ -1,0 +1,159 @@
+//! Documents by key, under one lock or several.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crossbeam_utils::CachePadded;
+use md5::{Digest, Md5};
+
+/// Shards of `sharded`: more than there are handlers, so that two rarely meet.
+const SHARDS: usize = 64;
+
+/// Bytes of keys and documents that a store takes, and what one costs beside them; guesses.
+const MAX_BYTES: usize = 1 << 30;
+pub(super) const OVERHEAD: usize = 128;
+
+/// The MD5 of `body`.
+pub(crate) fn md5(body: &[u8]) -> [u8; 16] {
+    Md5::digest(body).into()
+}
+
+/// What is stored under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    pub(crate) body: Arc<[u8]>,
+    pub(crate) md5: [u8; 16],
+}
+
+type Map = HashMap<Vec<u8>, Document>;
+
+/// What guards the documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// One mutex for all.
+    Global,
+    /// One lock for all that many readers hold together.
+    ReaderWriter,
+    /// Such a lock for each of 64 parts.
+    Sharded,
+}
+
+/// What became of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Put {
+    Created,
+    Replaced,
+    /// The store is full; nothing changed.
+    Full,
+}
+
+/// See the file's header.
+pub(crate) struct Store {
+    locks: Locks,
+    hasher: RandomState,
+    /// Relaxed throughout: a budget, not a guard; each change is one step and none is lost.
+    bytes: AtomicUsize,
+    max_bytes: usize,
+}
+
+enum Locks {
+    Mutex(Mutex<Map>),
+    Shards(Box<[CachePadded<RwLock<Map>>]>),
+}
+
+impl Store {
+    pub(crate) fn new(guard: Guard) -> Self {
+        Self::with_room(guard, MAX_BYTES)
+    }
+
+    /// One that takes fewer bytes.
+    pub(crate) fn with_room(guard: Guard, max_bytes: usize) -> Self {
+        let shards = |count| {
+            Locks::Shards((0..count).map(|_| CachePadded::new(RwLock::default())).collect())
+        };
+        let locks = match guard {
+            Guard::Global => Locks::Mutex(Mutex::default()),
+            Guard::ReaderWriter => shards(1),
+            Guard::Sharded => shards(SHARDS),
+        };
+        Self { locks, hasher: RandomState::new(), bytes: AtomicUsize::new(0), max_bytes }
+    }
+
+    fn shard<'a>(&self, shards: &'a [CachePadded<RwLock<Map>>], key: &[u8]) -> &'a RwLock<Map> {
+        // The remainder is below the number of shards, whatever is cut off.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a hash has no meaning beyond its bits"
+        )]
+        let hash = self.hasher.hash_one(key) as usize;
+        &shards[hash % shards.len()]
+    }
+
+    /// The document under `key`.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
+        match &self.locks {
+            Locks::Mutex(map) => {
+                map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+            }
+            Locks::Shards(shards) => {
+                let shard = self.shard(shards, key);
+                shard.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+            }
+        }
+    }
+
+    fn change<T>(&self, key: &[u8], change: impl FnOnce(&mut Map) -> T) -> T {
+        match &self.locks {
+            Locks::Mutex(map) => change(&mut map.lock().unwrap_or_else(PoisonError::into_inner)),
+            Locks::Shards(shards) => {
+                let shard = self.shard(shards, key);
+                change(&mut shard.write().unwrap_or_else(PoisonError::into_inner))
+            }
+        }
+    }
+
+    /// Puts `body` under `key`; its MD5 is taken outside the lock.
+    pub(crate) fn put(&self, key: &[u8], body: &[u8]) -> (Put, [u8; 16]) {
+        let document = Document { body: body.into(), md5: md5(body) };
+        let md5 = document.md5;
+        let cost = |body: usize| key.len() + body + OVERHEAD;
+        let new = cost(body.len());
+        if self.bytes.fetch_add(new, Relaxed) + new > self.max_bytes {
+            self.bytes.fetch_sub(new, Relaxed);
+            return (Put::Full, md5);
+        }
+        let old = self.change(key, |map| map.insert(key.to_vec(), document));
+        match old {
+            None => (Put::Created, md5),
+            Some(old) => {
+                self.bytes.fetch_sub(cost(old.body.len()), Relaxed);
+                (Put::Replaced, md5)
+            }
+        }
+    }
+
+    /// Removes what is under `key`; `false` if there was nothing.
+    pub(crate) fn delete(&self, key: &[u8]) -> bool {
+        let old = self.change(key, |map| map.remove(key));
+        if let Some(old) = &old {
+            self.bytes.fetch_sub(key.len() + old.body.len() + OVERHEAD, Relaxed);
+        }
+        old.is_some()
+    }
+
+    /// Every document with its key, in no order.
+    pub(crate) fn all(&self) -> Vec<(Vec<u8>, Document)> {
+        let copy = |map: &Map| map.iter().map(|(k, d)| (k.clone(), d.clone())).collect();
+        match &self.locks {
+            Locks::Mutex(map) => copy(&map.lock().unwrap_or_else(PoisonError::into_inner)),
+            Locks::Shards(shards) => shards
+                .iter()
+                .flat_map(|map| -> Vec<_> {
+                    copy(&map.read().unwrap_or_else(PoisonError::into_inner))
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Queues of tasks before threads that wait for them.
+
+mod lock_free;
+#[cfg(all(test, locks_loom))]
+mod models;
+mod parking;
+mod regular;
+#[cfg(all(test, not(locks_loom)))]
+mod tests;
+
+pub(crate) use lock_free::LockFree;
+pub(crate) use regular::Regular;
+
+/// First in, first out, for any number of threads on both sides.
+pub(crate) trait TaskQueue<T>: Sync {
+    /// Puts `task` at the end. Not bounded: a connection has one task at a time, and connections are.
+    fn push(&self, task: T);
+
+    /// Takes the first task, waiting for one; `None` if the queue is closed and empty.
+    fn pop(&self) -> Option<T>;
+
+    /// No more tasks will come but those of tasks: whoever finds it empty from now on, leaves.
+    fn close(&self);
+}

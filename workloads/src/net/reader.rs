@@ -1,0 +1,219 @@
+//! The thread that waits for all connections at once.
+//!
+//! It is told of changes only (edge-triggered). That nothing is missed rests on two facts: every
+//! step of a connection is made under its conversation's lock, and a conversation comes to rest only
+//! after its stream said that it would block. A change before that was seen by the read that came
+//! to rest; a change after it is a new event, for which the reader waits for the lock. An event
+//! that comes while a handler has the request is dropped: the handler reads on when it has answered.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+
+use super::conversation::{Conversation, Step};
+use super::handlers::{Desk, Task, Unit, Watched, lock};
+use super::server::{FIRST_CONNECTION, LISTENER, WOKEN};
+use super::{Service, TurnedAway};
+
+/// Events fetched at once; a guess.
+const EVENTS: usize = 256;
+
+/// Until the door is tried again when the kernel could not let anybody in; a guess.
+const AFTER_TROUBLE: Duration = Duration::from_millis(10);
+
+/// How a task gets to a handler; fails if there is no thread for it.
+pub(super) type Hand<'a, R> = &'a mut dyn FnMut(Task<R>) -> io::Result<()>;
+
+/// Owns the listener and all watched connections.
+pub(super) struct Reader {
+    poll: Poll,
+    /// `None` when nobody is let in any more.
+    listener: Option<TcpListener>,
+    unit: Unit,
+    watched: HashMap<Token, Arc<Watched>>,
+    next_token: usize,
+    /// The kernel could not give a descriptor; clients may wait in the backlog.
+    is_in_trouble: bool,
+}
+
+impl Reader {
+    pub(super) fn new(poll: Poll, listener: TcpListener, unit: Unit) -> Self {
+        Self {
+            poll,
+            listener: Some(listener),
+            unit,
+            watched: HashMap::new(),
+            next_token: FIRST_CONNECTION,
+            is_in_trouble: false,
+        }
+    }
+
+    /// Until the server is stopped and all that was asked is answered.
+    pub(super) fn run<S: Service>(
+        &mut self,
+        desk: &Desk<'_, S>,
+        hand: Hand<'_, S::Request>,
+    ) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS);
+        let between_looks = desk.limits.between_looks();
+        let mut next_look = Instant::now() + between_looks;
+        let mut end = None;
+        loop {
+            let now = Instant::now();
+            if now >= next_look {
+                self.look_at_deadlines(desk, now);
+                next_look = now + between_looks;
+            }
+            if desk.signal.is_stopping() {
+                let end = *end.get_or_insert_with(|| now + desk.limits.request);
+                self.close_idle(desk);
+                if self.watched.is_empty() || now >= end {
+                    return Ok(());
+                }
+            }
+            let wait = if self.is_in_trouble { AFTER_TROUBLE } else { between_looks };
+            match self.poll.poll(&mut events, Some(wait)) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                result => result?,
+            }
+            for event in &events {
+                match event.token() {
+                    LISTENER => self.let_in(desk, hand),
+                    WOKEN => {}
+                    token => self.go_on(token, desk, hand),
+                }
+            }
+            if self.is_in_trouble {
+                self.let_in(desk, hand);
+            }
+            for token in desk.take_over() {
+                self.forget(token);
+            }
+        }
+    }
+
+    /// Takes all who wait at the door.
+    fn let_in<S: Service>(&mut self, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
+        self.is_in_trouble = false;
+        loop {
+            let Some(listener) = &self.listener else { return };
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    // An answer is one write; waiting for more would only delay it.
+                    let _ = stream.set_nodelay(true);
+                    self.receive(stream, desk, hand);
+                }
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    _ => {
+                        // No descriptors left, most likely: somebody must leave first.
+                        self.is_in_trouble = true;
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    fn receive<S: Service>(
+        &mut self,
+        stream: TcpStream,
+        desk: &Desk<'_, S>,
+        hand: Hand<'_, S::Request>,
+    ) {
+        if desk.open_connections() >= desk.limits.connections as u64 {
+            desk.count(|counts| counts.turned_away += 1);
+            refuse(&stream, desk.service);
+            return;
+        }
+        desk.count(|counts| counts.accepted += 1);
+        let is_received = match self.unit {
+            // The client sees a closed connection if no thread can be had for it.
+            Unit::Connections => hand(Task::Connection(stream.into(), Instant::now())),
+            Unit::Requests => self.watch(stream),
+        };
+        if is_received.is_err() {
+            desk.count(|counts| {
+                counts.accepted -= 1;
+                counts.turned_away += 1;
+            });
+        }
+    }
+
+    /// The first event comes at once if the client has spoken already.
+    fn watch(&mut self, mut stream: TcpStream) -> io::Result<()> {
+        let token = Token(self.next_token);
+        self.next_token += 1;
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(&mut stream, token, both)?;
+        let conversation = Mutex::new(Conversation::new());
+        self.watched.insert(token, Arc::new(Watched { token, stream, conversation }));
+        Ok(())
+    }
+
+    /// Something has changed on a connection.
+    fn go_on<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
+        let Some(connection) = self.watched.get(&token).map(Arc::clone) else { return };
+        let mut conversation = lock(&connection.conversation);
+        let step = desk.advance(&connection, &mut conversation);
+        drop(conversation);
+        match step {
+            Step::Asked(task) => {
+                hand(task).expect("whoever takes requests needs no thread for each");
+            }
+            Step::Waits => {}
+            Step::Over(_) => self.forget(token),
+        }
+    }
+
+    /// Closes it, once no handler has it either.
+    fn forget(&mut self, token: Token) {
+        self.watched.remove(&token);
+    }
+
+    fn look_at_deadlines<S: Service>(&mut self, desk: &Desk<'_, S>, now: Instant) {
+        self.watched.retain(|_, connection| {
+            let mut conversation = lock(&connection.conversation);
+            let is_late = |due| now >= due;
+            if !conversation.deadline(&desk.limits).is_some_and(is_late) {
+                return true;
+            }
+            match conversation.expire(desk.service) {
+                Some(end) => {
+                    desk.count(|counts| counts.count(end));
+                    false
+                }
+                // There is a last word to send. Nothing can be asked after it.
+                None => !matches!(desk.advance(connection, &mut conversation), Step::Over(_)),
+            }
+        });
+    }
+
+    /// Lets nobody in and ends what has nothing to wait for.
+    fn close_idle<S: Service>(&mut self, desk: &Desk<'_, S>) {
+        self.listener = None;
+        self.watched.retain(|_, connection| {
+            let mut conversation = lock(&connection.conversation);
+            let is_idle = conversation.is_idle();
+            if is_idle {
+                desk.count(|counts| counts.count(conversation.leave_idle()));
+            }
+            !is_idle
+        });
+    }
+}
+
+/// Tells a client that there is no room. It is not waited for, or it would take room.
+fn refuse(mut stream: &TcpStream, service: &impl Service) {
+    let mut asked = [0; 4096];
+    // What is not read would make the kernel throw away the answer.
+    let _ = stream.read(&mut asked);
+    let _ = stream.write(&service.turn_away(TurnedAway::Full));
+    let _ = stream.shutdown(Shutdown::Write);
+}

@@ -1,0 +1,389 @@
+//! `workload serve` as its clients see it: good ones, bad ones, stock ones, and the one who ends it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Every way to hand requests to handlers.
+const ARRANGEMENTS: [&[&str]; 5] = [
+    &["--set", "handlers=pool"],
+    &["--set", "handlers=threads"],
+    &["--set", "handlers=threads", "--set", "queue=lock-free"],
+    &["--set", "handlers=threads", "--set", "takes=connections", "--threads", "8"],
+    &["--set", "handlers=pool", "--set", "takes=connections", "--threads", "8"],
+];
+
+fn workload() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_workload"))
+}
+
+/// A running server; killed if a test gives up on it.
+struct Server {
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Gone already, if all went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(service: &str, arguments: &[&str]) -> Self {
+        let mut child = workload()
+            .args(["serve", service])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut address = String::new();
+        out.read_line(&mut address).unwrap();
+        Self { child, out, address: address.trim().to_owned() }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Everything that comes back for `text`, after which the client says no more.
+    fn talk(&self, text: &str) -> String {
+        let mut stream = self.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Entries of a folder of the kernel's about the process.
+    fn entries(&self, folder: &str) -> usize {
+        fs::read_dir(format!("/proc/{}/{folder}", self.child.id())).unwrap().count()
+    }
+
+    fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// Interrupts it; its report.
+    fn end(mut self) -> String {
+        self.interrupt();
+        let mut report = String::new();
+        self.out.read_to_string(&mut report).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        report
+    }
+}
+
+/// Waits until `is_so`.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn post(key: &str, body: &str) -> String {
+    format!("POST /{key} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+fn get(key: &str) -> String {
+    format!("GET /{key} HTTP/1.1\r\nHost: h\r\n\r\n")
+}
+
+/// The statuses in a stream of answers, none of which has a body that looks like one.
+fn statuses(answers: &str) -> Vec<u16> {
+    answers.split("HTTP/1.1 ").skip(1).map(|answer| answer[..3].parse().unwrap()).collect()
+}
+
+#[test]
+fn requests_that_come_all_at_once_are_answered_in_order() {
+    for arrangement in ARRANGEMENTS {
+        let server = Server::start("kv", arrangement);
+        let delete = "DELETE /a HTTP/1.1\r\nHost: h\r\n\r\n";
+        let put = "PUT /a HTTP/1.1\r\nHost: h\r\n\r\n";
+        let all =
+            [&get("a"), &post("a", "one"), &post("a", "two"), &get("a"), delete, &get("a"), put]
+                .map(String::from)
+                .concat();
+        let answers = server.talk(&all);
+        assert_eq!(statuses(&answers), [404, 201, 200, 200, 204, 404, 405], "{arrangement:?}");
+        assert!(answers.contains("\r\n\r\ntwo"), "{answers}");
+        let report = server.end();
+        assert!(report.starts_with("1 connections: 1 good, 0 malformed"), "{report}");
+        assert!(report.contains("1 POST with status 201\n"), "{report}");
+    }
+}
+
+#[test]
+fn a_request_that_comes_byte_by_byte_is_answered() {
+    for arrangement in ARRANGEMENTS {
+        let server = Server::start("kv", arrangement);
+        let mut stream = server.connect();
+        stream.set_nodelay(true).unwrap();
+        for byte in post("a", "one").bytes() {
+            stream.write_all(&[byte]).unwrap();
+        }
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 201");
+    }
+}
+
+#[test]
+fn malformed_and_oversized_requests_are_told_so_and_the_server_goes_on() {
+    for arrangement in ARRANGEMENTS {
+        let server = Server::start("kv", arrangement);
+        let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(100_000));
+        let large = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1048577\r\n\r\n".to_owned();
+        for (text, expected) in [("nonsense\r\n\r\n".to_owned(), 400), (long, 414), (large, 413)] {
+            assert_eq!(statuses(&server.talk(&text)), [expected], "{arrangement:?}");
+        }
+        assert_eq!(statuses(&server.talk(&get("a"))), [404]);
+        let report = server.end();
+        assert!(report.starts_with("4 connections: 1 good, 3 malformed, "), "{report}");
+    }
+}
+
+#[test]
+fn slow_and_vanishing_clients_are_let_go_and_leave_nothing_behind() {
+    for arrangement in ARRANGEMENTS {
+        let timeouts = ["--request-timeout-ms", "150", "--idle-timeout-ms", "300"];
+        let server = Server::start("kv", &[arrangement, &timeouts].concat());
+        assert_eq!(statuses(&server.talk(&get("a"))), [404]);
+        until("one connection gone", || server.entries("fd") > 0);
+        let (files, threads) = (server.entries("fd"), server.entries("task"));
+        let mut slow = server.connect();
+        slow.write_all(b"GET /a HT").unwrap();
+        let mut idle = server.connect();
+        for _ in 0..20 {
+            let mut vanishing = server.connect();
+            vanishing
+                .write_all(b"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx")
+                .unwrap();
+        }
+        let mut answer = String::new();
+        slow.read_to_string(&mut answer).unwrap();
+        assert_eq!(statuses(&answer), [408], "{arrangement:?}");
+        answer.clear();
+        idle.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "", "an idle connection is closed without a word");
+        drop((slow, idle));
+        until("all files closed", || server.entries("fd") <= files);
+        until("all threads gone", || server.entries("task") <= threads);
+        let report = server.end();
+        assert!(
+            report.starts_with("23 connections: 2 good, 0 malformed, 1 too slow, 20 "),
+            "{report}"
+        );
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_its_answers_is_let_go_and_holds_up_nobody() {
+    let body = "x".repeat(1 << 20);
+    for arrangement in ARRANGEMENTS {
+        let timeouts = ["--request-timeout-ms", "300"];
+        let server = Server::start("kv", &[arrangement, &timeouts].concat());
+        assert_eq!(statuses(&server.talk(&post("large", &body))), [201], "{arrangement:?}");
+        let mut deaf = server.connect();
+        // More than the kernel keeps for a client.
+        deaf.write_all(get("large").repeat(40).as_bytes()).unwrap();
+        for _ in 0..10 {
+            assert_eq!(statuses(&server.talk(&get("a"))), [404], "{arrangement:?}");
+        }
+        let files = server.entries("fd");
+        until("the deaf client is let go", || server.entries("fd") < files);
+        assert!(server.end().contains(" 1 too slow, "));
+    }
+}
+
+#[test]
+fn more_connections_than_allowed_are_turned_away_with_503() {
+    let server = Server::start("kv", &["--connections", "2"]);
+    let mut kept = [server.connect(), server.connect()];
+    for stream in &mut kept {
+        stream.write_all(get("a").as_bytes()).unwrap();
+        stream.read_exact(&mut [0; 12]).unwrap();
+    }
+    assert_eq!(statuses(&server.talk(&get("a"))), [503]);
+    drop(kept);
+    until("there is room again", || statuses(&server.talk(&get("a"))) == [404]);
+}
+
+#[test]
+fn a_port_in_use_is_an_error_that_says_what_to_do() {
+    let server = Server::start("kv", &[]);
+    let port = server.address.rsplit(':').next().unwrap();
+    let output = workload().args(["serve", "forum", "--port", port]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains(&format!("serve forum: 127.0.0.1:{port}: ")), "{text}");
+    assert!(text.contains("choose another --port, or 0 for any free one"), "{text}");
+}
+
+#[test]
+fn a_service_or_parameter_that_is_none_is_refused() {
+    for (arguments, expected) in [
+        (&["ftp"][..], "unknown service `ftp`; known: kv, forum"),
+        (&["kv", "--set", "sessions=1"], "parameter `sessions` is the clients'"),
+        (&["kv", "--set", "queue=heap"], "expected one of regular, lock-free"),
+        (&["kv", "--threads", "0"], "threads = 0: expected 1 to "),
+        (&["kv", "--connections", "0"], "connections = 0"),
+    ] {
+        let output = workload().arg("serve").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+/// Posts until the server, interrupted meanwhile, closes the connection; how many posts got an answer,
+/// which `answered` counts for all clients.
+fn post_until_closed(address: &str, client: usize, answered: &AtomicUsize) -> usize {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    for number in 0..1_000_000 {
+        let request = post(&format!("c{client}/{number}"), "x");
+        let mut answer = BufReader::new(stream.try_clone().unwrap());
+        let mut status = String::new();
+        if stream.write_all(request.as_bytes()).is_err()
+            || !answer.read_line(&mut status).is_ok_and(|bytes| bytes > 0)
+        {
+            return number;
+        }
+        assert!(status.starts_with("HTTP/1.1 201 "), "{status}");
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            answer.read_line(&mut line).unwrap();
+        }
+        answered.fetch_add(1, Relaxed);
+    }
+    panic!("the server never ended");
+}
+
+#[test]
+fn no_acknowledged_write_is_lost_when_the_server_ends_under_load() {
+    const CLIENTS: usize = 4;
+    for arrangement in ARRANGEMENTS {
+        let mut server = Server::start("kv", arrangement);
+        let address = server.address.clone();
+        let answered = AtomicUsize::new(0);
+        let acknowledged: usize = thread::scope(|scope| {
+            let (address, answered) = (&address, &answered);
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|client| scope.spawn(move || post_until_closed(address, client, answered)))
+                .collect();
+            until("all clients are busy", || answered.load(Relaxed) >= 100);
+            server.interrupt();
+            clients.into_iter().map(|client| client.join().unwrap()).sum()
+        });
+        let mut report = String::new();
+        server.out.read_to_string(&mut report).unwrap();
+        assert_eq!(server.child.wait().unwrap().code(), Some(0));
+        let line = report.lines().find(|line| line.ends_with(" documents stored")).unwrap();
+        let stored: usize = line.split(' ').next().unwrap().parse().unwrap();
+        assert!(acknowledged >= 100, "{arrangement:?}");
+        // What was stored and not acknowledged: one at most of each client, who was cut off.
+        let range = acknowledged..=acknowledged + CLIENTS;
+        assert!(range.contains(&stored), "{acknowledged} acknowledged: {report}");
+    }
+}
+
+#[test]
+fn a_person_at_a_terminal_can_talk_to_the_forum() {
+    for implementation in ["pool", "threads"] {
+        let setting = format!("implementation={implementation}");
+        let server = Server::start("forum", &["--set", &setting]);
+        let long = "x".repeat(2_000);
+        let answer = server.talk(&format!(
+            "POST cats they purr\r\nPOST cats and sleep\nREAD cats 0\nREAD cats 7\nREAD cats\n\n{long}\n"
+        ));
+        assert_eq!(
+            answer,
+            "OK 0\nOK 1\nOK they purr\nNONE\nERROR expected READ topic index\n\
+             ERROR expected POST or READ\nERROR a line has 1024 bytes at most\n"
+        );
+        let report = server.end();
+        assert!(report.contains("1 connections: 0 good, 1 malformed"), "{report}");
+        assert!(report.contains("2 messages on the board"), "{report}");
+    }
+}
+
+/// Output of a program that need not be installed.
+fn stock(program: &str, arguments: &[&str]) -> Option<String> {
+    let Ok(output) = Command::new(program).args(arguments).output() else {
+        eprintln!("SKIPPED: {program} is not installed (Debian package {program})");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{program}: {text}{:?}", output.stderr);
+    Some(text)
+}
+
+#[test]
+fn curl_stores_reads_and_removes_a_document() {
+    let server = Server::start("kv", &[]);
+    let url = format!("http://{}/letter", server.address);
+    let curl = |arguments: &[&str]| {
+        stock("curl", &[&["-sS", "-w", " %{http_code}", &url][..], arguments].concat())
+    };
+    // Above 1 MiB curl would ask for leave first; the bound of documents lies below.
+    let body = "a".repeat(900_000);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &body).unwrap();
+    let data = format!("@{}", file.path().display());
+    let Some(answer) = curl(&["--data-binary", &data]) else { return };
+    assert_eq!(answer, " 201");
+    let waits = ["-H", "Expect: 100-continue", "--data-binary", &data];
+    assert_eq!(curl(&waits).unwrap(), " 200");
+    assert_eq!(curl(&[]).unwrap(), format!("{body} 200"));
+    assert_eq!(curl(&["-X", "DELETE"]).unwrap(), " 204");
+    assert_eq!(
+        curl(&["-I"]).unwrap().split("\r\n").next(),
+        Some("HTTP/1.1 405 Method Not Allowed")
+    );
+    assert_eq!(curl(&["-0"]).unwrap(), "there is no such document\n 404");
+}
+
+#[test]
+fn httperf_has_all_its_sessions_answered() {
+    for arrangement in ARRANGEMENTS {
+        let server = Server::start("kv", arrangement);
+        let (host, port) = server.address.split_once(':').unwrap();
+        let calls = ["--server", host, "--port", port, "--num-conns", "20", "--num-calls", "10"];
+        let Some(text) = stock("httperf", &calls) else { return };
+        assert!(text.contains("connections 20 requests 200 replies 200"), "{text}");
+        assert!(text.contains("Errors: total 0"), "{text}");
+        assert!(server.end().contains("200 GET with status 404"));
+    }
+}
+
+#[test]
+fn wrk_finds_no_errors_of_sockets() {
+    for arrangement in ARRANGEMENTS {
+        let server = Server::start("kv", arrangement);
+        assert_eq!(statuses(&server.talk(&post("a", "x"))), [201]);
+        let url = format!("http://{}/a", server.address);
+        let Some(text) = stock("wrk", &["-t", "1", "-c", "4", "-d", "1s", &url]) else { return };
+        assert!(text.contains("Requests/sec:"), "{text}");
+        assert!(!text.contains("Socket errors") && !text.contains("Non-2xx"), "{text}");
+    }
+}
