@@ -26,6 +26,10 @@ pub enum Figure {
     SpeedupByWords,
     /// Loss of throughput against `lock-free` by number of words, a line for each lock.
     OverheadByWords,
+    /// Service and session times of a key-value server by handlers, a line for each queue and store.
+    ServiceByThreads,
+    /// Requests a second of a message board by posters and readers, for each implementation.
+    ForumGrid,
 }
 
 /// A row of the file, checked.

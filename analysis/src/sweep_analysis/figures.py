@@ -21,6 +21,7 @@ from sweep_analysis import (
     map_plots,
     plots,
     scaling_plots,
+    services,
     tables,
 )
 from sweep_analysis.experiment_plots import experiment_figures
@@ -28,6 +29,7 @@ from sweep_analysis.findings import Analysis
 from sweep_analysis.labels import with_panel
 from sweep_analysis.palette import LIGHT, Theme
 from sweep_analysis.plots import Look
+from sweep_analysis.service_plots import service_figures
 from sweep_analysis.speedup import DEFINITIONS
 
 _Charts = dict[str, alt.TopLevelMixin]
@@ -103,6 +105,8 @@ def experiment_frame(analysis: Analysis, experiment: experiments.Experiment) -> 
     """The experiment's result as rows: answers, or the points of its figure."""
     if experiment.figure == experiments.ANSWERS:
         return experiments.answers(analysis.sweep, experiment)
+    if experiment.figure in services.FIGURES:
+        return services.points(analysis.sweep, experiment)
     return experiments.points(analysis.times, analysis.speedups, experiment)
 
 
@@ -120,6 +124,8 @@ def _experiment(analysis: Analysis, experiment: experiments.Experiment) -> Figur
     frame = experiment_frame(analysis, experiment)
 
     def draw() -> _Charts:
+        if experiment.figure in services.FIGURES:
+            return dict(service_figures(frame, experiment.figure, LIGHT))
         points = experiments.points(analysis.times, analysis.speedups, experiment)
         return dict(experiment_figures(points, experiment, analysis.cpus, LIGHT))
 
@@ -127,6 +133,9 @@ def _experiment(analysis: Analysis, experiment: experiments.Experiment) -> Figur
     about = (
         "A table: whether every way gave the sequential program's answer."
         if experiment.figure == experiments.ANSWERS
+        else f"After the {experiment.source}. Above what was measured here, below what was published; points are "
+        "means of trials, bars their 95 % intervals."
+        if experiment.figure in services.FIGURES
         else f"After the {experiment.source}. Above what was measured here, below what was published; solid points are "
         "measured or printed, hollow ones derived from printed numbers. Bars are 95 % intervals, cut off at the edge. "
         f"The dotted line is one times faster for each worker{ends}."

@@ -1,0 +1,201 @@
+"""The figures of the services, a key-value server and a message board, beside those of the studies they come from.
+
+A trial tells its service times itself (`schema.METRICS`). A point is the mean of a metric over a cell's trials, with a
+95 % interval of Student's t: trials are independent processes.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import polars as pl
+from scipy import stats
+
+from sweep_analysis.experiments import HERE, PUBLISHED, Experiment
+from sweep_analysis.load import Sweep
+from sweep_analysis.schema import PARALLEL
+
+SERVICE_BY_THREADS = "service-by-threads"
+"""Figure of a key-value server: times of a request and of a session by threads, a line for each queue and store."""
+
+FORUM_GRID = "forum-grid"
+"""Figure of a message board: requests a second by posters and readers, for each implementation."""
+
+FIGURES = (SERVICE_BY_THREADS, FORUM_GRID)
+
+MS_PER_NS = 1e-6
+
+STATISTICS = {"mean": "mean", "p50": "median", "max": "max", "min": "min"}
+"""Statistics that the study printed, by the ending of the metric's name."""
+
+SIDES = {"service": "server", "session": "client"}
+"""Whose time it is, by the beginning of the metric's name: the server's for a request, a client's for a session."""
+
+METHODS = {"service_get": "GET", "service_post": "POST", "service_delete": "DELETE"}
+"""Methods, by the beginning of the name of their service times."""
+
+KINDS = {
+    "posts_per_second": "post",
+    "reads_per_second": "read",
+    "requests_per_thread_per_second": "per thread",
+}
+"""Kinds of requests to a board, by the name of the metric."""
+
+REFERENCES = {"pool": "threads", "own, own harness": "reference, reference harness"}
+"""What each implementation is compared with, in the study as here."""
+
+REFERENCE_HARNESS = ("own, reference harness", "reference, reference harness")
+"""The study's second comparison: both servers under the harness of the reference."""
+
+SERVICE_POINTS = pl.Schema(
+    {
+        "origin": pl.String,  # `HERE` or `PUBLISHED`
+        "side": pl.String,  # `server`, `client`, or `methods` of the server
+        "panel": pl.String,  # the statistic, or the method, whose median it is
+        "way": pl.String,  # queue and what guards the store
+        "branch": pl.String,  # null where published
+        "threads": pl.Int64,
+        "value_ms": pl.Float64,
+        "low_ms": pl.Float64,  # 95 % interval; null where published or with one trial
+        "high_ms": pl.Float64,
+        "trials": pl.Int64,
+    }
+)
+"""One row per point of a key-value server's figure."""
+
+FORUM_POINTS = pl.Schema(
+    {
+        "origin": pl.String,
+        "kind": pl.String,
+        "posters": pl.Int64,
+        "readers": pl.Int64,
+        "way": pl.String,  # implementation, and in the study the harness
+        "branch": pl.String,
+        "requests_per_second": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "difference_percent": pl.Float64,  # from the reference in the same place; null for the reference itself
+        "trials": pl.Int64,
+    }
+)
+"""One row per point of a board's figure."""
+
+
+def points(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
+    """The experiment's figure as numbers, measured and published: rows of `SERVICE_POINTS` or of `FORUM_POINTS`."""
+    if experiment.figure == FORUM_GRID:
+        return _with_differences(pl.concat([_forum(sweep), published(experiment)]))
+    return pl.concat([_service(sweep), published(experiment)]).sort(
+        ["side", "origin", "panel", "way", "branch", "threads"]
+    )
+
+
+def published(experiment: Experiment) -> pl.DataFrame:
+    """What the study printed for an experiment."""
+    is_forum = experiment.figure == FORUM_GRID
+    file, schema = ("forum", FORUM_POINTS) if is_forum else ("key-value-server", SERVICE_POINTS)
+    text = resources.files("sweep_analysis").joinpath(f"published/{file}.csv").read_bytes()
+    frame = pl.read_csv(text).filter(pl.col("experiment") == experiment.name)
+    if not is_forum:
+        frame = frame.rename({"statistic": "panel"})
+    missing = [pl.lit(None).alias(name) for name in schema if name not in [*frame.columns, "origin"]]
+    return frame.with_columns(*missing, pl.lit(PUBLISHED).alias("origin")).select(schema.names()).cast(schema)
+
+
+def _parameter(name: str) -> pl.Expr:
+    return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
+
+
+def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
+    """Mean and interval of each metric in each cell of the parallel program.
+
+    Out: columns of `place`, `branch`, `metric`, `value`, `low`, `high`, `trials`.
+    """
+    cells = (
+        sweep.trials.filter(pl.col("program") == PARALLEL)
+        .select("trial", "branch", *place)
+        .join(sweep.metrics, on="trial")
+        .drop("trial", "unit")
+    )
+    keys = [name for name in cells.collect_schema().names() if name != "value"]
+    value = pl.col("value")
+    means = cells.group_by(keys).agg(value.mean(), value.std().alias("deviation"), pl.len().alias("trials")).collect()
+    half = pl.struct("deviation", "trials").map_elements(
+        lambda row: _half_interval(row["deviation"], row["trials"]), return_dtype=pl.Float64
+    )
+    return means.with_columns((value - half).alias("low"), (value + half).alias("high")).drop("deviation")
+
+
+def _half_interval(deviation: float | None, trials: int) -> float | None:
+    """Half the width of a 95 % interval of a mean; none from a single trial."""
+    if deviation is None or trials < 2:  # noqa: PLR2004
+        return None
+    return float(stats.t.ppf(0.975, trials - 1) * deviation / trials**0.5)
+
+
+def _service(sweep: Sweep) -> pl.DataFrame:
+    nap = pl.when(_parameter("empty") == "sleep-250ms").then(pl.lit(" sleeping 250 ms")).otherwise(pl.lit(""))
+    queue = (
+        pl.when(_parameter("handlers") == "pool")
+        .then(pl.lit("pool"))
+        .when(_parameter("queue") == "regular")
+        .then(pl.lit("regular"))
+        .otherwise(pl.concat_str(pl.lit("lock-free"), nap))
+    )
+    way = pl.concat_str(queue, pl.lit(", "), _parameter("store")).alias("way")
+    means = _means(sweep, [way, pl.col("threads")])
+    wanted = [
+        {"metric": f"{beginning}_{ending}", "side": side, "panel": panel}
+        for beginning, side in SIDES.items()
+        for ending, panel in STATISTICS.items()
+    ]
+    wanted += [{"metric": f"{name}_p50", "side": "methods", "panel": method} for name, method in METHODS.items()]
+    return (
+        means.join(pl.DataFrame(wanted), on="metric")
+        .with_columns(
+            pl.lit(HERE).alias("origin"),
+            (pl.col("value") * MS_PER_NS).alias("value_ms"),
+            (pl.col("low") * MS_PER_NS).alias("low_ms"),
+            (pl.col("high") * MS_PER_NS).alias("high_ms"),
+        )
+        .select(SERVICE_POINTS.names())
+        .cast(SERVICE_POINTS)
+    )
+
+
+def _forum(sweep: Sweep) -> pl.DataFrame:
+    place = [
+        _parameter("implementation").alias("way"),
+        _parameter("posters").cast(pl.Int64).alias("posters"),
+        _parameter("readers").cast(pl.Int64).alias("readers"),
+    ]
+    means = _means(sweep, place).with_columns(
+        pl.col("metric").replace_strict(KINDS, default=None).alias("kind"),
+        pl.lit(HERE).alias("origin"),
+        pl.lit(None, pl.Float64).alias("difference_percent"),
+    )
+    return (
+        means.filter(pl.col("kind").is_not_null())
+        .rename({"value": "requests_per_second"})
+        .select(FORUM_POINTS.names())
+        .cast(FORUM_POINTS)
+    )
+
+
+def _with_differences(frame: pl.DataFrame) -> pl.DataFrame:
+    """Fill in `difference_percent` wherever the reference of a way stands in the same place."""
+    pairs = pl.DataFrame(
+        [{"way": way, "reference_way": other} for way, other in [*REFERENCES.items(), REFERENCE_HARNESS]]
+    )
+    place = ["origin", "kind", "posters", "readers", "branch"]
+    references = frame.select(
+        *place, pl.col("way").alias("reference_way"), pl.col("requests_per_second").alias("reference")
+    )
+    rate = pl.col("requests_per_second")
+    return (
+        frame.join(pairs, on="way", how="left")
+        .join(references, on=[*place, "reference_way"], how="left", nulls_equal=True)
+        .with_columns((100 * (rate / pl.col("reference") - 1)).alias("difference_percent"))
+        .select(FORUM_POINTS.names())
+        .sort(["kind", "origin", "posters", "readers", "way", "branch"])
+    )

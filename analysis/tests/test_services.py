@@ -1,0 +1,117 @@
+"""The figures of the services, on made-up trials with a known answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from made_up import Truth, write_sweep
+from sweep_analysis.experiments import HERE, PUBLISHED, Experiment
+from sweep_analysis.load import Sweep, read_sweep
+from sweep_analysis.palette import LIGHT
+from sweep_analysis.service_plots import WAYS, service_figures
+from sweep_analysis.services import FORUM_GRID, SERVICE_BY_THREADS, points, published
+
+KV = Experiment("kv-queues", "made up", "made up", SERVICE_BY_THREADS, frozenset())
+FORUM = Experiment("forum-grid", "made up", "made up", FORUM_GRID, frozenset())
+
+
+def made_up(folder: Path, trials: list[tuple[dict[str, str], dict[str, tuple[float, str]]]]) -> Sweep:
+    """A sweep of one trial for each pair of parameters and metrics."""
+    write_sweep(folder, Truth(branches=["master"], twin=False, sequential=False))
+    first = json.loads((folder / "trials.jsonl").read_text().splitlines()[0])
+    lines = []
+    for number, (parameters, metrics) in enumerate(trials):
+        told = {name: {"value": value, "unit": unit} for name, (value, unit) in metrics.items()}
+        record: dict[str, Any] = {"trial": str(number), "cell": str(number), "block": number, "threads": 4}
+        lines.append(json.dumps(first | record | {"parameters": parameters, "metrics": told}))
+    (folder / "trials.jsonl").write_text("".join(line + "\n" for line in lines))
+    return read_sweep(folder)
+
+
+def server(queue: str = "regular", empty: str = "wait", handlers: str = "threads") -> dict[str, str]:
+    return {"handlers": handlers, "queue": queue, "empty": empty, "store": "reader-writer"}
+
+
+def measured(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
+    return points(sweep, experiment).filter(pl.col("origin") == HERE)
+
+
+def test_a_point_is_the_mean_of_trials_with_the_interval_of_student(tmp_path: Path) -> None:
+    trials = [(server(), {"service_mean": (ns, "ns")}) for ns in (1e6, 2e6, 3e6)]
+    row = measured(made_up(tmp_path / "sweep", trials), KV).row(0, named=True)
+    assert (row["side"], row["panel"], row["way"], row["trials"]) == ("server", "mean", "regular, reader-writer", 3)
+    # 4.303 is the two-sided 95 % quantile with two degrees of freedom; the deviation is 1 ms.
+    half = 4.303 / 3**0.5
+    assert (row["value_ms"], row["low_ms"], row["high_ms"]) == pytest.approx((2.0, 2 - half, 2 + half), rel=1e-3)
+
+
+def test_a_single_trial_has_no_interval(tmp_path: Path) -> None:
+    row = measured(made_up(tmp_path / "sweep", [(server(), {"session_min": (5e6, "ns")})]), KV).row(0, named=True)
+    assert (row["side"], row["panel"], row["value_ms"], row["low_ms"]) == ("client", "min", 5.0, None)
+
+
+def test_queues_naps_and_the_pool_are_told_apart(tmp_path: Path) -> None:
+    parameters = [
+        server(),
+        server("lock-free"),
+        server("lock-free", "sleep-250ms"),
+        server("regular", "sleep-250ms"),
+        server("lock-free", "sleep-250ms", "pool"),
+    ]
+    trials = [(it, {"service_post_p50": (1e6 * n, "ns")}) for n, it in enumerate(parameters, start=1)]
+    frame = measured(made_up(tmp_path / "sweep", trials), KV)
+    found = {row["way"]: row["value_ms"] for row in frame.rows(named=True)}
+    assert found == {
+        "regular, reader-writer": 2.5,  # a nap means nothing to the regular queue
+        "lock-free, reader-writer": 2.0,
+        "lock-free sleeping 250 ms, reader-writer": 3.0,
+        "pool, reader-writer": 5.0,
+    }
+    assert set(frame["side"]) == {"methods"}
+    assert set(frame["panel"]) == {"POST"}
+
+
+def board(implementation: str, posters: int, rate: float) -> tuple[dict[str, str], dict[str, tuple[float, str]]]:
+    parameters = {"implementation": implementation, "posters": str(posters), "readers": "1"}
+    return parameters, {"posts_per_second": (rate, "requests/s")}
+
+
+def test_a_board_is_compared_with_the_reference_in_the_same_place(tmp_path: Path) -> None:
+    trials = [board("threads", 1, 100.0), board("pool", 1, 110.0), board("threads", 2, 50.0), board("pool", 2, 40.0)]
+    frame = measured(made_up(tmp_path / "sweep", trials), FORUM)
+    found = {(row["way"], row["posters"]): row["difference_percent"] for row in frame.rows(named=True)}
+    assert found == pytest.approx(
+        {("threads", 1): None, ("pool", 1): 10.0, ("threads", 2): None, ("pool", 2): -20.0}, nan_ok=True
+    )
+
+
+def test_the_study_of_the_board_prints_the_differences_that_follow_from_its_averages(tmp_path: Path) -> None:
+    frame = points(made_up(tmp_path / "sweep", [board("pool", 1, 1.0)]), FORUM).filter(pl.col("origin") == PUBLISHED)
+    place = (pl.col("kind") == "post") & (pl.col("posters") == 1) & (pl.col("readers") == 1)
+    found = {row["way"]: row["difference_percent"] for row in frame.filter(place).rows(named=True)}
+    assert found["own, own harness"] == pytest.approx(1.00, abs=0.005)
+    assert found["own, reference harness"] == pytest.approx(-4.47, abs=0.005)
+    assert found["reference, reference harness"] is None
+
+
+def test_every_table_of_the_studies_is_there_and_every_way_has_a_colour() -> None:
+    kv, forum = published(KV), published(FORUM)
+    assert kv.group_by("side", "way").len().sort("side", "way")["len"].to_list() == [24] * 5
+    assert forum.group_by("kind", "way").len()["len"].to_list() == [10] * 9
+    assert set(kv["way"]) | set(forum["way"]) <= set(WAYS)
+
+
+def test_measured_and_published_stand_in_one_figure(tmp_path: Path) -> None:
+    metrics = dict.fromkeys(("service_mean", "session_mean", "service_get_p50"), (1000000.0, "ns"))
+    frame = points(made_up(tmp_path / "kv", [(server(), metrics)]), KV)
+    figures = service_figures(frame, SERVICE_BY_THREADS, LIGHT)
+    assert list(figures) == ["server", "client", "methods"]
+    assert all((HERE in figure.to_json()) for figure in figures.values())
+    assert PUBLISHED in figures["server"].to_json()
+    forum = points(made_up(tmp_path / "forum", [board("pool", 1, 1.0), board("threads", 1, 1.0)]), FORUM)
+    assert set(service_figures(forum, FORUM_GRID, LIGHT)) == {"requests", "difference"}
