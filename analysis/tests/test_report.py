@@ -224,8 +224,8 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
         threads=list(range(1, 17)), workloads={f"w{number}": 0.1 for number in range(2)}, trials=3, iterations=1
     )
     page = page_of(tmp_path, truth)
-    # Speed-up, cost (and all together), intervals, efficiency by workload; two maps; drift.
-    assert page.count("<figure>") == 2 * 4 + 1 + 2 + 1
+    # Speed-up, cost (and all together), intervals, efficiency, law by workload; two maps; drift.
+    assert page.count("<figure>") == 2 * 5 + 1 + 2 + 1
 
 
 @pytest.mark.parametrize("layouts", [1, 5])
