@@ -24,12 +24,19 @@ def pictures(notebook: nbformat.NotebookNode) -> int:
     return sum("image/png" in output.get("data", {}) for output in outputs)
 
 
+@pytest.fixture(scope="module")
+def executed() -> dict[Path, nbformat.NotebookNode]:
+    """All notebooks, run on the sweeps that they name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SWEEP_ANALYSIS_SWEEP", raising=False)
+        return execute(FILES)
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_notebook_runs_and_its_committed_outputs_are_of_the_sweep_it_names(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, executed: dict[Path, nbformat.NotebookNode]
 ) -> None:
-    monkeypatch.delenv("SWEEP_ANALYSIS_SWEEP", raising=False)
-    ran = execute(file)
+    ran = executed[file]
     kept = nbformat.read(file, as_version=4)
     remedy = "run `python -m sweep_analysis notebooks --execute` and commit"
     assert pictures(ran), "a notebook without pictures"
@@ -40,7 +47,7 @@ def test_notebook_runs_and_its_committed_outputs_are_of_the_sweep_it_names(
 
 def test_a_notebook_shows_another_sweep_on_request(ordinary_sweep: Path) -> None:
     file = NOTEBOOKS / "01_speedup.ipynb"
-    assert texts(execute(file, ordinary_sweep)) != texts(nbformat.read(file, as_version=4))
+    assert texts(execute([file], ordinary_sweep)[file]) != texts(nbformat.read(file, as_version=4))
 
 
 def test_there_is_a_notebook_for_each_question() -> None:

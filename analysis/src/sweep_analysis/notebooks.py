@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -52,24 +53,36 @@ def execute_all(sweep: Path | None = None) -> None:
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
     """
-    for file in sorted(NOTEBOOKS.glob("*.ipynb")):
-        print(f"running {file.name}", file=sys.stderr)
-        nbformat.write(execute(file, sweep), file)
+    files = sorted(NOTEBOOKS.glob("*.ipynb"))
+    print(f"running {', '.join(file.name for file in files)}", file=sys.stderr)
+    for file, notebook in execute(files, sweep).items():
+        nbformat.write(notebook, file)
 
 
-def execute(file: Path, sweep: Path | None = None) -> nbformat.NotebookNode:
-    """Run one notebook, on `sweep` or on its own, and return it with its outputs; the file stays as it is.
+def execute(files: list[Path], sweep: Path | None = None) -> dict[Path, nbformat.NotebookNode]:
+    """Run notebooks, as many at once as there are CPUs, on `sweep` or on their own; the files stay as they are.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
     """
-    notebook = nbformat.read(file, as_version=4)
-    client = NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        record_timing=False,  # or every run would change the file
-        resources={"metadata": {"path": str(file.parent)}},
-    )
-    client.execute(env=os.environ | ({SWEEP_VARIABLE: str(sweep.resolve())} if sweep else {}))
-    return notebook
+
+    async def run_all() -> list[nbformat.NotebookNode]:
+        gate = asyncio.Semaphore(os.cpu_count() or 1)
+        return await asyncio.gather(*(_execute(file, environment, gate) for file in files))
+
+    environment = os.environ | ({SWEEP_VARIABLE: str(sweep.resolve())} if sweep else {})
+    return dict(zip(files, asyncio.run(run_all()), strict=True))
+
+
+async def _execute(file: Path, environment: dict[str, str], gate: asyncio.Semaphore) -> nbformat.NotebookNode:
+    async with gate:
+        notebook = nbformat.read(file, as_version=4)
+        client = NotebookClient(
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            record_timing=False,  # or every run would change the file
+            resources={"metadata": {"path": str(file.parent)}},
+        )
+        await client.async_execute(env=environment)
+        return notebook
