@@ -1,5 +1,7 @@
 //! Arguments of the program `workload`, and results for people.
 
+mod files;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -37,13 +39,28 @@ enum Command {
         json: bool,
     },
     /// Run the server of a service workload by itself, for curl, wrk, httperf or a terminal; Ctrl-C ends it
-    Serve(Serve),
+    Serve(AnyServer),
     /// Check the checksums of every packet in a capture; exit code 1 if some are wrong
     Pcap {
         /// A pcap or pcapng file
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct AnyServer {
+    #[command(subcommand)]
+    without_workload: Option<WithoutWorkload>,
+    #[command(flatten)]
+    service: Option<Serve>,
+}
+
+#[derive(Subcommand)]
+enum WithoutWorkload {
+    /// The files below a directory over HTTP, for curl or a browser; Ctrl-C ends it
+    Files(files::Files),
 }
 
 #[derive(Args)]
@@ -118,13 +135,22 @@ pub(crate) fn main(variant: &str) -> ExitCode {
     match Cli::parse() {
         Cli { command: Some(Command::List { json }), .. } => list(json),
         Cli { command: Some(Command::Pcap { file }), .. } => pcap(&file),
-        Cli { command: Some(Command::Serve(arguments)), .. } => run_server(arguments),
+        Cli { command: Some(Command::Serve(server)), .. } => match server {
+            AnyServer { without_workload: Some(WithoutWorkload::Files(arguments)), .. } => {
+                files::serve(&arguments)
+            }
+            AnyServer { service: Some(arguments), .. } => run_server(arguments),
+            AnyServer { .. } => usage(),
+        },
         Cli { run: Some(run), .. } => try_workload(variant, run),
-        _ => {
-            eprint!("{}", Cli::command().render_help());
-            ExitCode::from(2)
-        }
+        _ => usage(),
     }
+}
+
+/// Nothing was asked for: says what can be.
+fn usage() -> ExitCode {
+    eprint!("{}", Cli::command().render_help());
+    ExitCode::from(2)
 }
 
 fn list(json: bool) -> ExitCode {

@@ -4,6 +4,8 @@
 //! program around it, which a build of any rayon-core calls with the name of its variant.
 
 pub mod checksum;
+#[cfg(feature = "cli")]
+pub mod file_server;
 pub mod kinds;
 pub mod measure;
 mod net;
@@ -16,6 +18,7 @@ pub mod serve;
 mod threads;
 pub mod trace;
 pub mod usage;
+pub mod user_threads;
 mod watchdog;
 pub mod workload;
 

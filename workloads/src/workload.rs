@@ -47,6 +47,8 @@ static CATALOGUE: &[&dyn Workload] = &[
     &kinds::two_long_tasks::TwoLongTasks,
     &kinds::injection_ping_pong::InjectionPingPong,
     &kinds::broadcast_dozing::BroadcastDozing,
+    &kinds::locks::Locks,
+    &kinds::async_io::AsyncIo,
     &kinds::kv::Kv,
     &kinds::forum::Forum,
 ];

@@ -1,5 +1,6 @@
 //! The workloads, one per file or folder.
 
+pub mod async_io;
 pub mod barrier_join;
 pub mod broadcast_dozing;
 pub mod burst;
@@ -15,6 +16,7 @@ pub mod injection_ping_pong;
 pub mod install;
 pub mod kv;
 pub mod life;
+pub mod locks;
 pub mod map_collect;
 pub mod matmul;
 pub mod mergesort;

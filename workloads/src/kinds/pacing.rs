@@ -6,11 +6,29 @@ use std::time::{Duration, Instant};
 
 use crate::kinds::latency::{Latencies, nanoseconds};
 use crate::random::{Random, mix};
+use crate::user_threads::Current;
+
+/// Steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of the
+/// time.
+const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
 /// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
 /// class, and a word that proves that they were made.
 pub(super) fn chain(seed: u64, steps: u64) -> u64 {
     (0..steps).fold(black_box(seed), |word, _| mix(word))
+}
+
+/// The same steps as [`chain`], now and then with a safepoint.
+pub(super) fn chain_with_safepoints(me: &Current<'_>, seed: u64, steps: u64) -> u64 {
+    let mut word = seed;
+    let mut left = steps;
+    while left > 0 {
+        let now = left.min(STEPS_BETWEEN_SAFEPOINTS);
+        word = chain(word, now);
+        left -= now;
+        me.safepoint();
+    }
+    word
 }
 
 /// Adds up `chain(seed, steps)` for each seed, wrapping.

@@ -1,0 +1,47 @@
+//! `workload serve files`: the file server on user-level threads, until somebody presses Ctrl-C.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use workloads::file_server::FileServer;
+
+#[derive(Args)]
+pub(super) struct Files {
+    /// Directory whose files are served
+    #[arg(long, value_name = "DIRECTORY")]
+    root: PathBuf,
+    /// Port on 127.0.0.1; 0 is any free one
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+}
+
+/// Serves until the first signal to end; the address is the first line of standard output.
+pub(super) fn serve(arguments: &Files) -> ExitCode {
+    let server = match FileServer::bind(&arguments.root, arguments.port) {
+        Ok(server) => server,
+        Err(refusal) => {
+            eprintln!("error: {refusal}");
+            return ExitCode::from(2);
+        }
+    };
+    let stop = server.stop_handle();
+    if let Err(error) = ctrlc::set_handler(move || stop.stop()) {
+        eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
+    }
+    let outcome = server.address().and_then(|address| {
+        println!("http://{address}/");
+        eprintln!("serving {}; Ctrl-C ends it", arguments.root.display());
+        server.run()
+    });
+    match outcome {
+        Ok(connections) => {
+            eprintln!("{connections} connections answered");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: the file server cannot go on: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

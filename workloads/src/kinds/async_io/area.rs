@@ -1,0 +1,176 @@
+//! The files of `async-io`, one for each task, and what their blocks hold.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
+use nix::sys::statvfs::statvfs;
+
+use crate::random::{Random, mix};
+use crate::user_threads::Direction;
+use crate::workload::Refusal;
+
+/// Files without names, so that they are gone when the process is, however it ends.
+pub(super) struct Area {
+    tasks: Vec<Task>,
+    blocks: usize,
+    bytes: usize,
+    seed: u64,
+    reaches_disk: bool,
+}
+
+struct Task {
+    file: Arc<File>,
+    /// One for each block: what is written, or where reading puts it.
+    buffers: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Area {
+    /// Room for so many blocks of so many bytes for each task.
+    ///
+    /// # Errors
+    /// If the temporary directory has no room for them, or takes no files.
+    pub(super) fn new(
+        seed: u64,
+        tasks: usize,
+        blocks: usize,
+        bytes: usize,
+        reaches_disk: bool,
+    ) -> Result<Self, Refusal> {
+        let folder = std::env::temp_dir();
+        let refuse = |what: String| {
+            Refusal::new(format!(
+                "temporary directory {}: {what}; free some, name another one by TMPDIR, or ask for \
+                 fewer `tasks`, `operations` or `bytes`",
+                folder.display()
+            ))
+        };
+        // Bounded by the parameters' largest values, so no overflow.
+        let needed = (tasks * blocks * bytes) as u64;
+        let free = statvfs(&folder)
+            .map(|it| it.blocks_available() * it.fragment_size())
+            .map_err(|error| refuse(error.to_string()))?;
+        if needed > free {
+            return Err(refuse(format!("{needed} bytes are needed, {free} are free")));
+        }
+        let made: io::Result<Vec<Task>> =
+            (0..tasks).map(|_| Task::new(&folder, blocks, bytes, reaches_disk)).collect();
+        let tasks = made.map_err(|error| refuse(format!("{needed} bytes are needed: {error}")))?;
+        Ok(Self { tasks, blocks, bytes, seed, reaches_disk })
+    }
+
+    /// Puts files and buffers into the state in which a run in this direction begins.
+    ///
+    /// # Panics
+    /// If the files cannot be written: their room was reserved.
+    pub(super) fn reset(&self, direction: Direction) {
+        for (number, task) in self.tasks.iter().enumerate() {
+            let mut buffers = task.buffers();
+            for (block, buffer) in buffers.iter_mut().enumerate() {
+                let content = self.content(number, block);
+                let nothing = vec![0; self.bytes];
+                let (on_disk, in_memory) = match direction {
+                    Direction::Read => (content, nothing),
+                    Direction::Write => (nothing, content),
+                };
+                task.file
+                    .write_all_at(&on_disk, self.offset(block))
+                    .expect("its room on the disk was reserved");
+                *buffer = in_memory;
+            }
+            if self.reaches_disk {
+                // Written through already, so the kernel can forget it, and reads come from the disk.
+                let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
+                posix_fadvise(&task.file, 0, 0, advice).expect("advice for a file of our own");
+            }
+        }
+    }
+
+    /// What a block holds after the run: other bytes in each task and block, none of them chance.
+    fn content(&self, task: usize, block: usize) -> Vec<u8> {
+        let place = (task * self.blocks + block) as u64;
+        let mut random = Random::new(mix(self.seed) ^ mix(place));
+        // Never all zero, which is what a block holds before.
+        let words = std::iter::repeat_with(|| random.word() | 0x0101_0101_0101_0101);
+        words.flat_map(u64::to_le_bytes).take(self.bytes).collect()
+    }
+
+    pub(super) fn offset(&self, block: usize) -> u64 {
+        (block * self.bytes) as u64
+    }
+
+    pub(super) fn file(&self, task: usize) -> &Arc<File> {
+        &self.tasks[task].file
+    }
+
+    /// The buffer of a block, to be returned.
+    pub(super) fn lend_buffer(&self, task: usize, block: usize) -> Vec<u8> {
+        std::mem::take(&mut self.tasks[task].buffers()[block])
+    }
+
+    pub(super) fn return_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) {
+        self.tasks[task].buffers()[block] = buffer;
+    }
+
+    /// Transfers a block and blocks the OS thread until it is done.
+    pub(super) fn transfer(
+        &self,
+        direction: Direction,
+        task: usize,
+        block: usize,
+    ) -> io::Result<()> {
+        let Task { file, .. } = &self.tasks[task];
+        let mut buffers = self.tasks[task].buffers();
+        let (buffer, offset) = (&mut buffers[block], self.offset(block));
+        match direction {
+            Direction::Read => file.read_exact_at(buffer, offset),
+            Direction::Write => file.write_all_at(buffer, offset),
+        }
+    }
+
+    /// Task and number of the first block that is not where the run should have brought it.
+    ///
+    /// # Errors
+    /// If the files cannot be read.
+    pub(super) fn first_wrong_block(
+        &self,
+        direction: Direction,
+    ) -> io::Result<Option<(usize, usize)>> {
+        for (number, task) in self.tasks.iter().enumerate() {
+            for (block, buffer) in task.buffers().iter().enumerate() {
+                let is_right = match direction {
+                    Direction::Read => *buffer == self.content(number, block),
+                    Direction::Write => {
+                        let mut on_disk = vec![0; self.bytes];
+                        task.file.read_exact_at(&mut on_disk, self.offset(block))?;
+                        on_disk == self.content(number, block)
+                    }
+                };
+                if !is_right {
+                    return Ok(Some((number, block)));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Task {
+    fn new(folder: &Path, blocks: usize, bytes: usize, reaches_disk: bool) -> io::Result<Self> {
+        let named = tempfile::Builder::new().prefix("async-io-").tempfile_in(folder)?;
+        let flags = if reaches_disk { OFlag::O_DSYNC } else { OFlag::empty() };
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(flags.bits()).open(&named)?;
+        named.close()?;
+        let length = i64::try_from(blocks * bytes).map_err(io::Error::other)?;
+        posix_fallocate(&file, 0, length)?;
+        Ok(Self { file: Arc::new(file), buffers: Mutex::new(vec![Vec::new(); blocks]) })
+    }
+
+    fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

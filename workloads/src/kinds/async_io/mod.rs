@@ -1,0 +1,406 @@
+//! `async-io`: threads read or write files and then compute, after a student project on user-level
+//! threads.
+//!
+//! User-level threads on one OS thread do it with transfers that block all of them, or with transfers
+//! during which others go on; jobs on the pool with transfers that block a worker each. Files:
+//! `area.rs` is the files and what is in them.
+
+mod area;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rayon::ThreadPool;
+
+use crate::kinds::pacing::{chain, chain_with_safepoints};
+use crate::parameters::{Parameter, Values};
+use crate::protocol::Metric;
+use crate::user_threads::{BACKENDS, Direction, Files, UserThreads};
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+use area::Area;
+
+static DESCRIPTION: Description = Description {
+    name: "async-io",
+    summary: "threads transfer a block of a file and compute, again and again",
+    stresses: "workers that the kernel keeps waiting for a file",
+    work_unit: "transfers",
+    input: None,
+    parameters: &[
+        Parameter::one_of(
+            "io",
+            "jobs that block a worker, or user-level threads; only `pool` uses the scheduler",
+            &["pool", "asynchronous", "synchronous"],
+            "pool",
+        ),
+        Parameter::one_of("backend", "who carries out asynchronous transfers", BACKENDS, "auto"),
+        Parameter::one_of("operation", "which way", &["write", "read"], "write"),
+        Parameter::one_of(
+            "reaches",
+            "where a write has to get before it counts as done, and where a read begins",
+            &["cache", "disk"],
+            "cache",
+        ),
+        // The document's, here and below. Each has a file of its own, and a process some thousand.
+        Parameter::whole("tasks", "threads or jobs", (1, 256), "10"),
+        Parameter::whole("operations", "transfers of each", (1, 1 << 20), "5"),
+        Parameter::whole("bytes", "size of a transfer", (1, 1 << 26), "4096"),
+        Parameter::whole(
+            "compute-steps",
+            "work after a transfer, some 3 ns a step",
+            (0, 1 << 32),
+            "50000",
+        ),
+        Parameter::whole("quantum-us", "time slice of a user-level thread", (1, 1 << 32), "10000"),
+    ],
+    sizes: &[
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[
+                ("tasks", "4"),
+                ("operations", "3"),
+                ("bytes", "600"),
+                ("compute-steps", "300"),
+            ],
+        },
+        SizeOverrides { size: Size::Small, overrides: &[("operations", "15")] },
+        SizeOverrides { size: Size::Medium, overrides: &[("operations", "150")] },
+        SizeOverrides { size: Size::Large, overrides: &[("operations", "1500")] },
+    ],
+};
+
+/// The workload `async-io`.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncIo;
+
+impl Workload for AsyncIo {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
+    }
+}
+
+/// What all tasks do.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    tasks: usize,
+    operations: usize,
+    compute_steps: u64,
+    direction: Direction,
+}
+
+impl Shape {
+    fn transfers(&self) -> u64 {
+        (self.tasks * self.operations) as u64
+    }
+
+    /// The life of a task: `transfer` moves the block of an operation, `compute` makes the steps after
+    /// it.
+    fn carry_out(
+        &self,
+        task: usize,
+        mut transfer: impl FnMut(usize) -> io::Result<()>,
+        compute: impl Fn(u64, u64) -> u64,
+    ) -> io::Result<u64> {
+        let mut sum = 0_u64;
+        for operation in 0..self.operations {
+            transfer(operation)?;
+            sum = sum.wrapping_add(compute(self.first_word(task, operation), self.compute_steps));
+        }
+        Ok(sum)
+    }
+
+    fn first_word(&self, task: usize, operation: usize) -> u64 {
+        (task * self.operations + operation) as u64
+    }
+
+    /// The sum of all computations.
+    fn known_sum(&self) -> u64 {
+        (0..self.transfers()).map(|word| chain(word, self.compute_steps)).fold(0, u64::wrapping_add)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Pool,
+    Asynchronous { quantum: Duration },
+    Synchronous { quantum: Duration },
+}
+
+struct Transfers {
+    shape: Shape,
+    way: Way,
+    area: Arc<Area>,
+    /// Used by user-level threads with asynchronous transfers, and by nobody else.
+    files: Option<Files>,
+    known_sum: u64,
+    /// The sum of the run's computations, or the first error.
+    outcome: Option<io::Result<u64>>,
+}
+
+impl Transfers {
+    fn new(seed: u64, values: &Values) -> Result<Self, Refusal> {
+        let direction = match values.word("operation") {
+            "read" => Direction::Read,
+            _ => Direction::Write,
+        };
+        let shape = Shape {
+            tasks: values.count("tasks"),
+            operations: values.count("operations"),
+            compute_steps: values.whole("compute-steps"),
+            direction,
+        };
+        let quantum = Duration::from_micros(values.whole("quantum-us"));
+        let way = match values.word("io") {
+            "asynchronous" => Way::Asynchronous { quantum },
+            "synchronous" => Way::Synchronous { quantum },
+            _ => Way::Pool,
+        };
+        let files = match way {
+            Way::Asynchronous { .. } => Some(Files::new(values.word("backend"), shape.tasks)?),
+            _ => None,
+        };
+        let reaches_disk = values.word("reaches") == "disk";
+        let (blocks, bytes) = (shape.operations, values.count("bytes"));
+        let area = Area::new(seed, shape.tasks, blocks, bytes, reaches_disk)?;
+        let known_sum = shape.known_sum();
+        Ok(Self { shape, way, area: Arc::new(area), files, known_sum, outcome: None })
+    }
+
+    /// All tasks on user-level threads.
+    fn on_user_threads(&mut self, quantum: Duration) -> io::Result<u64> {
+        let mut threads = UserThreads::new(quantum);
+        let is_asynchronous = self.files.is_some();
+        if let Some(files) = self.files.take() {
+            threads.set_files(files);
+        }
+        let results = Rc::new(RefCell::new(Vec::new()));
+        for task in 0..self.shape.tasks {
+            let (shape, area, results) = (self.shape, Arc::clone(&self.area), Rc::clone(&results));
+            threads.spawn(move |me| {
+                let transfer = |operation| {
+                    if !is_asynchronous {
+                        return area.transfer(shape.direction, task, operation);
+                    }
+                    let buffer = area.lend_buffer(task, operation);
+                    let offset = area.offset(operation);
+                    let buffer = me.transfer(shape.direction, area.file(task), buffer, offset)?;
+                    area.return_buffer(task, operation, buffer);
+                    Ok(())
+                };
+                let compute = |word, steps| chain_with_safepoints(me, word, steps);
+                let result = shape.carry_out(task, transfer, compute);
+                results.borrow_mut().push(result);
+            })?;
+        }
+        threads.run().map_err(io::Error::other)?;
+        self.files = threads.take_files();
+        total(results.take())
+    }
+}
+
+/// All tasks as jobs; called on the pool.
+fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
+    let total = Mutex::new(Ok(0_u64));
+    rayon::scope(|scope| {
+        for task in 0..shape.tasks {
+            let total = &total;
+            scope.spawn(move |_| {
+                let own = on_this_thread(shape, area, task);
+                let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+                match (total.as_mut(), own) {
+                    (Ok(sum), Ok(own)) => *sum = sum.wrapping_add(own),
+                    (Ok(_), Err(error)) => *total = Err(error),
+                    (Err(_), _) => {}
+                }
+            });
+        }
+    });
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One task, which blocks the calling OS thread.
+fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
+    let transfer = |operation| area.transfer(shape.direction, task, operation);
+    shape.carry_out(task, transfer, chain)
+}
+
+/// The sum of what each task computed, or the first error.
+fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> {
+    results.into_iter().try_fold(0_u64, |sum, own| Ok(sum.wrapping_add(own?)))
+}
+
+impl Instance for Transfers {
+    fn reset(&mut self) {
+        self.outcome = None;
+        self.area.reset(self.shape.direction);
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        let (shape, area) = (self.shape, &self.area);
+        self.outcome = Some(total((0..shape.tasks).map(|task| on_this_thread(shape, area, task))));
+        self.shape.transfers()
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        self.outcome = Some(match self.way {
+            Way::Pool => {
+                let (shape, area) = (self.shape, &*self.area);
+                pool.install(|| on_pool(shape, area))
+            }
+            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => {
+                self.on_user_threads(quantum)
+            }
+        });
+        self.shape.transfers()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let describe = |sum: u64| {
+            format!("{} blocks as they should be, sum {sum:016x}", self.shape.transfers())
+        };
+        let expected = describe(self.known_sum);
+        let actual = match &self.outcome {
+            None => "nothing ran".to_owned(),
+            Some(Err(error)) => format!("a transfer failed: {error}"),
+            Some(Ok(sum)) => match self.area.first_wrong_block(self.shape.direction) {
+                Ok(None) => describe(*sum),
+                Ok(Some((task, block))) => format!("block {block} of task {task} is wrong"),
+                Err(error) => format!("reading back failed: {error}"),
+            },
+        };
+        Mismatch::unless_equal(&expected, &actual)
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let Some(files) = &self.files else { return BTreeMap::new() };
+        let metric = |value: f64, unit: &str| Metric { value, unit: unit.to_owned() };
+        BTreeMap::from([
+            ("io_uring".to_owned(), metric(f64::from(u8::from(files.is_uring())), "1 if used")),
+            (
+                "most_under_way".to_owned(),
+                metric(files.most_under_way() as f64, "transfers at a time"),
+            ),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Accepts;
+
+    fn transfers(explicit: &[(&str, &str)]) -> Result<Transfers, Refusal> {
+        let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        Transfers::new(1, &Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap())
+    }
+
+    fn pool() -> ThreadPool {
+        rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
+    }
+
+    #[test]
+    fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
+        for operation in ["write", "read"] {
+            let mut transfers = transfers(&[("operation", operation)]).unwrap();
+            transfers.reset();
+            assert!(transfers.check().is_err(), "nothing ran");
+            transfers.outcome = Some(Ok(transfers.known_sum));
+            assert!(transfers.check().is_err(), "nothing was transferred");
+            transfers.run_sequential();
+            assert!(transfers.check().is_ok(), "{operation}");
+            transfers.outcome = Some(Ok(transfers.known_sum ^ 1));
+            assert!(transfers.check().is_err(), "wrong sum");
+            transfers.outcome = Some(Err(io::ErrorKind::StorageFull.into()));
+            let mismatch = transfers.check().unwrap_err();
+            assert!(mismatch.actual.contains("no storage space"), "{mismatch:?}");
+            transfers.reset();
+            transfers.outcome = Some(Ok(transfers.known_sum));
+            assert!(transfers.check().is_err(), "what the last run did counts no more");
+        }
+    }
+
+    #[test]
+    fn every_way_and_backend_transfers_all_blocks_both_ways() {
+        for operation in ["write", "read"] {
+            for reaches in ["cache", "disk"] {
+                for (io, backend) in [
+                    ("pool", "auto"),
+                    ("synchronous", "auto"),
+                    ("asynchronous", "threads"),
+                    ("asynchronous", "auto"),
+                ] {
+                    let mut transfers = transfers(&[
+                        ("operation", operation),
+                        ("reaches", reaches),
+                        ("io", io),
+                        ("backend", backend),
+                    ])
+                    .unwrap();
+                    for _ in 0..2 {
+                        transfers.reset();
+                        assert_eq!(transfers.run_on(&pool()), 12);
+                        transfers.check().unwrap_or_else(|it| panic!("{io} {backend}: {it:?}"));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn asynchronous_transfers_overlap_and_the_metrics_say_so() {
+        for backend in ["threads", "auto"] {
+            let mut transfers =
+                transfers(&[("io", "asynchronous"), ("backend", backend), ("reaches", "disk")])
+                    .unwrap();
+            transfers.reset();
+            transfers.run_on(&pool());
+            let metrics = transfers.metrics();
+            assert!(metrics["most_under_way"].value > 1.0, "{metrics:?}");
+            if backend == "threads" {
+                assert!(metrics["io_uring"].value < 0.5, "{metrics:?}");
+            }
+        }
+        let mut alone = transfers(&[("io", "synchronous")]).unwrap();
+        alone.reset();
+        alone.run_on(&pool());
+        assert!(alone.metrics().is_empty());
+    }
+
+    #[test]
+    fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
+        let refusal = transfers(&[
+            ("tasks", "256"),
+            ("operations", "1048576"),
+            ("bytes", "67108864"),
+            ("compute-steps", "0"),
+        ])
+        .err()
+        .expect("no disk has 2^54 bytes");
+        let message = refusal.to_string();
+        assert!(message.contains("18014398509481984 bytes"), "{message}");
+        assert!(message.contains("TMPDIR"), "{message}");
+    }
+
+    #[test]
+    fn every_word_of_every_choice_is_known_to_the_program() {
+        for parameter in DESCRIPTION.parameters {
+            let Accepts::OneOf(words) = parameter.accepts else { continue };
+            for word in words {
+                let outcome = transfers(&[("io", "asynchronous"), (parameter.name, word)]);
+                if let Err(refusal) = outcome {
+                    assert_eq!(*word, "io-uring", "{refusal}");
+                    eprintln!("SKIPPED io-uring: {refusal}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! `locks`: threads contend for one lock, after a student project on user-level threads.
+//!
+//! Each contender alternates between work of its own and a critical section. They are jobs on the
+//! pool, user-level threads on one OS thread, or OS threads on few CPUs; they wait in the lock's queue
+//! or spin. Files: `user.rs` and `system.rs` run the contenders.
+
+mod system;
+mod user;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rayon::ThreadPool;
+
+use crate::kinds::pacing::{chain, chains};
+use crate::parameters::{Parameter, Values};
+use crate::protocol::Metric;
+use crate::user_threads::Report;
+use crate::workload::{
+    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
+};
+
+static DESCRIPTION: Description = Description {
+    name: "locks",
+    summary: "contenders take turns in a critical section",
+    stresses: "workers that a lock puts to sleep, or that spin while its holder does not run",
+    work_unit: "sections",
+    input: None,
+    parameters: &[
+        Parameter::one_of(
+            "on",
+            "what contenders are; only `pool` uses the scheduler",
+            &["pool", "user-threads", "os-threads"],
+            "pool",
+        ),
+        Parameter::one_of(
+            "lock",
+            "wait in a queue, and be handed the lock, or spin",
+            &["mutex", "spin"],
+            "mutex",
+        ),
+        Parameter::whole("contenders", "jobs or threads", (1, 10_000), "400"),
+        Parameter::whole("iterations", "critical sections of each", (1, 1 << 32), "5"),
+        // 0.3 us.
+        Parameter::whole(
+            "section-steps",
+            "work in a section, some 3 ns a step",
+            (0, 1 << 32),
+            "100",
+        ),
+        // Forty times the section: some parallelism is left to two or a few dozen workers.
+        Parameter::whole("outside-steps", "work before each section", (0, 1 << 32), "4000"),
+        // The document's.
+        Parameter::whole("quantum-us", "time slice of a user-level thread", (1, 1 << 32), "10000"),
+        Parameter::whole("cpus", "CPUs that OS threads share; 0: all", (0, 4096), "1"),
+    ],
+    sizes: &[
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("contenders", "8"), ("iterations", "6"), ("outside-steps", "200")],
+        },
+        SizeOverrides { size: Size::Small, overrides: &[] },
+        SizeOverrides { size: Size::Medium, overrides: &[("iterations", "50")] },
+        SizeOverrides { size: Size::Large, overrides: &[("iterations", "500")] },
+    ],
+};
+
+/// The workload `locks`.
+#[derive(Clone, Copy, Debug)]
+pub struct Locks;
+
+impl Workload for Locks {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        Ok(Box::new(Contention::new(setup.seed, setup.values)?))
+    }
+}
+
+/// What all contenders do.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    contenders: u64,
+    iterations: u64,
+    section_steps: u64,
+    outside_steps: u64,
+    seed: u64,
+}
+
+impl Shape {
+    /// Where a contender's chains of steps begin, one for each of its sections.
+    fn seeds(&self, contender: u64) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed.wrapping_add(contender * self.iterations);
+        (0..self.iterations).map(move |iteration| first.wrapping_add(iteration))
+    }
+
+    fn sections(&self) -> u64 {
+        self.contenders * self.iterations
+    }
+
+    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under
+    /// the lock.
+    fn contend(
+        &self,
+        contender: u64,
+        work: impl Fn(u64, u64) -> u64,
+        mut locked: impl FnMut(&dyn Fn(&mut Tally)),
+    ) {
+        for seed in self.seeds(contender) {
+            let begun = work(seed, self.outside_steps);
+            locked(&|tally| {
+                // Read before the work and written after it: sections that overlap lose one of them.
+                let before = *tally;
+                *tally = before.plus(work(begun, self.section_steps));
+            });
+        }
+    }
+}
+
+/// What the lock guards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    sections: u64,
+    sum: u64,
+}
+
+impl Tally {
+    fn plus(self, word: u64) -> Self {
+        Self { sections: self.sections + 1, sum: self.sum.wrapping_add(word) }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lock {
+    Mutex,
+    Spin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    Pool,
+    UserThreads { quantum: Duration },
+    OsThreads { cpus: Option<nix::sched::CpuSet> },
+}
+
+struct Contention {
+    shape: Shape,
+    lock: Lock,
+    on: On,
+    known: Tally,
+    done: Option<Tally>,
+    /// Of the timed runs on user-level threads.
+    reports: Vec<Report>,
+}
+
+impl Contention {
+    fn new(seed: u64, values: &Values) -> Result<Self, Refusal> {
+        let shape = Shape {
+            contenders: values.whole("contenders"),
+            iterations: values.whole("iterations"),
+            section_steps: values.whole("section-steps"),
+            outside_steps: values.whole("outside-steps"),
+            seed,
+        };
+        let steps = shape.outside_steps + shape.section_steps;
+        let sums = (0..shape.contenders).map(|contender| chains(shape.seeds(contender), steps));
+        let known = Tally { sections: shape.sections(), sum: sums.fold(0, u64::wrapping_add) };
+        let lock = match values.word("lock") {
+            "spin" => Lock::Spin,
+            _ => Lock::Mutex,
+        };
+        let on = match values.word("on") {
+            "user-threads" => {
+                On::UserThreads { quantum: Duration::from_micros(values.whole("quantum-us")) }
+            }
+            "os-threads" => On::OsThreads { cpus: system::first_cpus(values.count("cpus"))? },
+            _ => On::Pool,
+        };
+        Ok(Self { shape, lock, on, known, done: None, reports: Vec::new() })
+    }
+}
+
+impl Instance for Contention {
+    fn reset(&mut self) {
+        self.done = None;
+    }
+
+    fn forget_warmup(&mut self) {
+        self.reports.clear();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        let mut tally = Tally::default();
+        for contender in 0..self.shape.contenders {
+            self.shape.contend(contender, chain, |section| section(&mut tally));
+        }
+        self.done.insert(tally).sections
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        let tally = match self.on {
+            On::Pool => pool.install(|| system::on_pool(self.shape, self.lock)),
+            On::OsThreads { cpus } => system::on_threads(self.shape, self.lock, cpus),
+            On::UserThreads { quantum } => {
+                let (tally, report) = user::run(self.shape, self.lock, quantum);
+                self.reports.push(report);
+                tally
+            }
+        };
+        self.done.insert(tally).sections
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let describe =
+            |tally: &Tally| format!("{} sections add up to {:016x}", tally.sections, tally.sum);
+        let done = self.done.as_ref().map_or_else(|| "nothing ran".to_owned(), describe);
+        Mismatch::unless_equal(&describe(&self.known), &done)
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        if self.reports.is_empty() {
+            return BTreeMap::new();
+        }
+        let mean = |count: fn(&Report) -> u64, unit: &str| {
+            let sum: u64 = self.reports.iter().map(count).sum();
+            Metric { value: sum as f64 / self.reports.len() as f64, unit: unit.to_owned() }
+        };
+        BTreeMap::from([
+            ("user_switches".to_owned(), mean(|report| report.switches, "switches/iteration")),
+            ("preemptions".to_owned(), mean(|report| report.preemptions, "times/iteration")),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Accepts;
+
+    fn contention(explicit: &[(&str, &str)]) -> Contention {
+        let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        Contention::new(1, &Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap())
+            .unwrap()
+    }
+
+    #[test]
+    fn a_lost_section_and_a_wrong_sum_are_rejected() {
+        let mut contention = contention(&[]);
+        assert!(contention.check().is_err(), "nothing ran");
+        contention.run_sequential();
+        assert!(contention.check().is_ok());
+        let good = contention.done.unwrap();
+        contention.done = Some(Tally { sections: good.sections - 1, ..good });
+        assert!(contention.check().is_err(), "lost section");
+        contention.done = Some(Tally { sum: good.sum ^ 1, ..good });
+        assert!(contention.check().is_err(), "wrong sum");
+    }
+
+    #[test]
+    fn every_word_of_every_choice_means_something_of_its_own() {
+        for name in ["on", "lock"] {
+            let Accepts::OneOf(words) = DESCRIPTION.parameter(name).unwrap().accepts else {
+                panic!("{name} is no choice")
+            };
+            let mut meanings: Vec<String> = words
+                .iter()
+                .map(|word| {
+                    let contention = contention(&[(name, word)]);
+                    format!("{:?} {:?}", contention.on, contention.lock)
+                })
+                .collect();
+            meanings.sort();
+            meanings.dedup();
+            assert_eq!(meanings.len(), words.len(), "{name}: {meanings:?}");
+        }
+    }
+
+    #[test]
+    fn a_holder_whose_quantum_ends_costs_every_spinning_contender_its_own() {
+        // A quantum ends in each section, at the first safepoint.
+        let shape = [
+            ("on", "user-threads"),
+            ("contenders", "4"),
+            ("iterations", "2"),
+            ("outside-steps", "0"),
+            ("section-steps", "2000"),
+            ("quantum-us", "1"),
+        ];
+        let preemptions = |lock| {
+            let mut contention = contention(&[&shape[..], &[("lock", lock)]].concat());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            contention.run_on(&pool);
+            contention.check().unwrap();
+            contention.metrics()["preemptions"].value
+        };
+        let (mutex, spin) = (preemptions("mutex"), preemptions("spin"));
+        assert!(mutex >= 8.0, "{mutex}");
+        assert!(spin > 1.5 * mutex, "{spin} against {mutex}");
+    }
+}

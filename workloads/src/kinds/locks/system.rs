@@ -1,0 +1,115 @@
+//! Contenders as OS threads, or as jobs on a pool of them.
+
+use std::thread;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use spin::mutex::SpinMutex;
+
+use super::{Lock, Shape, Tally};
+use crate::kinds::pacing::chain;
+use crate::workload::Refusal;
+
+/// The calling thread, for the kernel.
+const MYSELF: Pid = Pid::from_raw(0);
+
+/// A lock that threads wait for.
+trait Exclusive: Default + Sync {
+    fn with(&self, section: &dyn Fn(&mut Tally));
+    fn into_tally(self) -> Tally;
+}
+
+/// Spins some times, then sleeps in a queue; whoever lets go hands the lock to the first of it.
+impl Exclusive for parking_lot::Mutex<Tally> {
+    fn with(&self, section: &dyn Fn(&mut Tally)) {
+        let mut guard = self.lock();
+        section(&mut guard);
+        parking_lot::MutexGuard::unlock_fair(guard);
+    }
+
+    fn into_tally(self) -> Tally {
+        self.into_inner()
+    }
+}
+
+/// Spins until the lock is free, and never lets another thread have the CPU.
+impl Exclusive for SpinMutex<Tally> {
+    fn with(&self, section: &dyn Fn(&mut Tally)) {
+        section(&mut self.lock());
+    }
+
+    fn into_tally(self) -> Tally {
+        self.into_inner()
+    }
+}
+
+/// Each contender is a job; called on the pool.
+pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
+    fn run<L: Exclusive>(shape: Shape) -> Tally {
+        let lock = L::default();
+        rayon::scope(|scope| {
+            for contender in 0..shape.contenders {
+                let lock = &lock;
+                scope.spawn(move |_| {
+                    shape.contend(contender, chain, |section| lock.with(section));
+                });
+            }
+        });
+        lock.into_tally()
+    }
+    match lock {
+        Lock::Mutex => run::<parking_lot::Mutex<Tally>>(shape),
+        Lock::Spin => run::<SpinMutex<Tally>>(shape),
+    }
+}
+
+/// Each contender is a thread of its own, confined to `cpus` if given. Starting them is timed: some
+/// 20 us each.
+pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
+    fn run<L: Exclusive>(shape: Shape, cpus: Option<CpuSet>) -> Tally {
+        let lock = L::default();
+        thread::scope(|scope| {
+            for contender in 0..shape.contenders {
+                let lock = &lock;
+                scope.spawn(move || {
+                    if let Some(cpus) = cpus {
+                        sched_setaffinity(MYSELF, &cpus)
+                            .expect("a thread may choose among the CPUs of its process");
+                    }
+                    shape.contend(contender, chain, |section| lock.with(section));
+                });
+            }
+        });
+        lock.into_tally()
+    }
+    match lock {
+        Lock::Mutex => run::<parking_lot::Mutex<Tally>>(shape, cpus),
+        Lock::Spin => run::<SpinMutex<Tally>>(shape, cpus),
+    }
+}
+
+/// The first `count` of the CPUs that this process may use; `None` for all of them.
+///
+/// # Errors
+/// If there are fewer.
+pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
+    if count == 0 {
+        return Ok(None);
+    }
+    let allowed = sched_getaffinity(MYSELF)
+        .map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;
+    let mut chosen = CpuSet::new();
+    let usable = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu) == Ok(true));
+    let mut found = 0;
+    for cpu in usable.take(count) {
+        chosen.set(cpu).expect("a CPU of a set fits another one");
+        found += 1;
+    }
+    if found < count {
+        return Err(Refusal::new(format!(
+            "workload `locks`: parameter `cpus` = `{count}`: this process may use {found}; ask for \
+             1 to {found}, or 0 for all"
+        )));
+    }
+    Ok(Some(chosen))
+}

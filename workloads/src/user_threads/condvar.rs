@@ -1,0 +1,59 @@
+//! Waiting for a condition under a [`super::Mutex`].
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use super::{Current, MutexGuard};
+
+/// A queue of user threads that wait until somebody says that a condition may have come true.
+///
+/// Whoever is woken must test the condition again: another thread may have had the lock in between.
+#[derive(Debug, Default)]
+pub struct Condvar {
+    waiting: RefCell<VecDeque<usize>>,
+}
+
+impl Condvar {
+    /// Nobody waits yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets go of the lock, waits for a notification, and takes the lock again.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let (mutex, me) = guard.origin();
+        self.waiting.borrow_mut().push_back(me.number);
+        // No other thread runs between here and `block`, so none can notify too early.
+        drop(guard);
+        me.block();
+        mutex.lock(me)
+    }
+
+    /// Waits as long as `is_pending` is true of the value.
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut is_pending: impl FnMut(&T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        while is_pending(&guard) {
+            guard = self.wait(guard);
+        }
+        guard
+    }
+
+    /// Wakes the thread that has waited longest, if any.
+    pub fn notify_one(&self, me: &Current<'_>) {
+        let first = self.waiting.borrow_mut().pop_front();
+        if let Some(first) = first {
+            me.wake(first);
+        }
+    }
+
+    /// Wakes all that wait.
+    pub fn notify_all(&self, me: &Current<'_>) {
+        for number in self.waiting.borrow_mut().drain(..) {
+            me.wake(number);
+        }
+    }
+}

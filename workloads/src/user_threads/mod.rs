@@ -1,0 +1,231 @@
+//! User-level threads: many stacks on one OS thread, in turn, each for a quantum at a time.
+//!
+//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]), when it asks to
+//! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up: there is no
+//! interrupt, so work without safepoints is never preempted. Nothing here is shared between OS
+//! threads, hence cells instead of atomics. Stacks and the switch between them are `corosensei`'s.
+
+mod condvar;
+mod files;
+mod mutex;
+mod sockets;
+mod spin;
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+pub use condvar::Condvar;
+pub use files::{BACKENDS, Direction, Files};
+pub use mutex::{Mutex, MutexGuard};
+pub use sockets::{Known, Sockets};
+pub use spin::{SpinGuard, SpinLock};
+
+/// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is that
+/// a panic's report fits.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// Threads that are to run, and who is next.
+pub struct UserThreads {
+    shared: Rc<Shared>,
+    /// By number; `None` once a thread has ended.
+    threads: Vec<Option<Thread>>,
+}
+
+type Thread = Coroutine<(), Pause, (), DefaultStack>;
+
+/// Why a thread gave up the OS thread.
+enum Pause {
+    /// It wants to go on when its turn comes.
+    Ready,
+    /// Somebody has to wake it.
+    Blocked,
+}
+
+/// What the scheduler and the running thread both see.
+struct Shared {
+    /// Numbers of those who can go on, the next one first.
+    ready: RefCell<VecDeque<usize>>,
+    quantum: Duration,
+    /// When the quantum of the running thread ends.
+    slice_ends: Cell<Instant>,
+    preemptions: Cell<u64>,
+    files: RefCell<Option<Files>>,
+    /// What became of transfers whose threads have not gone on yet.
+    outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
+    sockets: OnceCell<Sockets>,
+}
+
+/// What a run of the threads took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How often a thread was switched to.
+    pub switches: u64,
+    /// How often a safepoint ended a quantum.
+    pub preemptions: u64,
+}
+
+/// Threads that wait, and nobody who could wake them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("deadlock: user threads {blocked:?} wait, and no other can go on")]
+pub struct Deadlock {
+    /// Numbers of the threads in the order in which they were spawned.
+    pub blocked: Vec<usize>,
+}
+
+impl UserThreads {
+    /// No threads yet; each will have `quantum` at a time.
+    #[must_use]
+    pub fn new(quantum: Duration) -> Self {
+        let shared = Shared {
+            ready: RefCell::default(),
+            quantum,
+            slice_ends: Cell::new(Instant::now()),
+            preemptions: Cell::new(0),
+            files: RefCell::new(None),
+            outcomes: RefCell::default(),
+            sockets: OnceCell::new(),
+        };
+        Self { shared: Rc::new(shared), threads: Vec::new() }
+    }
+
+    /// Lets threads transfer files: [`Current::transfer`].
+    pub fn set_files(&mut self, files: Files) {
+        *self.shared.files.borrow_mut() = Some(files);
+    }
+
+    /// What [`UserThreads::set_files`] was given.
+    pub fn take_files(&mut self) -> Option<Files> {
+        self.shared.files.borrow_mut().take()
+    }
+
+    /// Lets threads wait for sockets: [`Current::know`].
+    ///
+    /// # Panics
+    /// If they could already.
+    pub fn set_sockets(&mut self, sockets: Sockets) {
+        assert!(self.shared.sockets.set(sockets).is_ok(), "sockets are given once");
+    }
+
+    /// Adds a thread, last in the queue. It begins when [`UserThreads::run`] gets to it.
+    ///
+    /// # Errors
+    /// If there is no memory for its stack, or too many mappings.
+    pub fn spawn(&mut self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+        let number = self.threads.len();
+        let shared = Rc::clone(&self.shared);
+        let thread = Coroutine::with_stack(DefaultStack::new(STACK_BYTES)?, move |yielder, ()| {
+            body(&Current { number, yielder, shared: &shared });
+        });
+        self.threads.push(Some(thread));
+        self.shared.wake(number);
+        Ok(())
+    }
+
+    /// Runs all threads to their end, on the calling OS thread.
+    ///
+    /// # Errors
+    /// If they wait for each other. Their stacks are unwound.
+    ///
+    /// # Panics
+    /// If a thread does; the others are unwound when this is dropped.
+    pub fn run(&mut self) -> Result<Report, Deadlock> {
+        let mut switches = 0;
+        while let Some(number) = self.shared.next() {
+            let slot = &mut self.threads[number];
+            let thread = slot.as_mut().expect("a thread that has ended is not ready");
+            self.shared.slice_ends.set(Instant::now() + self.shared.quantum);
+            switches += 1;
+            match thread.resume(()) {
+                CoroutineResult::Yield(Pause::Ready) => self.shared.wake(number),
+                CoroutineResult::Yield(Pause::Blocked) => {}
+                CoroutineResult::Return(()) => *slot = None,
+            }
+        }
+        let threads = std::mem::take(&mut self.threads);
+        let is_alive = |(number, thread): (usize, &Option<Thread>)| thread.as_ref().map(|_| number);
+        let blocked: Vec<usize> = threads.iter().enumerate().filter_map(is_alive).collect();
+        if blocked.is_empty() {
+            let preemptions = self.shared.preemptions.take();
+            Ok(Report { switches, preemptions })
+        } else {
+            drop(threads);
+            self.shared.ready.borrow_mut().clear();
+            Err(Deadlock { blocked })
+        }
+    }
+}
+
+impl Shared {
+    /// The thread whose turn it is; waits for transfers and sockets if that is all that can be done.
+    fn next(&self) -> Option<usize> {
+        self.wake_transferred(false);
+        if self.ready.borrow().is_empty() {
+            // Transfers end by themselves and soon, so sockets may wait for them.
+            self.wake_transferred(true);
+            self.wake_for_sockets();
+        }
+        self.ready.borrow_mut().pop_front()
+    }
+
+    /// Wakes every thread whose socket may be ready; waits for one if no thread can go on.
+    fn wake_for_sockets(&self) {
+        let Some(sockets) = self.sockets.get() else { return };
+        while !sockets.are_idle() {
+            let may_wait = self.ready.borrow().is_empty();
+            sockets.ready(may_wait).into_iter().for_each(|number| self.wake(number));
+            if !self.ready.borrow().is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// # Panics
+    /// If there are none.
+    fn sockets(&self) -> &Sockets {
+        self.sockets.get().expect("the threads were given sockets")
+    }
+
+    fn wake(&self, number: usize) {
+        self.ready.borrow_mut().push_back(number);
+    }
+}
+
+/// The running thread, as its body sees it.
+pub struct Current<'a> {
+    number: usize,
+    yielder: &'a Yielder<(), Pause>,
+    shared: &'a Shared,
+}
+
+impl Current<'_> {
+    /// Lets every other thread that can go on have its turn.
+    pub fn yield_now(&self) {
+        self.yielder.suspend(Pause::Ready);
+    }
+
+    /// Lets the others have their turns if this thread's quantum is used up.
+    pub fn safepoint(&self) {
+        if Instant::now() >= self.shared.slice_ends.get() {
+            self.shared.preemptions.set(self.shared.preemptions.get() + 1);
+            self.yield_now();
+        }
+    }
+
+    /// Waits until somebody wakes this thread.
+    fn block(&self) {
+        self.yielder.suspend(Pause::Blocked);
+    }
+
+    /// Puts a blocked thread last in the queue of those who can go on.
+    fn wake(&self, number: usize) {
+        self.shared.wake(number);
+    }
+}

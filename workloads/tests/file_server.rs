@@ -1,0 +1,129 @@
+//! The file server as its users meet it: with curl, a browser, and Ctrl-C. Where one of them is not
+//! installed, its test says SKIPPED.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin_cmd;
+
+/// A running `workload serve files`.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(root: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_workload"))
+            .args(["serve", "files", "--port", "0", "--root"])
+            .arg(root)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
+        assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+        Self { child, url: url.trim().to_owned() }
+    }
+
+    /// Sends SIGINT and waits; returns exit code and standard error.
+    fn interrupt(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (code, said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended already, unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program's output, or nothing and a note if it is not installed.
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Err(error) => {
+            eprintln!("SKIPPED: {program}: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn sigint_ends_it_with_success_and_says_how_many_it_served() {
+    let root = tempfile::tempdir().unwrap();
+    let (code, said) = Server::start(root.path()).interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.ends_with("0 connections answered\n"), "{said}");
+}
+
+#[test]
+fn curl_fetches_a_file_and_gets_none_from_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a.txt"), "the text").unwrap();
+    fs::write(folder.path().join("secret"), "SECRET").unwrap();
+    let server = Server::start(&root);
+    let fetch = |path: &str| {
+        let url = format!("{}{path}", server.url);
+        output("curl", &["--silent", "--include", "--path-as-is", "--max-time", "20", &url])
+    };
+    if let Some(answer) = fetch("a.txt") {
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.contains("Content-Type: text/plain\r\n"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nthe text"), "{answer}");
+        let outside = fetch("../secret").unwrap();
+        assert!(outside.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{outside}");
+        assert!(!outside.contains("SECRET"), "{outside}");
+        let (code, said) = server.interrupt();
+        assert_eq!(code, Some(0));
+        assert!(said.contains("2 connections answered"), "{said}");
+    }
+}
+
+#[test]
+fn a_browser_opens_a_page_with_what_the_page_asks_for() {
+    let root = tempfile::tempdir().unwrap();
+    let page =
+        "<!doctype html><title>t</title><p id=p>before</p><script src=\"sub/after.js\"></script>";
+    fs::write(root.path().join("index.html"), page).unwrap();
+    fs::create_dir(root.path().join("sub")).unwrap();
+    let script = "document.getElementById('p').textContent = 'a script was here'";
+    fs::write(root.path().join("sub/after.js"), script).unwrap();
+    let server = Server::start(root.path());
+    let profile = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--timeout=20000",
+        &format!("--user-data-dir={}", profile.path().display()),
+        "--dump-dom",
+        &server.url,
+    ];
+    if let Some(page) = output("chromium", &arguments) {
+        assert!(page.contains(">a script was here</p>"), "{page}");
+    }
+}
+
+#[test]
+fn a_root_that_is_missing_is_bad_input() {
+    let assert = cargo_bin_cmd!("workload")
+        .args(["serve", "files", "--root", "no/such/folder"])
+        .assert()
+        .code(2);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(said.starts_with("error: --root no/such/folder: No such file"), "{said}");
+}
