@@ -12,7 +12,8 @@ import pytest
 from made_up import Truth, write_sweep
 from sweep_analysis import experiments
 from sweep_analysis.experiment_plots import WAYS, experiment_figures
-from sweep_analysis.experiments import HERE, PUBLISHED, Experiment, answers, points, published
+from sweep_analysis.experiments import Experiment, answers, points, published
+from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.palette import LIGHT
 from sweep_analysis.speedup import speedups, trial_times

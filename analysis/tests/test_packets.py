@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from sweep_analysis import experiments, packets
+from sweep_analysis.labels import HERE
 
 
 @pytest.mark.parametrize("name", packets.EXPERIMENTS)
@@ -22,7 +23,7 @@ def test_published_numbers_meet_what_was_measured_in_the_same_place() -> None:
     known = experiments.published(experiment.name)
     place = known.filter(pl.col("kind") == "printed").head(2)
     measured = place.with_columns(
-        pl.lit(experiments.HERE).alias("origin"),
+        pl.lit(HERE).alias("origin"),
         pl.lit("master").alias("branch"),
         pl.lit("measured").alias("kind"),
         (pl.col("value") * pl.Series([1.0, 2.0])).alias("value"),

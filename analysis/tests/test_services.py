@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from made_up import Truth, write_sweep
-from sweep_analysis.experiments import HERE, PUBLISHED, Experiment
+from sweep_analysis.experiments import Experiment
+from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.palette import LIGHT
 from sweep_analysis.service_plots import WAYS, service_figures

@@ -26,6 +26,12 @@ pub enum Figure {
     SpeedupByWords,
     /// Loss of throughput against `lock-free` by number of words, a line for each lock.
     OverheadByWords,
+    /// Wall time by steps in the critical section, a line for each lock.
+    WallBySection,
+    /// Wall time by bytes in a transfer, a line for each way of input and output.
+    WallByBytes,
+    /// Wall time by steps after each transfer, likewise.
+    WallByCompute,
     /// Service and session times of a key-value server by handlers, a line for each queue and store.
     ServiceByThreads,
     /// Requests a second of a message board by posters and readers, for each implementation.

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from sweep_analysis.experiments import (
-    HERE,
-    OVERHEAD_BY_WORDS,
-    PUBLISHED,
-    Experiment,
-)
+from sweep_analysis.experiments import OVERHEAD_BY_WORDS, Experiment
+from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.palette import Theme
 from sweep_analysis.plots import finished
+from sweep_analysis.wall_time_plots import wall_time_figures
+from sweep_analysis.wall_times import AXES
 
 WIDTH = 190
 HEIGHT = 170
@@ -47,8 +45,10 @@ def experiment_figures(
 
     What has one of the two alone is drawn with that one.
 
-    In: rows of `experiments.POINTS`.
+    In: rows of `experiments.points`.
     """
+    if experiment.figure in AXES:
+        return wall_time_figures(points, experiment.figure, theme)
     figures = {}
     measured = points.filter(pl.col("origin") == HERE)
     places = (

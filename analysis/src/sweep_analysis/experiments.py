@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sweep_analysis import wall_times
 from sweep_analysis.bootstrap import SEED, Floats, cell_sets, medians, percentile_interval, resampled_medians
-from sweep_analysis.labels import without
+from sweep_analysis.labels import HERE, PUBLISHED, without
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import PARALLEL, SEQUENTIAL
 
@@ -35,9 +36,6 @@ LOCKED = ("home-queue", "awesome")
 
 REFERENCE = "lock-free"
 """The way whose throughput others lose against."""
-
-HERE = "measured here"
-PUBLISHED = "published"
 
 POINTS = pl.Schema(
     {
@@ -90,8 +88,10 @@ def points(times: pl.DataFrame, speedups: pl.DataFrame, experiment: Experiment) 
     """The experiment's figure as numbers, measured and published.
 
     In:  rows of `schema.TIMES` and `schema.SPEEDUPS`.
-    Out: rows of `POINTS`; empty for experiments that draw no figure of their own.
+    Out: rows of `POINTS`, or of `wall_times.WALL_POINTS`; empty for experiments that draw no figure of their own.
     """
+    if experiment.figure in wall_times.AXES:
+        return wall_times.points(times, experiment.name, experiment.figure)
     if experiment.figure == SPEEDUP_BY_WORDS:
         measured = _speedup_points(speedups)
     elif experiment.figure == OVERHEAD_BY_WORDS:

@@ -8,6 +8,9 @@ import polars as pl
 
 from sweep_analysis.schema import PANEL
 
+HERE = "measured here"
+PUBLISHED = "published"
+
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column `panel`: workload and size, plus mode, input and parameters where panels differ in them.

@@ -13,7 +13,7 @@ from sweep_analysis.experiment_plots import experiment_figures
 from sweep_analysis.experiments import Experiment
 from sweep_analysis.facts import host
 from sweep_analysis.findings import Analysis, analyse
-from sweep_analysis.labels import count
+from sweep_analysis.labels import PUBLISHED, count
 from sweep_analysis.load import Sweep
 from sweep_analysis.palette import LIGHT
 
@@ -88,7 +88,7 @@ def summary(results: list[Result]) -> str:
     """How many published numbers were met, an experiment a row, as Markdown."""
     rows = []
     for each in results:
-        published = each.points.filter((pl.col("origin") == experiments.PUBLISHED) & (pl.col("kind") != "bound"))
+        published = each.points.filter((pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound"))
         met = experiments.beside(each.points)
         inside = met.filter(pl.col("published").is_between(pl.col("low"), pl.col("high")))
         rows.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.experiments import HERE, PUBLISHED
+from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.palette import Theme
 from sweep_analysis.plots import finished
 from sweep_analysis.services import FORUM_GRID

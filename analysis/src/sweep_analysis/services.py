@@ -11,7 +11,8 @@ from importlib import resources
 import polars as pl
 from scipy import stats
 
-from sweep_analysis.experiments import HERE, PUBLISHED, Experiment
+from sweep_analysis.experiments import Experiment
+from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import PARALLEL
 
