@@ -49,8 +49,8 @@ def service_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[str
     """
     if figure == FORUM_GRID:
         return {
-            "requests": _stacked([_grid(part, theme) for part in _origins(points)], theme),
-            "difference": _stacked([_differences(part, theme) for part in _origins(points)], theme),
+            "requests": _stacked([_grid(part, points, theme) for part in _origins(points)], theme),
+            "difference": _stacked([_differences(part, points, theme) for part in _origins(points)], theme),
         }
     sides = {side: points.filter(pl.col("side") == side) for side in TITLES}
     return {
@@ -125,10 +125,11 @@ def _placed(part: pl.DataFrame) -> pl.DataFrame:
     return part.with_columns(pl.format("{}, {}", "posters", "readers").alias("place"))
 
 
-def _grid(part: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
+def _grid(part: pl.DataFrame, points: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
     """A panel for each kind of request: posters and readers across, requests a second upwards."""
-    part = _placed(part)
-    colour = _colour(part, theme)
+    # Fewer requests than none are not drawn, however few the trials.
+    part = _placed(part).with_columns(pl.col("low").clip(lower_bound=0))
+    colour = _colour(points, theme)
     panels = []
     for kind in part["kind"].unique(maintain_order=True).sort():
         own = part.filter(pl.col("kind") == kind)
@@ -143,10 +144,10 @@ def _grid(part: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
     return _row(panels, f"{part['origin'][0]}: requests a second", theme)
 
 
-def _differences(part: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
+def _differences(part: pl.DataFrame, points: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
     """As `_grid`, the difference from the reference in per cent."""
     part = _placed(part.filter(pl.col("difference_percent").is_not_null()))
-    colour = _colour(part, theme)
+    colour = _colour(points, theme)
     panels = []
     for kind in part["kind"].unique(maintain_order=True).sort():
         own = part.filter(pl.col("kind") == kind)

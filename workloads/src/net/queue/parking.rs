@@ -37,16 +37,10 @@ impl Parking {
     /// Something was brought.
     pub(super) fn wake_one(&self) {
         // ORDERING: SeqCst fence between bringing something and looking who waits; pairs with the
-        // one in `wait_for`. Without it both may miss each other, and the task lies there while
+        // one in `begin_wait`. Without it both may miss each other, and the task lies there while
         // its only taker sleeps.
         fence(SeqCst);
-        self.wake_if_one_waits();
-    }
-
-    pub(super) fn wake_if_one_waits(&self) {
-        // Relaxed: the caller's fence orders it. If it is stale and too high, nobody is woken in vain but a lock
-        // was taken; it cannot be too low, see above.
-        if self.waiting.load(Relaxed) > 0 {
+        if self.has_waiting() {
             // Whoever said that it waits, and has not found anything, now waits on the condition: it
             // holds the lock from one to the other.
             drop(self.lock());
@@ -54,14 +48,26 @@ impl Parking {
         }
     }
 
+    /// After the fence in `wake_one`.
+    pub(super) fn has_waiting(&self) -> bool {
+        // Relaxed: the fences order it. If it is stale and too high, a lock was taken in vain; it
+        // cannot be too low for a thread that misses what was brought.
+        self.waiting.load(Relaxed) > 0
+    }
+
+    /// Says that the calling thread waits; what it does not find from now on, it is woken for.
+    pub(super) fn begin_wait(&self) {
+        self.waiting.fetch_add(1, Relaxed);
+        // ORDERING: SeqCst fence between saying that one waits and looking once more; pairs with
+        // the one in `wake_one`.
+        fence(SeqCst);
+    }
+
     /// Waits until `take` gives something; `None` if all is closed and it gives nothing.
     pub(super) fn wait_for<T>(&self, take: impl Fn() -> Option<T>) -> Option<T> {
         let mut is_closed = self.lock();
-        self.waiting.fetch_add(1, Relaxed);
+        self.begin_wait();
         let found = loop {
-            // ORDERING: SeqCst fence between saying that one waits and looking once more; pairs
-            // with the one in `wake_one`.
-            fence(SeqCst);
             let found = take();
             if found.is_some() || *is_closed {
                 break found;
