@@ -6,32 +6,45 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
-from sweep_analysis import notebooks, tables
+from sweep_analysis import notebooks, output, tables
 from sweep_analysis.calibration import CELL_MARGIN, MEAN_MARGIN, calibration
-from sweep_analysis.compare import FIGURES, compare
+from sweep_analysis.claims import check_claims
+from sweep_analysis.compare import FIGURES, compare, in_figure
+from sweep_analysis.costs import costs
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, line_rates
-from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.experiments import experiment_of
+from sweep_analysis.findings import analyse, cautions, usable_cpus
 from sweep_analysis.labels import count, percent, with_panel
-from sweep_analysis.load import Sweep, read_sweep
+from sweep_analysis.ledger import ledger
+from sweep_analysis.load import Sweep, find_sweep, read_sweep
+from sweep_analysis.modes import modes
+from sweep_analysis.outliers import outliers
 from sweep_analysis.report import write_report, write_tables
-from sweep_analysis.speedup import DEFINITIONS, trial_times
+from sweep_analysis.scaling import LAWS, scaling
+from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
 from sweep_analysis.study import TIME_UNITS, read_study
-
-LEVELS = ("cell", "workload", "overall")
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
 HOST_NOT_FIT = 4
 
+LEVELS = {"cell": ["cell"], "workload": ["workload"], "overall": ["overall"], "pooled": ["workload", "overall"]}
+"""What `--level` may say, and the levels of `schema.COMPARISONS` that it shows."""
+
 EXAMPLES = """\
-examples:
+examples (`cargo runner analysis` in the place of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
-  python -m sweep_analysis speedup SWEEP --definition own --format md
-  python -m sweep_analysis compare SWEEP --baseline packed --level workload
+  python -m sweep_analysis speedup latest --definition own --format md
+  python -m sweep_analysis speedup latest --figure cycles         # at the measured clock
+  python -m sweep_analysis compare latest --baseline master --level pooled --format md
+  python -m sweep_analysis compare latest --figure cpu --format json
+  python -m sweep_analysis claims latest --format md              # what branches.toml expected, held or refuted
+  python -m sweep_analysis scaling latest --law usl
+  python -m sweep_analysis costs latest                           # wall time, CPU time, cycles, idle CPUs
+  python -m sweep_analysis ledger latest                          # what was left out, and why
   python -m sweep_analysis calibration SWEEP --branch packed --figure cpu
   python -m sweep_analysis events SWEEP --by line --format md
   python -m sweep_analysis export SWEEP --format parquet --output tables/
@@ -69,25 +82,29 @@ def _parser() -> argparse.ArgumentParser:
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
     report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
 
-    speedup = _command(commands, "speedup", "print speed-ups with intervals", _speedup)
+    speedup = _prints(commands, "speedup", "print speed-ups with intervals", _speedup)
     speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
-    speedup.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
+    _takes_figure(speedup)
 
-    compared = _command(commands, "compare", "print every branch's verdict against the baseline", _compare)
+    compared = _prints(commands, "compare", "print every branch's verdict against the baseline", _compare)
     compared.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
     compared.add_argument(
-        "--level",
-        choices=[*LEVELS, "pooled"],
-        default="cell",
-        help="`pooled`: workload and overall (default: %(default)s)",
+        "--level", choices=LEVELS, default="cell", help="`pooled`: workload and overall (default: %(default)s)"
     )
     _takes_figure(compared)
-    compared.add_argument(
-        "--format",
-        choices=["csv", "md", "json"],
-        default="csv",
-        help="`json` also has what cannot be concluded (default: %(default)s)",
+
+    _prints(commands, "claims", "say of each claim of branches.toml: held, refuted, not distinguishable", _claims)
+
+    fitted = _prints(commands, "scaling", "print fits of Amdahl's law and the universal scalability law", _scaling)
+    fitted.add_argument("--law", choices=LAWS, help="default: both")
+    fitted.add_argument("--residuals", action="store_true", help="print the points of the fits instead")
+
+    _prints(commands, "costs", "print wall time, CPU time, cycles and idle CPUs of every cell", _costs)
+    _prints(
+        commands, "outliers", "print trials that lie far from their cell; they are labelled, not dropped", _outliers
     )
+    _prints(commands, "modes", "print which cells have several typical times", _modes)
+    _prints(commands, "ledger", "print what the figures leave out, why, and how much", _ledger)
 
     calibrated = _command(
         commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
@@ -96,14 +113,13 @@ def _parser() -> argparse.ArgumentParser:
     calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
     _takes_figure(calibrated)
 
-    events = _command(commands, "events", "print what instrumented builds counted, per unit of work", _events)
+    events = _prints(commands, "events", "print what instrumented builds counted, per unit of work", _events)
     events.add_argument(
         "--by",
         choices=["event", "line"],
         default="event",
         help="every kind of event, or accesses to each cache line of the counters (default: %(default)s)",
     )
-    events.add_argument("--format", choices=["csv", "md"], default="csv", help="default: %(default)s")
 
     export = _command(commands, "export", "write the tables alone", _export)
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
@@ -122,7 +138,7 @@ def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: object
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
-    command.add_argument("sweep", type=Path, help="folder of the sweep")
+    command.add_argument("sweep", type=Path, help="folder of a sweep, its name in results/sweeps, or `latest`")
     command.add_argument(
         "--layout",
         choices=["sweep", "study"],
@@ -134,15 +150,42 @@ def _command(
     return command
 
 
+def _prints(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: object
+) -> argparse.ArgumentParser:
+    """A command that prints one table."""
+    command = _command(commands, name, text, run)
+    command.add_argument(
+        "--format",
+        choices=output.FORMATS,
+        default="csv",
+        help="`json` and `md` say where the rows come from, `csv` says so on stderr (default: %(default)s)",
+    )
+    return command
+
+
 def _takes_figure(command: argparse.ArgumentParser) -> None:
-    text = "wall time or CPU time per unit of work (default: %(default)s)"
+    text = "wall time, CPU time, or cycles at the measured clock, per unit of work (default: %(default)s)"
     command.add_argument("--figure", choices=FIGURES, default="time", help=text)
 
 
 def _read(asked: argparse.Namespace) -> Sweep:
     if asked.layout == "study":
         return read_study(asked.sweep, asked.time_unit)
-    return read_sweep(asked.sweep)
+    return read_sweep(find_sweep(asked.sweep))
+
+
+def _figure_times(sweep: Sweep, figure: str) -> pl.LazyFrame:
+    """Times of the trials that have the figure.
+
+    Raises:
+        InputError: none has.
+    """
+    times = trial_times(sweep).collect()
+    if times.height and in_figure(times.lazy(), figure).select(pl.len()).collect().item() == 0:
+        remedy = "sweep again with a runner that measures the clock" if figure == "cycles" else "choose another"
+        raise InputError(sweep.path, f"no trial has the figure `{figure}`", f"{remedy}, or `--figure time`")
+    return times.lazy()
 
 
 def _report(asked: argparse.Namespace) -> None:
@@ -155,33 +198,86 @@ def _report(asked: argparse.Namespace) -> None:
 
 def _speedup(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
-    frame = analyse(sweep).speedups.filter(pl.col("definition") == asked.definition)
+    experiment = experiment_of(sweep)
+    times = in_figure(_figure_times(sweep, asked.figure), asked.figure)
+    ignored = experiment.sequential_ignores if experiment else frozenset[str]()
+    frame = speedups(times, sweep.baseline, ignored).filter(pl.col("definition") == asked.definition)
     if frame.is_empty():
         raise InputError(
             asked.sweep,
             f"no speed-up {DEFINITIONS[asked.definition]}: its reference has no good trial",
             "choose another `--definition`, or run the reference",
         )
-    _print(frame, asked.format)
+    output.show(sweep, "speedups", frame, asked.format)
 
 
 def _compare(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     baseline = asked.baseline or sweep.baseline
-    if baseline not in sweep.branches:
+    times = _figure_times(sweep, asked.figure)
+    present = set(times.select("branch").collect()["branch"])
+    if baseline is None or baseline not in present:
+        known = [branch for branch in sweep.branches if branch in present]
         raise InputError(
             asked.sweep,
             f"baseline `{baseline}` has no trial" if baseline else "no branch is the baseline",
-            f"choose one with `--baseline`: {', '.join(sweep.branches)}",
+            f"choose one with `--baseline`: {', '.join(known)}" if known else "run the sweep again: every trial failed",
         )
-    frame = compare(trial_times(sweep), baseline, asked.figure)
-    levels = ["workload", "overall"] if asked.level == "pooled" else [asked.level]
-    frame = frame.filter(pl.col("level").is_in(levels))
-    if asked.format == "json":
-        found = {"comparisons": with_panel(frame).to_dicts(), "cautions": cautions(analyse(sweep, baseline))}
-        print(msgspec.json.encode(found).decode())
-    else:
-        _print(frame, asked.format)
+    if not present - {baseline}:
+        raise InputError(
+            asked.sweep,
+            f"`{baseline}` is the only branch with good trials, so there is nothing to compare",
+            "sweep with `--branches all`, or see `speedup`",
+        )
+    frame = compare(times, baseline, asked.figure)
+    frame = frame.filter(pl.col("level").is_in(LEVELS[asked.level]))
+    more = {"cautions": cautions(analyse(sweep, baseline))} if asked.format == "json" else {}
+    output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more)
+
+
+def _claims(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    frame = check_claims(sweep, trial_times(sweep))
+    if frame.is_empty():
+        raise InputError(
+            sweep.path / "manifest.json",
+            "no branch claims anything",
+            "give branches `claims` in branches.toml before the sweep; its first lines say how",
+        )
+    output.show(sweep, "claims", frame, asked.format)
+
+
+def _scaling(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    fits, points = scaling(trial_times(sweep))
+    frame = points if asked.residuals else fits
+    if asked.law:
+        frame = frame.filter(pl.col("law") == asked.law)
+    if asked.residuals and frame.is_empty():
+        reasons = sorted(set(fits["reason"].drop_nulls()))
+        raise InputError(asked.sweep, f"no law could be fitted: {'; '.join(reasons)}", "measure more thread counts")
+    output.show(sweep, "points" if asked.residuals else "fits", frame, asked.format)
+
+
+def _costs(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    times = trial_times(sweep).collect()
+    output.show(sweep, "costs", costs(times.lazy(), usable_cpus(sweep, times)), asked.format)
+
+
+def _outliers(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    output.show(sweep, "outliers", outliers(trial_times(sweep)).collect(), asked.format)
+
+
+def _modes(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    output.show(sweep, "modes", modes(trial_times(sweep), sweep.iterations), asked.format)
+
+
+def _ledger(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    output.show(sweep, "ledger", ledger(sweep, trial_times(sweep), sweep.baseline), asked.format)
 
 
 def _calibration(asked: argparse.Namespace) -> int:
@@ -212,16 +308,12 @@ def _events(asked: argparse.Namespace) -> None:
         raise InputError(
             asked.sweep, "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"
         )
-    _print(frame, asked.format)
+    output.show(sweep, "events" if asked.by == "event" else "lines", frame, asked.format)
 
 
 def _export(asked: argparse.Namespace) -> None:
     write_tables(analyse(_read(asked)), asked.output, [asked.format])
     print(asked.output)
-
-
-def _print(frame: pl.DataFrame, form: str) -> None:
-    print(tables.markdown(frame) if form == "md" else frame.write_csv(), end="")
 
 
 if __name__ == "__main__":

@@ -79,18 +79,23 @@ class Analysis:
     @property
     def cpus(self) -> int | None:
         """CPUs that the trials could use: as the host says, else the most threads not marked oversubscribed."""
-        usable = self.sweep.host.get("cpus_usable")
-        if isinstance(usable, int):
-            return usable
-        known = self.times.filter(pl.col("oversubscribed"))
-        within = self.times.filter(~pl.col("oversubscribed"))["threads"].to_list()
-        return max(within) if known.height and within else None
+        return usable_cpus(self.sweep, self.times)
 
     @property
     def definition(self) -> str | None:
         """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference; None: no data."""
         present = set(self.speedups["definition"])
         return next((name for name in DEFINITIONS if name in present), None)
+
+
+def usable_cpus(sweep: Sweep, times: pl.DataFrame) -> int | None:
+    """CPUs that the trials could use: as the host says, else the most threads not marked oversubscribed."""
+    usable = sweep.host.get("cpus_usable")
+    if isinstance(usable, int):
+        return usable
+    known = times.filter(pl.col("oversubscribed"))
+    within = times.filter(~pl.col("oversubscribed"))["threads"].to_list()
+    return max(within) if known.height and within else None
 
 
 def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:

@@ -24,7 +24,7 @@ OUTCOMES = ("ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-ou
 """Values of `outcome`; only `ok` carries times."""
 
 
-class Iteration(msgspec.Struct):
+class Iteration(msgspec.Struct, gc=False):
     """One timed repeat inside a trial."""
 
     elapsed_ns: int
@@ -428,3 +428,38 @@ CLAIMS = pl.Schema(
     }
 )
 """One row per claim of the manifest: see `claims.check_claims`."""
+
+LEDGER = pl.Schema(
+    {
+        "what": pl.String,  # what was left out: trials, pairs, cells, iterations, points, records
+        "reason": pl.String,
+        "branch": pl.String,  # null: not about one branch
+        "left_out": pl.Int64,
+        "of": pl.Int64,  # so many there were, those left out included; null if unknown
+    }
+)
+"""One row per reason, and branch where it matters: see `ledger.ledger`."""
+
+COSTS = pl.Schema(
+    _same([*CELL_SET, "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "trials": pl.Int64,
+            "ns_per_unit": pl.Float64,  # wall time, median over trials
+            "ns_per_unit_low": pl.Float64,  # 95 % interval
+            "ns_per_unit_high": pl.Float64,
+            "cpu_ns_per_unit": pl.Float64,  # CPU time of the process
+            "cpu_ns_per_unit_low": pl.Float64,
+            "cpu_ns_per_unit_high": pl.Float64,
+            "cycles_per_unit": pl.Float64,  # wall time at the measured clock; null without one
+            "cycles_per_unit_low": pl.Float64,
+            "cycles_per_unit_high": pl.Float64,
+            "cpus_busy": pl.Float64,  # CPU time over wall time
+            "cpus_busy_low": pl.Float64,
+            "cpus_busy_high": pl.Float64,
+            "cpus_idle": pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
+        }
+    )
+)
+"""One row per cell, the sequential program's included: see `costs.costs`."""

@@ -1,0 +1,31 @@
+"""Prints one table: data to stdout, and where they come from with them or, for CSV, beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import msgspec
+import polars as pl
+
+from sweep_analysis import tables
+from sweep_analysis.load import Sweep
+from sweep_analysis.provenance import provenance, sentence
+
+FORMATS = ("csv", "md", "json")
+
+
+def show(sweep: Sweep, name: str, frame: pl.DataFrame, form: str, more: Mapping[str, object] | None = None) -> None:
+    """Print `frame` in one of `FORMATS`; JSON has it under `name`, with `more` and the provenance beside it."""
+    found = provenance(sweep)
+    for note in sweep.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if form == "json":
+        whole = {name: frame.to_dicts(), **(more or {}), "provenance": found | {"rows": frame.height}}
+        print(msgspec.json.encode(whole).decode())
+    elif form == "md":
+        print(tables.markdown(frame), end="")
+        print(f"\n{sentence(found, frame.height)}")
+    else:
+        print(frame.write_csv(), end="")
+        print(f"note: {sentence(found, frame.height)}", file=sys.stderr)

@@ -1,0 +1,242 @@
+"""Decodes `trials.jsonl` line by line into columns, checking every field; memory holds columns, never all records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from sweep_analysis.errors import InputError
+from sweep_analysis.schema import (
+    EVENTS,
+    INSTRUMENTED_SUFFIX,
+    ITERATIONS,
+    METRICS,
+    OUTCOMES,
+    PARALLEL,
+    SCHEMA,
+    SEQUENTIAL,
+    TRIALS,
+    Trial,
+    Usage,
+)
+
+BATCH = 2000
+"""Records that are decoded before they become columns."""
+
+_TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
+_USAGE = [field.name for field in msgspec.structs.fields(Usage) if field.name in TRIALS]
+_PLAIN = [name for name in TRIALS if name not in (*_USAGE, "parameters")]
+_POSITIVE = ("elapsed_ns", "work_units")
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a `trials.jsonl` holds, as frames.
+
+    Attributes:
+        trials: rows of `schema.TRIALS`, timed builds only.
+        iterations: rows of `schema.ITERATIONS`.
+        counted: rows of `schema.TRIALS`, instrumented builds under the names of their branches.
+        events: rows of `schema.EVENTS`.
+        metrics: rows of `schema.METRICS`.
+        notes: what was set aside, in sentences.
+    """
+
+    trials: pl.LazyFrame
+    iterations: pl.LazyFrame
+    counted: pl.LazyFrame
+    events: pl.LazyFrame
+    metrics: pl.LazyFrame
+    notes: list[str]
+
+    @classmethod
+    def frames(cls) -> list[str]:
+        """Names of the attributes that are frames."""
+        return [it.name for it in fields(cls) if it.name != "notes"]
+
+
+def parse(file: Path) -> Records:
+    """Decode a whole file.
+
+    Raises:
+        InputError: the file has no record, or a line is no valid record.
+        OSError: it cannot be read.
+    """
+    notes: list[str] = []
+    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
+    lines = _whole_lines(file, notes)
+    decoder = msgspec.json.Decoder(Trial)
+    while batch := list(islice(lines, BATCH)):
+        records = [_decode(decoder, line, f"{file}:{number}") for number, line in batch]
+        _check_iterations(file, batch, records)
+        timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
+        counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
+        for record in counted:
+            record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
+        parts["trials"].append(_trials(timed))
+        parts["iterations"].append(_iterations(timed))
+        parts["counted"].append(_trials(counted))
+        parts["events"].append(_events(counted))
+        parts["metrics"].append(_metrics(timed))
+    if not parts["trials"]:
+        raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
+    whole = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
+    _refuse_repeated(file, pl.concat([whole["trials"]["trial"], whole["counted"]["trial"]]))
+    return Records(**{name: frame.lazy() for name, frame in whole.items()}, notes=notes)
+
+
+def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not empty, with their numbers; a last one without an end is noted and left out."""
+    with file.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.endswith(b"\n"):
+                notes.append(
+                    f"The last line of {file.name} (line {number}, {len(line)} bytes) was torn off while it was "
+                    "written; it is set aside. `cargo runner sweep --resume` runs that trial again."
+                )
+            elif line.strip():
+                yield number, line
+
+
+def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:
+    try:
+        record = decoder.decode(line)
+    except msgspec.DecodeError as error:
+        _refuse(line, where, error)
+    if record.schema != SCHEMA:
+        _refuse(line, where, None)
+    _check(record, where)
+    return record
+
+
+def _refuse(line: bytes, where: str, error: msgspec.DecodeError | None) -> NoReturn:
+    """Say what is wrong with a line: no JSON object, another version, or a field."""
+    try:
+        version = msgspec.json.decode(line, type=_Version).schema
+    except msgspec.DecodeError as broken:
+        raise InputError(where, f"not a record: {broken}", "restore the file as the runner wrote it") from broken
+    if version != SCHEMA:
+        raise InputError(
+            where,
+            f"field `schema` is {version}, this analysis reads {SCHEMA}",
+            "use the analysis of the commit that made the sweep",
+        )
+    raise InputError(where, f"not a trial record: {error}", "see results/README.md for the format") from error
+
+
+class _Version(msgspec.Struct):
+    schema: int
+
+
+def _check(record: Trial, where: str) -> None:
+    """Refuse values that have the right type and no meaning."""
+    if record.outcome not in OUTCOMES:
+        raise InputError(where, f"field `outcome` is `{record.outcome}`", f"known outcomes: {', '.join(OUTCOMES)}")
+    if record.program not in (PARALLEL, SEQUENTIAL):
+        raise InputError(where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}")
+    if record.threads < 1:
+        raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
+    instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
+    if record.outcome == "ok" and not record.iterations and not instrumented:
+        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
+    if record.outcome == "ok" and instrumented != (record.events is not None):
+        raise InputError(
+            where,
+            f"field `events` is {'present' if record.events else 'missing'} in a trial of `{record.branch}`",
+            f"trials of builds named `…{INSTRUMENTED_SUFFIX}` have counts, and no others have",
+        )
+    if instrumented and record.iterations:
+        raise InputError(where, "field `iterations` has times of an instrumented build", "counted trials have none")
+    if record.events is not None and record.events.work_units <= 0:
+        raise InputError(
+            where,
+            f"field `events.work_units` is {record.events.work_units}",
+            "counts are divided by it: take them anew",
+        )
+
+
+def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
+    """Refuse iterations without time or work; one look at all of a batch, for there may be millions."""
+    least = min(
+        (min(it.elapsed_ns, it.work_units) for record in records for it in record.iterations),
+        default=1,
+    )
+    if least > 0:
+        return
+    for (number, _), record in zip(batch, records, strict=True):
+        for index, iteration in enumerate(record.iterations):
+            for name in _POSITIVE:
+                value = getattr(iteration, name)
+                if value <= 0:
+                    raise InputError(
+                        f"{file}:{number}",
+                        f"field `iterations[{index}].{name}` is {value}",
+                        "time and work are positive; the workload must report what it did",
+                    )
+
+
+def _refuse_repeated(file: Path, trials: pl.Series) -> None:
+    repeated = trials.filter(trials.is_duplicated()).unique(maintain_order=True)
+    if repeated.len():
+        raise InputError(
+            file,
+            f"field `trial`: {repeated.len()} identities occur more than once, first `{repeated[0]}`",
+            "a trial is recorded once; two sweeps were mixed, so take the folder as the runner wrote it",
+        )
+
+
+def _trials(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.TRIALS`."""
+    columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in _PLAIN}
+    columns["parameters"] = [
+        " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items())) for record in records
+    ]
+    for name in _USAGE:
+        columns[name] = [None if record.usage is None else getattr(record.usage, name) for record in records]
+    return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
+
+
+def _iterations(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.ITERATIONS`."""
+    good = [record for record in records if record.outcome == "ok"]
+    flat = [iteration for record in good for iteration in record.iterations]
+    numbers = np.array([len(record.iterations) for record in good], dtype=np.int64)
+    starts = np.repeat(np.cumsum(numbers) - numbers, numbers)
+    owner = np.repeat(np.arange(len(good)), numbers)
+    columns: dict[str, Any] = {
+        "trial": pl.Series([record.trial for record in good], dtype=pl.String).gather(owner),
+        "iteration": np.arange(len(flat), dtype=np.int64) - starts,
+    }
+    for name in _TIMED:
+        columns[name] = np.fromiter((getattr(it, name) for it in flat), np.int64, len(flat))
+    return pl.DataFrame(columns, schema=ITERATIONS)
+
+
+def _metrics(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.METRICS`."""
+    rows = [
+        (record.trial, name, metric.value, metric.unit)
+        for record in records
+        if record.outcome == "ok"
+        for name, metric in record.metrics.items()
+    ]
+    return pl.DataFrame(rows, schema=METRICS, orient="row")
+
+
+def _events(counted: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.EVENTS`."""
+    rows = [
+        (record.trial, worker, event, number, record.events.work_units)
+        for record in counted
+        if record.events is not None
+        for worker, counts in [*enumerate(record.events.workers), (None, record.events.outside)]
+        for event, number in counts.items()
+    ]
+    return pl.DataFrame(rows, schema=EVENTS, orient="row")
