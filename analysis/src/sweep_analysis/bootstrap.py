@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from sweep_analysis.schema import CELL_SET
 
@@ -93,8 +93,8 @@ def percentile_interval(resampled: Floats, pairs: int | None = None) -> tuple[fl
         return np.nan, np.nan
     tail = (1 - CONFIDENCE) / 2
     if pairs is not None and pairs > 1:
-        wider = np.sqrt(pairs / (pairs - 1)) * stats.t.ppf(tail, pairs - 1)
-        tail = float(stats.norm.cdf(wider))
+        wider = np.sqrt(pairs / (pairs - 1)) * special.stdtrit(pairs - 1, tail)
+        tail = float(special.ndtr(wider))
     low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special, stats
 
 from sweep_analysis.bootstrap import (
     CONFIDENCE,
@@ -92,14 +92,17 @@ def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.Data
     against_twinned = cells
     if twinned != baseline:
         against_twinned = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, twinned, rng)]
-    twin_cells = [cell for cell in against_twinned if cell.branch == twin]
+    noise = _Noise([cell for cell in against_twinned if cell.branch == twin])
     shared = _shared_cells(cells)
-    rows = [_row("cell", [cell], twin_cells) for cell in cells]
+    p_ranks = _rank_p_values([cell.log_ratios for cell in cells])
+    rows = [_row("cell", [cell], noise) | {"p_rank": p_rank} for cell, p_rank in zip(cells, p_ranks, strict=True)]
     for level, names in (("workload", PANEL), ("overall", [])):
         groups: dict[tuple[object, ...], list[_Pairs]] = {}
         for cell in shared:
             groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in names)), []).append(cell)
-        rows += [_row(level, group, twin_cells) for group in groups.values()]
+        for group in groups.values():
+            row = _row(level, group, noise)
+            rows.append(row | {"p_rank": _rank_p_value(np.concatenate([cell.log_ratios for cell in group]))})
     frame = pl.DataFrame(rows, schema=COMPARISONS)
     judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
@@ -157,13 +160,12 @@ def _shared_cells(cells: list[_Pairs]) -> list[_Pairs]:
     return [cell for cell in cells if present[id(cell.cell_set)] == branches]
 
 
-def _row(level: str, group: list[_Pairs], twin_cells: list[_Pairs]) -> dict[str, object]:
-    """One row of the result before correction and verdict; `group` holds one branch's cells."""
+def _row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
+    """One row of the result before rank test, correction and verdict; `group` holds one branch's cells."""
     log_ratios = np.concatenate([cell.log_ratios for cell in group])
     estimate = float(np.mean([cell.estimate for cell in group]))
     resampled = np.mean([cell.resampled for cell in group], axis=0)
     low, high = percentile_interval(resampled, log_ratios.size)
-    p_t, p_rank = _p_values(log_ratios)
     key = group[0].cell_set.key
     cpu = float(np.exp(np.mean([cell.cpu_log_ratio for cell in group])))
     constant = {name: key[name] for name in PANEL if level != "overall"}
@@ -180,38 +182,54 @@ def _row(level: str, group: list[_Pairs], twin_cells: list[_Pairs]) -> dict[str,
         "ratio_low": float(np.exp(low)),
         "ratio_high": float(np.exp(high)),
         "cpu_ratio": cpu if np.isfinite(cpu) else None,
-        "band": _band(group, twin_cells),
+        "band": noise.band(group),
         "detectable": _detectable(log_ratios),
         "ratio_drift": drifted,
         "p_drift": p_drift,
-        "p_t": p_t,
-        "p_rank": p_rank,
+        "p_t": _t_test(log_ratios),
     }
 
 
-def _band(group: list[_Pairs], twin_cells: list[_Pairs]) -> float | None:
-    """How far from 1 the same statistic strays when nothing differs, as a ratio above 1; None without a twin.
+class _Noise:
+    """What the A/A twin shows: how far ratios stray from 1 when nothing differs."""
 
-    The twin's log-ratios of the same panel and the same side of the CPU count are drawn as often as `group` has
-    pairs; 95 % of the statistics so made lie inside. At least as wide as what the twin showed in these very cells.
-    """
-    rng = np.random.default_rng(SEED)  # afresh, so that branches of one cell set get the very same band
-    drawn = []
-    seen = []
-    for cell in group:
-        twins = [other for other in twin_cells if _alike(other.cell_set, cell.cell_set)]
-        if not twins:
-            return None
-        pool = np.concatenate([other.log_ratios for other in twins])
-        drawn.append(np.median(rng.choice(pool, (RESAMPLES, cell.log_ratios.size)), axis=1))
-        seen += [other.estimate for other in twins if other.cell_set is cell.cell_set]
-    spread = float(np.quantile(np.abs(np.mean(drawn, axis=0)), CONFIDENCE))
-    return float(np.exp(max(spread, abs(float(np.mean(seen))) if seen else 0.0)))
+    def __init__(self, twin_cells: list[_Pairs]) -> None:
+        pools: dict[tuple[object, ...], list[Floats]] = {}
+        self._seen: dict[int, float] = {}
+        for cell in twin_cells:
+            pools.setdefault(_kind(cell.cell_set), []).append(cell.log_ratios)
+            self._seen[id(cell.cell_set)] = cell.estimate
+        self._pools = {kind: np.concatenate(parts) for kind, parts in pools.items()}
+        self._bands: dict[tuple[tuple[int, int], ...], float | None] = {}
+
+    def band(self, group: list[_Pairs]) -> float | None:
+        """How far from 1 the same statistic strays when nothing differs, as a ratio above 1; None without a twin.
+
+        The twin's log-ratios of the same panel and the same side of the CPU count are drawn as often as `group` has
+        pairs; 95 % of the statistics so made lie inside. At least as wide as what the twin showed in these very
+        cells. Branches with as many pairs in the same cells get the very same band, so it is made once.
+        """
+        key = tuple((id(cell.cell_set), cell.log_ratios.size) for cell in group)
+        if key not in self._bands:
+            self._bands[key] = self._made(group)
+        return self._bands[key]
+
+    def _made(self, group: list[_Pairs]) -> float | None:
+        rng = np.random.default_rng(SEED)
+        drawn = []
+        for cell in group:
+            pool = self._pools.get(_kind(cell.cell_set))
+            if pool is None:
+                return None
+            drawn.append(np.median(rng.choice(pool, (RESAMPLES, cell.log_ratios.size)), axis=1))
+        seen = [self._seen[id(cell.cell_set)] for cell in group if id(cell.cell_set) in self._seen]
+        spread = float(np.quantile(np.abs(np.mean(drawn, axis=0)), CONFIDENCE))
+        return float(np.exp(max(spread, abs(float(np.mean(seen))) if seen else 0.0)))
 
 
-def _alike(one: CellSet, other: CellSet) -> bool:
-    same_panel = all(one.key[name] == other.key[name] for name in PANEL)
-    return same_panel and one.oversubscribed == other.oversubscribed
+def _kind(cell_set: CellSet) -> tuple[object, ...]:
+    """What cells must share for the noise of one to tell of the other: the panel, and the side of the CPU count."""
+    return (*(cell_set.key[name] for name in PANEL), cell_set.oversubscribed)
 
 
 def _drift(group: list[_Pairs]) -> tuple[float | None, float | None]:
@@ -225,16 +243,39 @@ def _drift(group: list[_Pairs]) -> tuple[float | None, float | None]:
     return float(np.exp(slope * np.ptp(blocks))), float(stats.spearmanr(when, residual).pvalue)
 
 
-def _p_values(log_ratios: Floats) -> tuple[float | None, float | None]:
-    """Two-sided p-values that the branch equals the baseline: paired t-test, Wilcoxon's signed ranks."""
-    if log_ratios.size < 2:  # noqa: PLR2004 - one pair has no spread
-        return None, None
+def _t_test(log_ratios: Floats) -> float | None:
+    """Two-sided p-value that the branch equals the baseline, by a paired t-test; None for a single pair."""
+    pairs = log_ratios.size
+    if pairs < 2:  # noqa: PLR2004 - one pair has no spread
+        return None
     if np.ptp(log_ratios) == 0:  # no spread at all: the t statistic is 0/0 or infinite
-        p_t = 1.0 if log_ratios[0] == 0 else 0.0
-    else:
-        p_t = float(stats.ttest_1samp(log_ratios, 0.0).pvalue)
-    p_rank = 1.0 if not log_ratios.any() else float(stats.wilcoxon(log_ratios).pvalue)
-    return p_t, p_rank
+        return 1.0 if log_ratios[0] == 0 else 0.0
+    statistic = log_ratios.mean() / log_ratios.std(ddof=1) * np.sqrt(pairs)
+    return float(2 * special.stdtr(pairs - 1, -abs(statistic)))
+
+
+def _rank_p_value(log_ratios: Floats) -> float | None:
+    """The same by Wilcoxon's signed ranks."""
+    if log_ratios.size < 2:  # noqa: PLR2004 - one pair has no spread
+        return None
+    return 1.0 if not log_ratios.any() else float(stats.wilcoxon(log_ratios).pvalue)
+
+
+def _rank_p_values(samples: list[Floats]) -> list[float | None]:
+    """`_rank_p_value` of every sample; those of one size, without ties and zeros, are tested together: fast."""
+    found: list[float | None] = [None] * len(samples)
+    alike: dict[int, list[int]] = {}
+    for place, sample in enumerate(samples):
+        sizes = np.abs(sample)
+        if sample.size > 1 and sizes.all() and np.unique(sizes).size == sample.size:
+            alike.setdefault(sample.size, []).append(place)
+        else:
+            found[place] = _rank_p_value(sample)
+    for places in alike.values():
+        p_values = stats.wilcoxon(np.stack([samples[place] for place in places]), axis=1).pvalue
+        for place, p_value in zip(places, p_values, strict=True):
+            found[place] = float(p_value)
+    return found
 
 
 def _detectable(log_ratios: Floats) -> float | None:
@@ -242,7 +283,7 @@ def _detectable(log_ratios: Floats) -> float | None:
     pairs = log_ratios.size
     if pairs < 2:  # noqa: PLR2004 - one pair has no spread
         return None
-    quantiles = stats.t.ppf(1 - ALPHA / 2, pairs - 1) + stats.t.ppf(POWER, pairs - 1)
+    quantiles = special.stdtrit(pairs - 1, 1 - ALPHA / 2) + special.stdtrit(pairs - 1, POWER)
     return float(np.exp(quantiles * log_ratios.std(ddof=1) / np.sqrt(pairs)))
 
 

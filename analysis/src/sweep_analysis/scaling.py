@@ -77,7 +77,8 @@ def scaling(times: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
                 )
                 fits.append(row | {"status": REFUSED, "reason": reason})
                 continue
-            fitted = _design(curve.threads, law) @ _fit(curve.threads, curve.medians, law)
+            design = _design(curve.threads, law)
+            fitted = design @ _fit(design, curve.medians)
             fits.append(row | _judged(curve, law, fitted))
             points += [
                 place | {"law": law, "threads": int(threads), "ns_per_unit": seen, "fitted_ns_per_unit": said}
@@ -121,9 +122,9 @@ def _design(threads: Floats, law: str) -> Floats:
     return np.stack(columns[: LAWS[law]], axis=1)
 
 
-def _fit(threads: Floats, times: Floats, law: str) -> Floats:
+def _fit(design: Floats, times: Floats) -> Floats:
     """Shares, none below zero, with the least squared relative errors."""
-    shares, _ = optimize.nnls(_design(threads, law) / times[:, None], np.ones_like(times))
+    shares, _ = optimize.nnls(design / times[:, None], np.ones(times.size))
     found: Floats = shares
     return found
 
@@ -167,8 +168,9 @@ def _lack_of_fit(curve: _Curve, fitted: Floats, law: str) -> float | None:
 
 def _coefficients(curve: _Curve, law: str) -> dict[str, object]:
     """Coefficients of a good fit with 95 % intervals from resampled blocks, and where throughput peaks."""
-    drawn = [_sigma_kappa(_fit(curve.threads, times, law)) for times in curve.resampled.T if np.isfinite(times).all()]
-    sigma, kappa = _sigma_kappa(_fit(curve.threads, curve.medians, law))
+    design = _design(curve.threads, law)
+    drawn = [_sigma_kappa(_fit(design, times)) for times in curve.resampled.T if np.isfinite(times).all()]
+    sigma, kappa = _sigma_kappa(_fit(design, curve.medians))
     sigmas, kappas = np.array(drawn or [(np.nan, np.nan)]).T
     sigma_low, sigma_high = percentile_interval(sigmas)
     found: dict[str, object] = {"sigma": sigma, "sigma_low": sigma_low, "sigma_high": sigma_high}
