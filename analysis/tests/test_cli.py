@@ -9,7 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import made_up
+from sweep_analysis import load
 from sweep_analysis.__main__ import main
+from sweep_analysis.errors import InputError
 from sweep_analysis.findings import analyse, cautions
 from sweep_analysis.load import read_sweep
 
@@ -70,8 +73,11 @@ def test_an_unknown_baseline_is_refused_with_the_known_ones(
 def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, form: str) -> None:
     assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
     names = {"trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"}
-    names |= {"latencies", "clocks", "residuals", "fits", "fit-residuals", "claims"}
-    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names}
+    names |= {"latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"}
+    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names} | {"provenance.json"}
+    told = json.loads((tmp_path / "provenance.json").read_text())
+    assert set(told["rows"]) == names
+    assert told["host"]["cpu"] == "Made-up CPU"
 
 
 def test_bad_input_ends_with_code_2_and_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,3 +120,82 @@ def test_an_output_that_cannot_be_written_is_told_in_one_line(
     assert captured.out == ""
     assert captured.err.startswith(f"error: {taken}: ")
     assert captured.err.count("\n") == 1
+
+
+TABLES = {
+    "speedup": "speedups",
+    "compare": "comparisons",
+    "claims": "claims",
+    "scaling": "fits",
+    "costs": "costs",
+    "outliers": "outliers",
+    "modes": "modes",
+    "ledger": "ledger",
+    "events": "events",
+}
+"""Every command that prints a table, and what its rows are called in JSON."""
+
+
+@pytest.fixture(scope="module")
+def full_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small sweep that every command has something to say about."""
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        cpus=8,
+        counts={"packed": {"pushes": 1}},
+        modes={"dynamic": {1: 3.0, 2: 2.9, 4: 2.8, 8: 2.7}},
+    )
+    folder = made_up.write_sweep(tmp_path_factory.mktemp("full") / "sweep", truth)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["branches"][1]["claims"] = [{"expect": "equal"}]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_every_table_is_printed_in_every_format_and_says_where_it_is_from(
+    full_sweep: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    printed = {}
+    for form in ("csv", "md", "json"):
+        assert main([command, str(full_sweep), "--format", form]) == 0
+        printed[form] = capsys.readouterr()
+    found = json.loads(printed["json"].out)
+    rows = found[TABLES[command]]
+    assert found["provenance"]["rows"] == len(rows)
+    assert found["provenance"]["host"]["cpu"] == "Made-up CPU"
+    assert pl.read_csv(io.StringIO(printed["csv"].out)).height == len(rows)
+    assert printed["md"].out.count("\n| ") == len(rows) + 1
+    for text in (printed["csv"].err, printed["md"].out):
+        assert "Made-up CPU with 8 CPUs" in text
+        assert "clock uncontrolled" in text
+
+
+@pytest.mark.parametrize("figure", ["time", "cpu", "cycles"])
+def test_speedups_and_comparisons_come_in_three_figures(
+    full_sweep: Path, capsys: pytest.CaptureFixture[str], figure: str
+) -> None:
+    for command in ("speedup", "compare"):
+        assert main([command, str(full_sweep), "--figure", figure, "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)[TABLES[command]]
+
+
+def test_a_figure_that_was_not_measured_is_refused(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(ordinary_sweep), "--figure", "cycles"]) == 2
+    assert "no trial has the figure `cycles`; sweep again with a runner that measures" in capsys.readouterr().err
+
+
+def test_residuals_of_fits_are_a_table_of_their_own(full_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scaling", str(full_sweep), "--law", "amdahl", "--residuals"]) == 0
+    frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(frame["law"]) == {"amdahl"}
+    assert frame["threads"].to_list() == [1, 2, 4, 8] * 2
+
+
+def test_a_sweep_is_found_by_its_name_and_by_being_the_newest(full_sweep: Path) -> None:
+    sweeps = full_sweep.parent
+    assert load.find_sweep(Path("sweep"), sweeps) == full_sweep
+    assert load.find_sweep(Path("latest"), sweeps) == full_sweep
+    with pytest.raises(InputError, match=r"no sweep of that name; the newest in .*: sweep"):
+        load.find_sweep(Path("swep"), sweeps)

@@ -101,6 +101,7 @@ def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
     branches, baseline = _branches(manifest, records)
     if baseline is None:
         notes.append("The manifest names no baseline branch, so nothing can be compared.")
+    notes += _hosts(folder, manifest, host)
     return Sweep(
         folder,
         manifest,
@@ -114,6 +115,40 @@ def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
         metrics=records.metrics,
         notes=notes,
     )
+
+
+def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list[str]:
+    """What a reader must know if trials ran on several machines, or if nobody can say on which.
+
+    Raises:
+        InputError: a shard's `host.json` is missing or broken.
+    """
+    shards = [shard for shard in manifest.get("shards") or [] if isinstance(shard, dict)]
+    machines = sorted({str(shard.get("host")) for shard in shards})
+    if not shards:
+        told, begun = host.get("id"), manifest.get("host")
+        if told is None or begun is None or told == begun:
+            return []
+        mixed = (
+            f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed"
+        )
+        return [f"{mixed}, so what is said of the host may be wrong. Take the folder as the runner wrote it."]
+    if len(machines) < 2:  # noqa: PLR2004 - shards of one machine are as good as one sweep
+        return []
+    merged = (
+        f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
+        "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. What is said of the host "
+        "is said of the first."
+    )
+    notes = [merged]
+    cpus = {_read_object(file).get("cpus_usable") for file in sorted(folder.glob("shards/*/host.json"))}
+    if len(cpus) > 1:
+        counts = ", ".join(str(number) for number in sorted(cpus, key=str))
+        notes.append(
+            f"The merged machines have different numbers of CPUs ({counts}): a thread count may crowd one and not "
+            "another. Analyse the shards apart."
+        )
+    return notes
 
 
 def _unreadable(file: Path, error: OSError) -> InputError:

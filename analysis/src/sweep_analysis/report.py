@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import vl_convert
 
 from sweep_analysis import experiments, svg, tables
+from sweep_analysis.costs import costs
 from sweep_analysis.figures import experiment_frame, figures
 from sweep_analysis.findings import Analysis, analyse
+from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep
+from sweep_analysis.outliers import outliers
 from sweep_analysis.page import render_page
+from sweep_analysis.provenance import provenance
 
 SCALE = 2
 """Pixels of a PNG per pixel of its SVG."""
@@ -29,7 +34,7 @@ def write_report(sweep: Sweep, output: Path) -> Path:
 
 
 def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES) -> None:
-    """Write every frame in each of the formats."""
+    """Write every frame in each of the formats, and `provenance.json`, which says where all of them are from."""
     frames = {
         "trials": analysis.times,
         "speedups": analysis.speedups,
@@ -44,6 +49,9 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         "fits": analysis.fits,
         "fit-residuals": analysis.fit_residuals,
         "claims": analysis.claims,
+        "costs": costs(analysis.times.lazy(), analysis.cpus),
+        "outliers": outliers(analysis.times.lazy()).collect(),
+        "ledger": ledger(analysis.sweep, analysis.times.lazy(), analysis.sweep.baseline),
     }
     experiment = experiments.experiment_of(analysis.sweep)
     if experiment is not None:
@@ -51,6 +59,9 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
     for name, frame in frames.items():
         for suffix in suffixes:
             tables.write(frame, folder / f"{name}.{suffix}")
+    rows = {name: frame.height for name, frame in frames.items()}
+    told = json.dumps(provenance(analysis.sweep) | {"rows": rows}, indent=2)
+    (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
 
 
 def write_figures(analysis: Analysis, folder: Path) -> None:
