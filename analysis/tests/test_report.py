@@ -39,9 +39,10 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu", "ratio", "intervals"]
     figures += ["efficiency", "drift"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
-    names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims"]
+    names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"]
     assert files == {
         "index.html",
+        "tables/provenance.json",
         *(f"figures/{name}{suffix}" for name in figures for suffix in (".png", ".svg", "-dark.svg")),
         *(f"tables/{name}.{suffix}" for name in names for suffix in ("csv", "parquet", "md")),
     }

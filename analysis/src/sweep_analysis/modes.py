@@ -21,7 +21,7 @@ from sweep_analysis.schema import CELL, MODES
 BETWEEN = "between trials"
 WITHIN = "within trials"
 FEWEST_VALUES = 20
-"""With fewer values nothing is tested; with 20, two modes five standard deviations apart are mostly found."""
+"""With fewer values nothing is tested; with 20, two modes five standard deviations apart are found every other time."""
 FEWEST_TO_DEVIATE = 4
 """Trials of a cell, or iterations of a trial, from which on the median of the others means something."""
 MOST_VALUES = 200
