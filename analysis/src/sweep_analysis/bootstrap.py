@@ -34,6 +34,7 @@ class CellSet:
         oversubscribed: whether threads exceed CPUs.
         branches: row names of `times`.
         blocks: numbers of the blocks, the columns of `times`.
+        replicates: number of each block's trials within their cells.
         times: wall time per unit of work in ns, NaN where a trial failed or is missing.
         cpu_times: CPU time per unit of work in ns, likewise.
         elapsed: wall time per iteration in ns, likewise.
@@ -43,6 +44,7 @@ class CellSet:
     oversubscribed: bool
     branches: list[str]
     blocks: Floats
+    replicates: Floats
     times: Floats
     cpu_times: Floats
     elapsed: Floats
@@ -60,14 +62,15 @@ def cell_sets(times: pl.LazyFrame) -> list[CellSet]:
         branches = part["branch"].unique(maintain_order=True).to_list()
         rows = part["branch"].replace_strict({name: row for row, name in enumerate(branches)}).to_numpy()
         columns = part["block"].rank("dense").to_numpy().astype(int) - 1
-        blocks = np.unique(part["block"].to_numpy()).astype(float)
+        visits = part.select("block", "replicate").unique("block").sort("block")
+        blocks, replicates = (visits[name].to_numpy().astype(float) for name in ("block", "replicate"))
         tables = []
         for column in ("ns_per_unit", "cpu_ns_per_unit", "elapsed_ns"):
             table = np.full((len(branches), blocks.size), np.nan)
             table[rows, columns] = part[column].to_numpy()
             tables.append(table)
         key = part.select(CELL_SET).row(0, named=True)
-        sets.append(CellSet(key, bool(part["oversubscribed"].any()), branches, blocks, *tables))
+        sets.append(CellSet(key, bool(part["oversubscribed"].any()), branches, blocks, replicates, *tables))
     return sets
 
 

@@ -76,7 +76,10 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> pl.DataFrame:
     """
     frame = times.collect()
     rows = [_row(sweep, frame, branch, hypothesis, claim) for branch, hypothesis, claim in claims_of(sweep)]
-    table = pl.DataFrame(rows, schema=CLAIMS | {"ratio_drift": pl.Float64, "p_drift": pl.Float64, "p_rank": pl.Float64})
+    table = pl.DataFrame(
+        rows,
+        schema=CLAIMS | {"units": pl.Int64, "ratio_drift": pl.Float64, "p_drift": pl.Float64, "p_rank": pl.Float64},
+    )
     tested = table["verdict"].is_null().to_numpy()
     p_holm = np.full(table.height, np.nan)
     if tested.any():
@@ -138,7 +141,7 @@ def _row(sweep: Sweep, times: pl.DataFrame, branch: str, hypothesis: str, claim:
     if mine.is_empty():
         return row | {"verdict": UNTESTED, "reason": f"no cell has good trials of `{branch}` and `{against}`"}
     found = mine.row(0, named=True)
-    figures = ("cells", "pairs", "time_ratio", "ratio_low", "ratio_high", "band", "p_t", "p_rank")
+    figures = ("cells", "pairs", "units", "time_ratio", "ratio_low", "ratio_high", "band", "p_t", "p_rank")
     row |= {name: found[name] for name in (*figures, "ratio_drift", "p_drift")}
     if found["band"] is None:
         return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}

@@ -28,6 +28,7 @@ from sweep_analysis.bootstrap import (
     resampled_medians,
 )
 from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.units import units_of
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -66,6 +67,7 @@ class _Pairs:
     branch: str
     log_ratios: Floats  # finite ones only
     blocks: Floats  # of each ratio
+    replicates: Floats  # likewise
     cpu_log_ratio: float  # median
     resampled: Floats
 
@@ -100,9 +102,7 @@ def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.Data
         groups: dict[tuple[object, ...], list[_Pairs]] = {}
         for cell in shared:
             groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in names)), []).append(cell)
-        for group in groups.values():
-            row = _row(level, group, noise)
-            rows.append(row | {"p_rank": _rank_p_value(np.concatenate([cell.log_ratios for cell in group]))})
+        rows += [_pooled_row(level, group, noise) for group in groups.values()]
     frame = pl.DataFrame(rows, schema=COMPARISONS)
     judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
@@ -146,8 +146,8 @@ def _pairs_of(cell_set: CellSet, baseline: str, rng: np.random.Generator) -> lis
         known = np.isfinite(log_ratios[row])
         if row != base and known.any():
             ratios = log_ratios[row][known]
-            blocks = cell_set.blocks[known]
-            found.append(_Pairs(cell_set, branch, ratios, blocks, float(cpu_medians[row]), resampled[row]))
+            when = (cell_set.blocks[known], cell_set.replicates[known])
+            found.append(_Pairs(cell_set, branch, ratios, *when, float(cpu_medians[row]), resampled[row]))
     return found
 
 
@@ -178,6 +178,7 @@ def _row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
         "branch": group[0].branch,
         "cells": len(group),
         "pairs": log_ratios.size,
+        "units": log_ratios.size,
         "time_ratio": float(np.exp(estimate)),
         "ratio_low": float(np.exp(low)),
         "ratio_high": float(np.exp(high)),
@@ -188,6 +189,19 @@ def _row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
         "p_drift": p_drift,
         "p_t": _t_test(log_ratios),
     }
+
+
+def _pooled_row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
+    """A row of several cells: its tests rest on what repeats independently, which may be replicates."""
+    row = _row(level, group, noise)
+    units = units_of([cell.log_ratios for cell in group], [cell.replicates for cell in group])
+    if units.are_replicates:
+        low, high = units.interval(float(np.mean([cell.estimate for cell in group])))
+        row |= {"ratio_low": float(np.exp(low)), "ratio_high": float(np.exp(high)), "units": units.values.size}
+        row |= {"p_t": _t_test(units.values), "detectable": _detectable(units.values)}
+    # Too few units to be told apart by ranks have no say.
+    ranked = units.values.size >= RANK_TEST_PAIRS
+    return row | {"p_rank": _rank_p_value(units.values) if ranked else None}
 
 
 class _Noise:
@@ -316,7 +330,7 @@ def differs(corrected: pl.Expr) -> pl.Expr:
     """Whether a row of `schema.COMPARISONS` with this corrected p-value shows a difference: all tests agree."""
     outside_band = pl.col("time_ratio").log().abs() > pl.col("band").log()
     outside_interval = (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
-    ranks_agree = (pl.col("pairs") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA)
+    ranks_agree = (pl.col("units") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA)
     return outside_band & outside_interval & (corrected < ALPHA) & ranks_agree
 
 

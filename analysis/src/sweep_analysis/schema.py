@@ -194,6 +194,7 @@ TIMES = pl.Schema(
     | pl.Schema(
         {
             "trial": pl.String,
+            "replicate": pl.Int64,
             "block": pl.Int64,
             "position": pl.Int64,
             "oversubscribed": pl.Boolean,
@@ -243,6 +244,7 @@ COMPARISONS = pl.Schema(
             "oversubscribed": pl.Boolean,
             "cells": pl.Int64,  # cells that the row pools
             "pairs": pl.Int64,  # blocks in which both branch and baseline have a good trial
+            "units": pl.Int64,  # independent values that tests rest on: pairs, or replicates (see `units`)
             "time_ratio": pl.Float64,  # branch's time per unit over the baseline's; below 1 is faster
             "ratio_low": pl.Float64,  # 95 % interval
             "ratio_high": pl.Float64,
