@@ -5,7 +5,7 @@ A/A band, and the p-value, corrected for all comparisons of the level, is below 
 must agree as well; with fewer it cannot (five pairs give at least 0.0625), which is why it does not decide alone.
 
 What slows both of a pair cancels, so a host that drifts does no harm. A *ratio* that drifts does: a pooled row whose
-ratio changes over the sweep by more than the effect that it shows is not judged.
+ratio changes over the sweep by more than the difference that it would show is not judged.
 """
 
 from __future__ import annotations
@@ -312,7 +312,9 @@ def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
         p_holm[testable] = holm(p_values[testable])
     corrected = pl.col(CORRECTED[level["level"][0]])
     verdict = (
-        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | corrected.is_null() | drifts())
+        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | corrected.is_null())
+        .then(pl.lit(UNJUDGED))
+        .when(differs(corrected) & drifts())
         .then(pl.lit(UNJUDGED))
         .when(differs(corrected) & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))
