@@ -102,13 +102,35 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// The same, and the user's home folder as `~`.
+    /// The same, and of every other absolute path the last two parts, unless it is one that many systems
+    /// have: compilers and panics name files wherever somebody keeps them.
     #[must_use]
     pub fn without_folders(&self, text: &str) -> String {
+        // The first is what follows the scheme of an address.
+        const COMMON: [&str; 9] =
+            ["//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/"];
+        let is_before_path = |c: char| c.is_whitespace() || "\"'`(=[<>:,".contains(c);
+        let is_after_path = |c: char| c.is_whitespace() || "\"'`)]<>:,".contains(c);
         let text = self.without_root(text);
-        let home = std::env::home_dir().map(|home| home.display().to_string()).unwrap_or_default();
-        // Of a user whose home is `/`, nothing would be left.
-        if home.len() > 1 { text.replace(&home, "~") } else { text }
+        let (mut shown, mut rest) = (String::new(), text.as_str());
+        while let Some(start) = rest.find('/') {
+            let (before, path) = rest.split_at(start);
+            let path = &path[..path.find(is_after_path).unwrap_or(path.len())];
+            shown.push_str(before);
+            let begins = before.chars().next_back().or(shown.chars().next_back());
+            let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+            let is_hidden = begins.is_none_or(is_before_path)
+                && parts.len() > 2
+                && !COMMON.iter().any(|common| path.starts_with(common));
+            if is_hidden {
+                shown.push_str("…/");
+                shown.push_str(&parts[parts.len() - 2..].join("/"));
+            } else {
+                shown.push_str(path);
+            }
+            rest = &rest[start + path.len()..];
+        }
+        shown + rest
     }
 
     /// The commit checked out here.
@@ -135,6 +157,26 @@ pub fn commit_of(folder: &Path) -> Commit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_tell_no_folder_but_which_file() {
+        let checkout = Checkout { root: PathBuf::from("/home/me/lab") };
+        for (message, shown) in [
+            (" --> /home/me/rayon/rayon-core/src/lib.rs:1:1", " --> …/src/lib.rs:1:1"),
+            ("(/home/me/lab/workloads/src/main.rs)", "(workloads/src/main.rs)"),
+            (
+                "at /rustc/5980/library/std/src/panicking.rs:9",
+                "at /rustc/5980/library/std/src/panicking.rs:9",
+            ),
+            ("/srv/me/maps/a.tsp", "…/maps/a.tsp"),
+            ("linker=/home/me/bin/clang, /usr/bin/ld", "linker=…/bin/clang, /usr/bin/ld"),
+            ("869 packets/ms, 1/2 of a/b/c/d", "869 packets/ms, 1/2 of a/b/c/d"),
+            ("https://example.org/a/b/c", "https://example.org/a/b/c"),
+            ("no path", "no path"),
+        ] {
+            assert_eq!(checkout.without_folders(message), shown);
+        }
+    }
 
     #[test]
     fn results_tell_no_folder_of_the_machine() {
