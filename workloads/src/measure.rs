@@ -12,6 +12,10 @@ use crate::usage::UsageSample;
 use crate::watchdog::Watchdog;
 use crate::workload::{self, Instance, Mismatch, Refusal, Setup, Size, Workload};
 
+/// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A guess, at
+/// a hundred times what a sweep asks for and more.
+const MAX_ITERATIONS: u64 = 100_000;
+
 /// Serves `request` with a workload of the catalogue. `variant` is what the linked rayon-core says
 /// of itself.
 ///
@@ -90,7 +94,7 @@ fn run_watched<W: Watch>(
         .hang_after_ms
         .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
     let step = |iteration| watchdog.iter().for_each(|watchdog| watchdog.step(iteration));
-    let total = request.warmup_iterations.saturating_add(request.iterations);
+    let total = request.warmup_iterations + request.iterations;
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
     for index in 0..total {
@@ -150,6 +154,14 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     }
     if request.iterations == 0 {
         return refuse("iterations = 0: nothing would be timed; ask for 1 or more".to_owned());
+    }
+    let all = u64::from(request.warmup_iterations) + u64::from(request.iterations);
+    if all > MAX_ITERATIONS {
+        return refuse(format!(
+            "iterations = {} after {} warm-ups: each is kept, and one process keeps {MAX_ITERATIONS} \
+             at most; ask for fewer, or for a larger size",
+            request.iterations, request.warmup_iterations
+        ));
     }
     match (request.program, request.threads) {
         (_, 0) => refuse("threads = 0: a pool needs 1 or more".to_owned()),

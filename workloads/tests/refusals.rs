@@ -77,6 +77,8 @@ fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
 fn counts_that_mean_nothing_are_refused_with_a_remedy() {
     assert!(refusal(|request| request.threads = 0).contains("a pool needs 1 or more"));
     assert!(refusal(|request| request.iterations = 0).contains("ask for 1 or more"));
+    assert!(refusal(|request| request.iterations = u32::MAX).contains("ask for fewer"));
+    assert!(refusal(|request| request.warmup_iterations = u32::MAX).contains("ask for fewer"));
     assert!(refusal(|request| request.schema = 99).contains("schema 99"));
     let message = refusal(|request| {
         request.program = Program::Sequential;
@@ -110,9 +112,9 @@ fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
     (message, file.path().display().to_string())
 }
 
-/// A file of so many cities on a parabola.
+/// A file of so many cities, each thousand on an arc of its own.
 fn tsp_file(cities: u32) -> String {
-    let lines: Vec<String> = (1..=cities).map(|x| format!("{x} {x} {}", x * x)).collect();
+    let lines: Vec<String> = (1..=cities).map(|x| format!("{x} {x} {}", x * (x % 1_000))).collect();
     format!(
         "TYPE: TSP\nDIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n{}\nEOF\n",
         lines.join("\n")
@@ -135,6 +137,23 @@ fn a_missing_instance_file_is_refused_with_its_name() {
     let message = refusal(|request| *request = tsp(Path::new("no/such/file.tsp")));
     assert!(message.starts_with("input no/such/file.tsp: "), "{message}");
     assert!(message.ends_with("expected a TSPLIB file"), "{message}");
+}
+
+#[test]
+fn what_is_no_file_or_too_long_for_one_is_refused_instead_of_read() {
+    let message = refusal(|request| *request = tsp(Path::new("/dev/zero")));
+    assert_eq!(message, "input /dev/zero: is no regular file; expected a TSPLIB file");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(1 << 30).unwrap();
+    let message = refusal(|request| *request = tsp(file.path()));
+    assert!(message.contains("has 1073741824 bytes, more than the"), "{message}");
+}
+
+#[test]
+fn a_file_of_very_many_cities_is_refused_before_their_distances_are_made() {
+    // 80 GB of distances.
+    let (message, _) = tsp_refusal(&tsp_file(100_000), &[]);
+    assert!(message.contains("100000 cities are more than max-cities = 40"), "{message}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::made_up::{HEADER_BYTES, KINDS, RECORD_BYTES, append, file_header, frame};
 use super::*;
 use crate::checksum::{sum, sum_word_by_word};
+use crate::counted::peak_bytes;
 
 fn verdicts(bytes: Vec<u8>) -> Vec<Verdict> {
     let capture = Capture::parse(bytes).unwrap();
@@ -223,10 +224,14 @@ fn damaged(mut file: Vec<u8>, flips: &[(usize, u8)], keep: usize) -> Vec<u8> {
     file
 }
 
-/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, and both sums agree.
+/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, both sums agree, and no
+/// more memory is taken than the file is worth. A record of 16 bytes becomes a frame of 32 in a list that
+/// doubles, an option of 4 bytes a description of some 40, of one block at a time.
 fn survives(bytes: Vec<u8>) {
     let length = bytes.len();
-    match Capture::parse(bytes) {
+    let (parsed, peak) = peak_bytes(|| Capture::parse(bytes));
+    assert!(peak <= 32 * length + 4_096, "{peak} bytes for a file of {length}");
+    match parsed {
         Err(error) => assert!(error.offset.is_some_and(|offset| offset <= length), "{error}"),
         Ok(capture) => {
             for frame in capture.frames() {
@@ -282,4 +287,43 @@ proptest! {
         survives(damaged(file.clone(), &flips, keep));
         survives(damaged(file.clone(), &flips, file.len()));
     }
+
+    #[test]
+    fn lengths_that_lie_never_panic_nor_take_memory(
+        seed in 0_u64..20,
+        lies in proptest::collection::vec((any::<usize>(), lie()), 1..4),
+        is_next_generation: bool,
+        is_big_endian: bool,
+    ) {
+        let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
+        let mut file = if is_next_generation {
+            next_generation(&frames, is_big_endian)
+        } else {
+            made_up::capture(seed, 8).0
+        };
+        for (place, lie) in lies {
+            // Where headers have their numbers: at multiples of four.
+            let place = place % (file.len() / 4) * 4;
+            let bytes = if is_big_endian { lie.to_be_bytes() } else { lie.to_le_bytes() };
+            file[place..place + 4].copy_from_slice(&bytes);
+        }
+        survives(file);
+    }
+}
+
+/// Lengths as no honest writer has them.
+fn lie() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(u32::MAX), Just(1 << 31), Just(u32::MAX >> 1), 0..64_u32, any::<u32>()]
+}
+
+#[test]
+fn a_record_that_claims_four_gigabytes_is_cut_off_and_takes_none() {
+    let mut file = file_header();
+    append(&mut file, b"short", 5);
+    let length = HEADER_BYTES + 8;
+    file[length..length + 4].fill(0xff);
+    let (parsed, peak) = peak_bytes(|| Capture::parse(file));
+    let error = parsed.unwrap_err();
+    assert_eq!(error.offset, Some(HEADER_BYTES), "{error}");
+    assert!(peak < 4_096, "{peak} bytes");
 }

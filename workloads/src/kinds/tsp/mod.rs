@@ -31,6 +31,9 @@ use search::{Found, Search, Tour};
 /// Its table has `2^(n-1) (n-1)` entries: 2 MB here, ten times that for three cities more.
 const SUBSETS_CITIES: usize = 16;
 
+/// Longest instance file that is read, in bytes: those of 100 000 cities are shorter.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
 static DESCRIPTION: Description = Description {
     name: "tsp",
     summary: "exact shortest round trip by branch and bound with a shared best length",
@@ -116,25 +119,37 @@ impl Workload for Tsp {
 }
 
 fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Refusal::new(format!("input {}: {error}; expected a TSPLIB file", path.display()))
-    })?;
-    // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the line.
-    let cities = tsplib::parse(&String::from_utf8_lossy(&bytes))
-        .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?;
-    if cities.len() > max_cities {
-        let remedy = if cities.len() > MAX_CITIES {
-            format!("the search handles {MAX_CITIES} at most; cut the file down")
-        } else {
-            format!("set max-cities={} if hours are acceptable", cities.len())
-        };
-        return Err(Refusal::new(format!(
-            "input {}: {} cities are more than max-cities = {max_cities}; {remedy}",
-            path.display(),
-            cities.len(),
+    let refuse = |what: String| Refusal::new(format!("input {}: {what}", path.display()));
+    let unreadable = |error: std::io::Error| refuse(format!("{error}; expected a TSPLIB file"));
+    // Asked before it is opened: a pipe would wait for its other end.
+    let facts = std::fs::metadata(path).map_err(unreadable)?;
+    if !facts.is_file() {
+        return Err(refuse("is no regular file; expected a TSPLIB file".to_owned()));
+    }
+    if facts.len() > MAX_FILE_BYTES {
+        return Err(refuse(format!(
+            "has {} bytes, more than the {MAX_FILE_BYTES} that are read; an instance of \
+             {MAX_CITIES} cities, the most that can be solved, has some thousand",
+            facts.len()
         )));
     }
-    Ok(cities)
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the line.
+    let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
+        .map_err(|error| refuse(error.to_string()))?;
+    // Before there are distances, which are as many as the square of the cities.
+    if points.len() > max_cities {
+        let remedy = if points.len() > MAX_CITIES {
+            format!("the search handles {MAX_CITIES} at most; cut the file down")
+        } else {
+            format!("set max-cities={} if hours are acceptable", points.len())
+        };
+        return Err(refuse(format!(
+            "{} cities are more than max-cities = {max_cities}; {remedy}",
+            points.len(),
+        )));
+    }
+    Ok(Cities::new(points))
 }
 
 /// The optimum, found in another way than by the run that is checked: for few cities by a method

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::cities::{Cities, MAX_COORDINATE};
+use super::cities::MAX_COORDINATE;
 
 /// Keywords that say nothing about distances.
 const IGNORED: [&str; 4] = ["NAME", "COMMENT", "DISPLAY_DATA_TYPE", "CAPACITY"];
@@ -103,11 +103,25 @@ pub enum Problem {
     },
 }
 
-/// The cities of an instance, in the order of their numbers.
+/// The longest part of a file that a message repeats, in characters.
+const QUOTED: usize = 60;
+
+/// Part of a file, for a message.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A city: x and y.
+pub(super) type Point = (f64, f64);
+
+/// The cities of an instance, in the order of their numbers. Takes memory in proportion to the text.
 ///
 /// # Errors
 /// At the first line that is wrong.
-pub(super) fn parse(text: &str) -> Result<Cities, TsplibError> {
+pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
     // Some editors put a byte-order mark first, which nobody sees in a message about the first keyword.
     let mut lines = Lines::new(text.trim_start_matches('\u{feff}'));
     let dimension = parse_keywords(&mut lines)?;
@@ -155,26 +169,25 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
             break;
         }
         let Some((keyword, value)) = line.split_once(':') else {
-            return Err(lines.error(Problem::NoKeyword(line.to_owned())));
+            return Err(lines.error(Problem::NoKeyword(quoted(line))));
         };
         let (keyword, value) = (keyword.trim(), value.trim());
         if IGNORED.contains(&keyword) {
             continue; // COMMENT may come any number of times
         }
         if values.insert(keyword, value).is_some() {
-            return Err(lines.error(Problem::Repeated(keyword.to_owned())));
+            return Err(lines.error(Problem::Repeated(quoted(keyword))));
         }
         if let Some(&(keyword, supported)) = REQUIRED.iter().find(|(known, _)| *known == keyword) {
             if value != supported {
-                let value = value.to_owned();
+                let value = quoted(value);
                 return Err(lines.error(Problem::Unsupported { keyword, value, supported }));
             }
         } else if keyword == "DIMENSION" {
             let count = value.parse().ok().filter(|&count: &usize| count >= MIN_CITIES);
-            dimension =
-                Some(count.ok_or_else(|| lines.error(Problem::Dimension(value.to_owned())))?);
+            dimension = Some(count.ok_or_else(|| lines.error(Problem::Dimension(quoted(value))))?);
         } else {
-            return Err(lines.error(Problem::UnknownKeyword(keyword.to_owned())));
+            return Err(lines.error(Problem::UnknownKeyword(quoted(keyword))));
         }
     }
     // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP
@@ -186,23 +199,23 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
 }
 
 /// The lines after `NODE_COORD_SECTION`.
-fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Cities, TsplibError> {
+fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, TsplibError> {
     // By number, with the line: a wild DIMENSION must not reserve memory.
-    let mut cities: HashMap<usize, (usize, (f64, f64))> = HashMap::new();
+    let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [number, x, y] = fields[..] else {
-            return Err(lines.error(Problem::Fields(line.to_owned())));
+            return Err(lines.error(Problem::Fields(quoted(line))));
         };
         let Some(number) = number.parse().ok().filter(|number| (1..=dimension).contains(number))
         else {
-            let number = number.to_owned();
+            let number = quoted(number);
             return Err(lines.error(Problem::Number { number, dimension }));
         };
         let coordinate = |axis, value: &str| {
             let parsed = value.parse().ok().filter(|number: &f64| number.abs() <= MAX_COORDINATE);
             parsed.ok_or_else(|| {
-                let value = value.to_owned();
+                let value = quoted(value);
                 lines.error(Problem::Coordinate { axis, value, number })
             })
         };
@@ -214,120 +227,8 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Cities, Tspli
     if cities.len() < dimension {
         return Err(lines.error(Problem::TooFew { found: cities.len(), dimension }));
     }
-    Ok(Cities::new((1..=dimension).map(|number| cities[&number].1).collect()))
+    Ok((1..=dimension).map(|number| cities[&number].1).collect())
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const GOOD: &str = "\
-NAME : square
-COMMENT: first
-COMMENT: second: with a colon
-TYPE: TSP
-DIMENSION : 4
-EDGE_WEIGHT_TYPE : EUC_2D
-NODE_COORD_SECTION
-1 0 0
-3 1e1 10.0
-2 10 0
-
-4   0   +10
-EOF
-anything after the end
-";
-
-    /// The error of a good file in which `from` is replaced by `to`.
-    fn error_with(from: &str, to: &str) -> String {
-        let text = GOOD.replacen(from, to, 1);
-        assert_ne!(text, GOOD, "nothing was replaced");
-        parse(&text).map(|_| ()).expect_err("the file is broken").to_string()
-    }
-
-    #[test]
-    fn a_good_file_gives_its_cities_in_the_order_of_their_numbers() {
-        let cities = parse(GOOD).unwrap();
-        assert_eq!(cities.len(), 4);
-        assert_eq!(cities.round_trip_length(&[0, 1, 2, 3]), Some(40));
-    }
-
-    #[test]
-    fn the_end_mark_may_be_missing_and_lines_may_end_as_in_windows() {
-        let without = GOOD.split("EOF").next().unwrap();
-        assert_eq!(parse(without).unwrap().len(), 4);
-        assert_eq!(parse(&GOOD.replace('\n', "\r\n")).unwrap().len(), 4);
-    }
-
-    #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_keyword() {
-        assert_eq!(parse(&format!("\u{feff}{GOOD}")).unwrap().len(), 4);
-    }
-
-    #[test]
-    fn another_kind_of_distance_is_refused_with_its_line() {
-        let error = error_with("EUC_2D", "GEO");
-        assert_eq!(error, "line 6: EDGE_WEIGHT_TYPE `GEO` is not supported; only EUC_2D is");
-        assert!(error_with("TYPE: TSP", "TYPE: CVRP").starts_with("line 4: TYPE `CVRP`"));
-    }
-
-    #[test]
-    fn wrong_keywords_are_refused_with_their_line() {
-        assert!(error_with("NAME : square", "NAME square").starts_with("line 1: `NAME square`"));
-        assert!(error_with("NAME :", "FIXED_EDGES:").contains("`FIXED_EDGES` is not supported"));
-        assert!(error_with("NAME : square", "TYPE: TSP").contains("line 4: `TYPE` for the second"));
-    }
-
-    #[test]
-    fn a_wrong_or_missing_dimension_is_refused() {
-        assert!(error_with(": 4", ": four").starts_with("line 5: DIMENSION `four`"));
-        assert!(error_with(": 4", ": 2").contains("at least 3"));
-        assert!(error_with("DIMENSION : 4\n", "").contains("line 6: DIMENSION is missing"));
-        assert!(
-            error_with("EDGE_WEIGHT_TYPE : EUC_2D\n", "")
-                .contains("EDGE_WEIGHT_TYPE: EUC_2D is missing")
-        );
-    }
-
-    #[test]
-    fn a_wrong_number_of_cities_is_refused() {
-        let few = error_with(": 4", ": 5");
-        assert!(few.starts_with("line 13: 4 cities, but DIMENSION is 5"), "{few}");
-        let many = error_with(": 4", ": 3");
-        assert!(many.starts_with("line 12: city number `4` is not"), "{many}");
-        assert!(error_with("NODE_COORD_SECTION", "EOF").contains("without NODE_COORD_SECTION"));
-        assert!(parse("").unwrap_err().to_string().starts_with("line 1: the file ends"));
-    }
-
-    #[test]
-    fn a_city_twice_names_both_lines() {
-        let error = error_with("2 10 0", "3 10 0");
-        assert_eq!(error, "line 10: city 3 is already on line 9; give each city its own number");
-    }
-
-    #[test]
-    fn coordinates_that_are_no_place_are_refused() {
-        for bad in ["ten", "NaN", "inf", "-inf", "1e10", "1,5"] {
-            let error = error_with("2 10 0", &format!("2 {bad} 0"));
-            assert!(
-                error.starts_with(&format!("line 10: x coordinate `{bad}` of city 2")),
-                "{error}"
-            );
-        }
-        assert!(error_with("2 10 0", "2 10 y").contains("y coordinate `y` of city 2"));
-        assert!(error_with("2 10 0", "2 10").contains("line 10: expected `number x y`"));
-        assert!(error_with("2 10 0", "two 10 0").contains("city number `two`"));
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_the_parser_panic(
-            lines in prop::collection::vec("(TYPE: TSP|DIMENSION: [0-9]{1,20}|EDGE_WEIGHT_TYPE: EUC_2D\
-                |NODE_COORD_SECTION|EOF|[0-9]{1,20} [0-9.e-]{1,5} [0-9.eE+]{1,5}|.{0,10})", 0..12)
-        ) {
-            let _ = parse(&lines.join("\n"));
-        }
-    }
-}
+mod tests;
