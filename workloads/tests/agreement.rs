@@ -9,7 +9,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use workloads::measure::run;
 use workloads::parameters::{Accepts, Parameter, Values};
-use workloads::protocol::{Failure, Program, Request, SCHEMA};
+use workloads::protocol::{Failure, Program, Request};
 use workloads::workload::{Description, Setup, Size, catalogue};
 
 /// Random inputs per workload.
@@ -20,52 +20,55 @@ const CASES: u32 = 16;
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// Parameters that keep the value of size `tiny`, and why.
-const KEPT: [(&str, &str, &str); 4] = [
+const KEPT: [(&str, &str, &str); 3] = [
     ("packets", "stop", "a run that time ends does what it manages, each time another sum"),
-    ("packets", "sources", "0 stands for one per worker, so that the input follows the threads"),
     ("kv", "empty", "its other value lets time pass by the quarter of a second"),
     ("kv", "rate", "a few requests a second last for minutes"),
 ];
 
+/// Parameters of which one value more is left out than are refused, and why.
+const FROM_ONE: [(&str, &str, &str); 1] =
+    [("packets", "sources", "0 stands for one per worker, so that the input follows the threads")];
+
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request {
-        workload: workload.to_owned(),
-        program,
-        threads,
-        seed,
-        ..serde_json::from_value(serde_json::json!({
-            "schema": SCHEMA, "workload": "", "size": "tiny", "program": "parallel",
-            "threads": 1, "seed": 0, "warmup_iterations": 0, "iterations": 1
-        }))
-        .expect("a request with every required field")
+    Request { program, threads, seed, ..Request::tiny(workload) }
+}
+
+fn is_among(list: &[(&str, &str, &str)], description: &Description, parameter: &Parameter) -> bool {
+    list.iter().any(|(workload, name, _)| (*workload, *name) == (description.name, parameter.name))
+}
+
+/// The smallest and largest value under which the input is the same for every number of threads.
+fn bounds(description: &Description, parameter: &Parameter) -> Option<(u64, u64)> {
+    match parameter.accepts {
+        Accepts::Whole { min: 0, max } if is_among(&FROM_ONE, description, parameter) => {
+            Some((1, max))
+        }
+        Accepts::Whole { min, max } => Some((min, max)),
+        Accepts::OneOf(_) => None,
     }
 }
 
 /// Values of a parameter: its three smallest, and up to what `tiny` has; any of its words.
-fn values(parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
-    match parameter.accepts {
-        Accepts::Whole { min, max } => {
-            let usual = tiny.parse::<u64>().expect("a whole number").clamp(min, max);
-            prop_oneof![min..=max.min(min + 2), min..=usual].prop_map(|n| n.to_string()).boxed()
-        }
-        Accepts::OneOf(words) => select(words).prop_map(str::to_owned).boxed(),
+fn values(description: &Description, parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
+    if let Accepts::OneOf(words) = parameter.accepts {
+        return select(words).prop_map(str::to_owned).boxed();
     }
+    let (min, max) = bounds(description, parameter).expect("it takes numbers");
+    let usual = tiny.parse::<u64>().expect("a whole number").clamp(min, max);
+    prop_oneof![min..=max.min(min + 2), min..=usual].prop_map(|n| n.to_string()).boxed()
 }
 
 /// Explicit values for all parameters.
 fn parameters(description: &'static Description) -> impl Strategy<Value = Vec<(String, String)>> {
     let tiny = description.parameters_of(Size::Tiny);
-    let is_kept = |parameter: &&Parameter| {
-        !KEPT
-            .iter()
-            .any(|(workload, name, _)| (*workload, *name) == (description.name, parameter.name))
-    };
     description
         .parameters
         .iter()
-        .filter(is_kept)
+        .filter(|parameter| !is_among(&KEPT, description, parameter))
         .map(|parameter| {
-            (Just(parameter.name.to_owned()), values(parameter, &tiny[parameter.name]))
+            let values = values(description, parameter, &tiny[parameter.name]);
+            (Just(parameter.name.to_owned()), values)
         })
         .collect::<Vec<_>>()
 }
@@ -99,6 +102,32 @@ fn both_programs_agree_on_random_inputs_of_every_workload() {
                 Ok(())
             })
             .unwrap_or_else(|failure| panic!("{name}: {failure}"));
+    }
+}
+
+#[test]
+fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
+    for workload in catalogue() {
+        let description = workload.description();
+        let may_vary = |parameter: &&Parameter| !is_among(&KEPT, description, parameter);
+        for parameter in description.parameters.iter().filter(may_vary) {
+            let Some((min, max)) = bounds(description, parameter) else { continue };
+            for value in min..=max.min(min + 2) {
+                let with = |program, threads| {
+                    let mut request = request(description.name, program, threads, 3);
+                    request.parameters.insert(parameter.name.to_owned(), value.to_string());
+                    run("test", &request)
+                        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
+                        .answer
+                };
+                let sequential = with(Program::Sequential, 1);
+                for threads in THREADS {
+                    let (name, of) = (description.name, parameter.name);
+                    let parallel = with(Program::Parallel, threads);
+                    assert_eq!(parallel, sequential, "{name}: {of} = {value}, {threads} threads");
+                }
+            }
+        }
     }
 }
 
