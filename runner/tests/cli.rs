@@ -47,6 +47,21 @@ fn list_names_every_branch_and_workload() {
 }
 
 #[test]
+fn list_shows_every_workload_with_its_sizes_in_80_columns() {
+    let output = run(&folder(), &["list", "workloads"]).success().get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    for workload in workloads::workload::catalogue() {
+        let description = workload.description();
+        let (_, own) = text.split_once(&format!("\n{}\n", description.name)).unwrap();
+        assert!(own.starts_with("    does "), "{}: {own}", description.name);
+    }
+    assert!(text.contains(&format!("    {:20}15 · 32 · 37 · 41 (which", "n")), "{text}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
 fn list_as_json_is_data() {
     let output =
         run(&folder(), &["list", "--format", "json"]).success().get_output().stdout.clone();

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
+use comfy_table::{ColumnConstraint, Table, Width, presets};
 use serde_json::json;
 use workloads::workload::{self, Description, Size};
 
@@ -63,22 +64,36 @@ fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
     writeln!(out)
 }
 
+/// Columns of the terminal that a workload takes: its labels, and what stands behind them.
+const WIDTHS: [u16; 2] = [24, 56];
+
 fn print_workloads(out: &mut impl Write, workloads: &[&Description]) -> io::Result<()> {
-    writeln!(out, "WORKLOADS (sizes: {})\n", Size::ALL.map(Size::name).join(", "))?;
+    let sizes = Size::ALL.map(Size::name).join(" · ");
+    writeln!(out, "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n")?;
     for workload in workloads {
         writeln!(out, "{}", workload.name)?;
-        writeln!(out, "    does        {}", workload.summary)?;
-        writeln!(out, "    stresses    {}", workload.stresses)?;
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).force_no_tty();
+        table.add_row(["    does", workload.summary]);
+        table.add_row(["    stresses", workload.stresses]);
         if let Some(input) = workload.input {
-            writeln!(out, "    --input     {input}")?;
+            table.add_row(["    --input FILE", input]);
         }
-        let at_small = workload.parameters_of(Size::Small);
         for parameter in workload.parameters {
-            writeln!(
-                out,
-                "    --parameter {}={} at small; {}: {}",
-                parameter.name, at_small[parameter.name], parameter.accepts, parameter.summary
-            )?;
+            let values = Size::ALL.map(|size| {
+                workload.parameters_of(size).remove(parameter.name).unwrap_or_default()
+            });
+            let is_the_same = values.iter().all(|value| *value == values[0]);
+            let values = if is_the_same { values[0].clone() } else { values.join(" · ") };
+            let (name, summary, accepts) = (parameter.name, parameter.summary, parameter.accepts);
+            table.add_row([format!("    {name}"), format!("{values} ({summary}; {accepts})")]);
+        }
+        for (column, width) in table.column_iter_mut().zip(WIDTHS) {
+            column.set_padding((0, 1));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+        }
+        for line in table.lines() {
+            writeln!(out, "{}", line.trim_end())?;
         }
     }
     Ok(())
