@@ -95,6 +95,9 @@ pub fn answers_table(rows: &[Agreement], format: Format) -> Result<String> {
     })
 }
 
+/// So many branches have their own share on a line; more of them, if all are right, have one together.
+const MOST_NAMED: usize = 2;
+
 /// A heading for each sequential program, a line for each way, a share for each branch.
 fn grouped(rows: &[Agreement]) -> String {
     let mut instances: Vec<(&str, &str)> = Vec::new();
@@ -115,6 +118,11 @@ fn grouped(rows: &[Agreement]) -> String {
         let _ = writeln!(text, "{workload} {instance}\nthe sequential program gives: {expected}\n");
         for way in own.chunk_by(|a, b| a.way == b.way) {
             let _ = write!(text, "  {:width$}", way[0].way);
+            if way.len() > MOST_NAMED && way.iter().all(|row| row.is_proven()) {
+                let trials: usize = way.iter().map(|row| row.trials).sum();
+                let _ = writeln!(text, "   {} branches {trials}/{trials}", way.len());
+                continue;
+            }
             for row in way {
                 let mark = if row.is_proven() { "" } else { " WRONG" };
                 let _ = write!(text, "   {} {}/{}{mark}", row.branch, row.agreeing, row.trials);
@@ -207,5 +215,24 @@ mod tests {
         assert!(!agreements(&asked, &[right])[0].is_proven());
         let text = answers_table(&agreements(&asked, &[good]), Format::Table).unwrap();
         assert!(text.contains("WRONG"), "{text}");
+    }
+
+    #[test]
+    fn many_branches_have_one_share_together_unless_one_of_them_is_wrong() {
+        let row = |branch: &str, agreeing| Agreement {
+            workload: "packets".to_owned(),
+            way: String::new(),
+            instance: String::new(),
+            expected: Some("five".to_owned()),
+            branch: branch.to_owned(),
+            trials: 4,
+            agreeing,
+        };
+        let table = |agreeing| {
+            let rows = [row("master", 4), row("packed", 4), row("split-counters", agreeing)];
+            answers_table(&rows, Format::Table).unwrap()
+        };
+        assert!(table(4).contains("   3 branches 12/12\n"), "{}", table(4));
+        assert!(table(3).contains("   split-counters 3/4 WRONG\n"), "{}", table(3));
     }
 }
