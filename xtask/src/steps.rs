@@ -48,6 +48,7 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     }
     if wanted(Part::Workloads) {
         step("workloads", cmd!(sh, "cargo test --quiet --package workloads"))?;
+        answers(sh, variants)?;
     }
     if wanted(Part::Runner) {
         step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))?;
@@ -57,6 +58,19 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     }
     eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// The answers of every workload on the last variant, which is the one with all modifiers unless some are
+/// asked for. Plain tests of the workloads run on `packed`, those of the runner on branches as they are
+/// measured; `cargo runner sweep --experiment answers` is for all branches, whose builds take long.
+fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    let Some(variant) = variants.last() else { return Ok(()) };
+    let features: Vec<String> = variant.features_of("rayon-core");
+    let test = cmd!(
+        sh,
+        "cargo test --quiet --package workloads --package rayon-core {features...} --test answers every_workload"
+    );
+    step(&format!("answers of the workloads, {}", variant.name()), test)
 }
 
 /// The fork's tests. What no variant can change (interface, compile errors, examples in the

@@ -83,6 +83,11 @@ impl Variant {
         self.features.join(",")
     }
 
+    /// The arguments that choose it where `package` is not the only one that is built.
+    pub(crate) fn features_of(&self, package: &str) -> Vec<String> {
+        self.features.iter().map(|feature| format!("--features={package}/{feature}")).collect()
+    }
+
     /// [`Self::features`] and `instrument`.
     pub(crate) fn instrumented_features(&self) -> String {
         self.features.iter().map(String::as_str).chain(["instrument"]).collect::<Vec<_>>().join(",")
@@ -134,6 +139,14 @@ mod tests {
         assert_eq!((study.len(), further.len()), (16, 3), "{names:?}");
         assert_eq!(names.first().map(String::as_str), Some("packed"));
         assert_eq!(names.last().map(|name| name.split('+').count()), Some(4), "{names:?}");
+    }
+
+    #[test]
+    fn a_variant_beside_another_package_is_chosen_by_features_with_their_package() {
+        let variant = Variant::parse("split+no-jec", &known()).unwrap();
+        let arguments = ["--features=rayon-core/split", "--features=rayon-core/no-jec"];
+        assert_eq!(variant.features_of("rayon-core"), arguments);
+        assert!(Variant::parse("packed", &known()).unwrap().features_of("rayon-core").is_empty());
     }
 
     #[test]
