@@ -1,9 +1,11 @@
 //! Arguments and help texts.
 
+mod help;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::checkout::Checkout;
 use crate::commands;
@@ -16,9 +18,10 @@ use crate::selection::Preset;
 use crate::stop::{Exit, Stop};
 use crate::table::Format;
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+use help::{
+    COMPARE_EXAMPLES, COMPLETIONS_HELP, DOCTOR_HELP, EXIT_CODES, MERGE_EXAMPLES, SLURM_EXAMPLES,
+    SWEEP_EXAMPLES,
+};
 
 /// Builds every branch of branches.toml and compares them: workloads × threads × CPU frequency modes.
 #[derive(Debug, Parser)]
@@ -83,6 +86,9 @@ enum Command {
 Example:
   cargo runner report latest")]
     Report(ReportArgs),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
     /// Run the analysis directly: everything after this word goes to `python -m sweep_analysis`
     #[command(
         after_help = "Example:
@@ -92,80 +98,14 @@ Example:
     Analysis(AnalysisArgs),
 }
 
-const SWEEP_EXAMPLES: &str = "\
-Examples:
-  cargo runner sweep --branches all
-      every branch on the headline workloads; a few minutes
-  cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
-      some branches (globs and exclusions; the baseline is always among them)
-  cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
-      a TSPLIB instance
-  cargo runner sweep --workloads quicksort --parameter elements=5000000
-      another instance size
-  cargo runner sweep --branches packed,split-counters --instrument
-      also count, in builds of their own, what the scheduler does
-  cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
-      one figure of a study by its name, with shorter runs
-  cargo runner sweep --resume
-      go on with the newest sweep where it was stopped
-
-Ctrl-C stops at once and loses at most the running trial.
-
-Exit codes:
-  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
-
-const DOCTOR_HELP: &str = "\
-UNFIT means: as the host is now, a sweep cannot run, or no frequency can be held, or times would
-tell of something else than the branches.
-
-Exit codes:
-  0 fit (there may be warnings) · 4 something is UNFIT
-
-Examples:
-  cargo runner doctor
-  cargo runner doctor --format json | jq '.findings[].id'";
-
-const COMPARE_EXAMPLES: &str = "\
-Examples:
-  cargo runner compare master path:../rayon/rayon-core --workloads ticks,quicksort
-      a working tree of rayon-core against the published one
-  cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
-      under a name of your own, as a comment for a pull request
-  cargo runner compare packed split-counters fork:split,push-fence
-      branches of branches.toml, and features of the fork that are no branch there
-  cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
-      a release and a commit
-  cargo runner compare --resume
-      go on with the newest comparison; if it is finished, print it again
-
-A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
-
-const MERGE_EXAMPLES: &str = "\
-Examples:
-  cargo runner sweep --branches all --shard 1/2      on one machine
-  cargo runner sweep --branches all --shard 2/2      on another, from the same checkout and path
-  cargo runner merge results/sweeps/*-shard-1-of-2 results/sweeps/*-shard-2-of-2
-  cargo runner merge results/shards/2026-03-01T120000Z
-
-The merged sweep is read by `show`, `report` and `analysis` like any other; each shard's machine and
-manifest are kept in its folder `shards`.";
-
-const SLURM_EXAMPLES: &str = "\
-Examples:
-  cargo runner slurm --shards 8 -- --branches all --preset full
-  cargo runner slurm --shards 4 --cpus-per-task 64 --sbatch=--partition=long --sbatch=--time=8:00:00 -- --workloads tsp
-
-Writes results/shards/NAME/job.sh and prints how to submit it and how to merge what it measured. Nodes must be
-alike and see this checkout at the same path. A task that is started again resumes its shard.";
-
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// What to list [default: all]
     #[arg(value_enum)]
     pub(crate) what: Option<ListWhat>,
-    /// As a table, or as JSON with every detail
+    /// How it is printed; JSON has every detail
     #[arg(long, value_enum, default_value = "table")]
-    pub(crate) format: ListFormat,
+    pub(crate) format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -277,8 +217,11 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Print every trial in its order, as CSV
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     pub(crate) order: bool,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
@@ -385,6 +328,13 @@ pub(crate) struct AnalysisArgs {
     pub(crate) arguments: Vec<std::ffi::OsString>,
 }
 
+#[derive(Debug, Args)]
+struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: clap_complete::Shell,
+}
+
 /// What the options of a shard's `sweep` select.
 ///
 /// # Errors
@@ -413,6 +363,11 @@ pub(crate) fn sweep_selection(options: &[String], shard: Shard) -> Result<Select
 /// Whatever stops a command; [`crate::stop::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
     let cli = Cli::parse();
+    if let Command::Completions(arguments) = &cli.command {
+        let (mut command, mut out) = (Cli::command().bin_name("runner"), std::io::stdout());
+        clap_complete::generate(arguments.shell, &mut command, "runner", &mut out);
+        return Ok(Exit::Good);
+    }
     let checkout = Checkout::find(cli.root.as_deref())?;
     let config = cli.config.unwrap_or_else(|| checkout.root().join("branches.toml"));
     let place = commands::Place { checkout, config };
@@ -429,16 +384,17 @@ pub fn run() -> Result<Exit> {
         Command::Frequency(arguments) => commands::frequency::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&place, &arguments),
         Command::Report(arguments) => commands::report::run(&place, &arguments),
+        Command::Completions(_) => unreachable!("needs no checkout, so it was done above"),
         Command::Analysis(arguments) => commands::report::pass_on(&place, &arguments),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use super::*;
 
     #[test]
     fn the_arguments_do_not_contradict_themselves() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
     }
 }

@@ -6,14 +6,18 @@ use std::time::Duration;
 use workloads::protocol::Program;
 use workloads::workload::Size;
 
+use crate::manifest::Run;
 use crate::plan::{Asked, Load, Plan, Trial};
 use crate::record::{Ending, Record};
 use crate::stats::median;
 use crate::sweep::SETTLE;
 use crate::sweep_dir::SweepDir;
 
-/// Start and end of a process, settling and syncing included; measured once on 2 virtual CPUs.
-const PER_TRIAL: Duration = Duration::from_millis(25);
+/// Start and end of a process, and what it prepares; measured once on 2 virtual CPUs.
+const PER_PROCESS: Duration = Duration::from_millis(20);
+
+/// Between two trials on a host that never swept: the pause, the clock measured twice, the disk.
+const BETWEEN: Duration = SETTLE.saturating_add(Duration::from_millis(7));
 
 /// An estimate and where it is from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +36,10 @@ type Key = (String, String, BTreeMap<String, String>, Option<String>, Program, u
 #[derive(Debug, Default)]
 pub struct Past {
     iteration_ns: HashMap<Key, f64>,
+    /// Longest time that the builds before a sweep took.
+    builds: Option<Duration>,
+    /// Between two trials, as the newest sweep has it: pause, clock, disk.
+    between: Option<Duration>,
 }
 
 impl Past {
@@ -41,11 +49,29 @@ impl Past {
     pub fn read(sweeps: &[SweepDir], host: &str) -> Self {
         let mut past = Self::default();
         for sweep in sweeps {
-            if sweep.manifest().is_ok_and(|manifest| manifest.host == host) {
+            let Ok(manifest) = sweep.manifest() else { continue };
+            if manifest.host == host {
                 past.learn(&sweep.records().unwrap_or_default());
+                manifest.runs.iter().for_each(|run| past.learn_run(run));
             }
         }
         past
+    }
+
+    fn learn_run(&mut self, run: &Run) {
+        let builds = Duration::from_nanos(run.builds_ns);
+        self.builds = self.builds.max((run.builds_ns > 0).then_some(builds));
+        if let Some(between) =
+            run.wall_ns.saturating_sub(run.in_trials_ns).checked_div(run.trials as u64)
+        {
+            self.between = Some(Duration::from_nanos(between));
+        }
+    }
+
+    /// The longest time that builds took on this host before; `None` if it is not known.
+    #[must_use]
+    pub fn builds(&self) -> Option<Duration> {
+        self.builds
     }
 
     fn learn(&mut self, records: &[Record]) {
@@ -92,7 +118,7 @@ impl Past {
         for trial in &plan.trials {
             let (iteration, is_measured) = self.iteration(&asked.workloads[trial.load], trial);
             let iterations = asked.warmup_iterations + asked.iterations;
-            time += PER_TRIAL + SETTLE + iteration * iterations;
+            time += PER_PROCESS + self.between.unwrap_or(BETWEEN) + iteration * iterations;
             measured += usize::from(is_measured);
         }
         Estimate { time, measured_share: measured as f64 / plan.trials.len().max(1) as f64 }
@@ -158,6 +184,7 @@ mod tests {
         let programs = [Program::Sequential, Program::Parallel];
         let past = Past {
             iteration_ns: programs.map(|program| (key(program), 1e6)).into_iter().collect(),
+            ..Past::default()
         };
         let asked = asked(planned);
         let identities = BTreeMap::from([("master".to_owned(), String::new())]);

@@ -156,6 +156,18 @@ pub struct Run {
     pub wall_ns: u64,
     /// Of which inside trial processes.
     pub in_trials_ns: u64,
+    /// Of which in pauses before trials; absent in sweeps before this was accounted for, as the next ones.
+    #[serde(default)]
+    pub settling_ns: u64,
+    /// Of which setting and measuring the CPU's clock.
+    #[serde(default)]
+    pub clocking_ns: u64,
+    /// Of which writing records and waiting for the disk.
+    #[serde(default)]
+    pub writing_ns: u64,
+    /// Before it: the builds, in nanoseconds.
+    #[serde(default)]
+    pub builds_ns: u64,
 }
 
 impl Manifest {

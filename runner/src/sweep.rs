@@ -70,6 +70,12 @@ pub struct Tally {
     pub wall: Duration,
     /// Of which inside trial processes.
     pub in_trials: Duration,
+    /// Of which in pauses before trials.
+    pub settling: Duration,
+    /// Of which setting and measuring the CPU's clock.
+    pub clocking: Duration,
+    /// Of which writing records and waiting for the disk.
+    pub writing: Duration,
     /// The sweep was asked to stop and has trials left.
     pub is_interrupted: bool,
 }
@@ -101,8 +107,8 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         let load = &job.asked.workloads[trial.load];
         around.watch.begin(load, trial);
         // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
-        around.frequency.before(trial.mode, trial.threads)?;
-        std::thread::sleep(job.settle);
+        timed(&mut tally.clocking, || around.frequency.before(trial.mode, trial.threads))?;
+        timed(&mut tally.settling, || std::thread::sleep(job.settle));
         let before = Before { started_at: Timestamp::now(), seen: around.gauges.look() };
         let request = request(job, trial);
         let Some(ended) =
@@ -111,16 +117,24 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             tally.is_interrupted = true;
             break;
         };
-        let seen = around.frequency.after();
+        let seen = timed(&mut tally.clocking, || around.frequency.after());
         tally.trials += 1;
         tally.in_trials += ended.process;
         let record = record(job, trial, seen, before, ended, around.gauges.look());
         tally.failed += usize::from(record.outcome != Ending::Ok);
-        (around.keep)(&record)?;
+        timed(&mut tally.writing, || (around.keep)(&record))?;
         around.watch.end(&record);
     }
     tally.wall = started.elapsed();
     Ok(tally)
+}
+
+/// Adds what `work` takes.
+fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let result = work();
+    *sum += started.elapsed();
+    result
 }
 
 /// What was so just before the trial.

@@ -326,3 +326,25 @@ fn a_damaged_manifest_is_bad_input_with_the_remedy() {
         .stderr(contains("manifest.json"))
         .stderr(contains("the file is damaged; put back a copy of it"));
 }
+
+#[test]
+fn list_and_plan_are_printed_in_every_format() {
+    for format in ["table", "markdown", "json", "csv"] {
+        run(&folder(), &["list", "--format", format]).success().stdout(contains("quicksort"));
+        run(&folder(), &["plan", "--format", format]).success().stdout(contains("blocks"));
+    }
+    run(&folder(), &["list", "branches", "--format", "csv"])
+        .success()
+        .stdout(contains("\nbranch,packed,rayon-fork,"))
+        .stdout(contains("quicksort").not());
+}
+
+#[test]
+fn completions_know_the_commands_and_their_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        run(&folder(), &["completions", shell])
+            .success()
+            .stdout(contains("compare"))
+            .stdout(contains("keep-going"));
+    }
+}

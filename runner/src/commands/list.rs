@@ -4,14 +4,16 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{ColumnConstraint, Table, Width, presets};
+use serde::Serialize;
 use serde_json::json;
 use workloads::workload::{self, Description, Size};
 
 use super::Place;
-use crate::cli::{ListArgs, ListFormat, ListWhat};
-use crate::config::Config;
+use crate::cli::{ListArgs, ListWhat};
+use crate::config::{Branch, Config};
 use crate::experiments::{self, Experiment};
 use crate::stop::Exit;
+use crate::table::{Column, Format, Look, Sheet, data};
 
 pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
@@ -22,7 +24,7 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
         .then(|| experiments::read(place.checkout.root()))
         .transpose()?;
     let mut out = io::stdout().lock();
-    if arguments.format == ListFormat::Json {
+    if arguments.format == Format::Json {
         let mut all = json!({});
         if let Some(config) = &config {
             all["branches"] = serde_json::to_value(&config.branches)?;
@@ -36,6 +38,17 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(Exit::Good);
     }
+    if arguments.format != Format::Table {
+        let lists = [
+            config.as_ref().map(|config| config.branches.iter().map(Line::branch).collect()),
+            wants(ListWhat::Workloads)
+                .then(|| workloads.iter().map(|it| Line::workload(it)).collect()),
+            experiments.as_ref().map(|list| list.iter().map(Line::experiment).collect()),
+        ];
+        let lists: Vec<Vec<Line<'_>>> = lists.into_iter().flatten().collect();
+        out.write_all(lines(&lists, arguments.format)?.as_bytes())?;
+        return Ok(Exit::Good);
+    }
     if let Some(config) = &config {
         print_branches(&mut out, config)?;
     }
@@ -46,6 +59,48 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
         print_experiments(&mut out, experiments)?;
     }
     Ok(Exit::Good)
+}
+
+/// An entry of any list, in short.
+#[derive(Serialize)]
+struct Line<'a> {
+    list: &'static str,
+    name: &'a str,
+    what: String,
+    why: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn branch(it: &'a Branch) -> Self {
+        let mark = if it.baseline { " (baseline)" } else { "" };
+        let what = format!("{}{mark}", it.source);
+        Self { list: "branch", name: &it.name, what, why: &it.hypothesis }
+    }
+
+    fn workload(it: &'a Description) -> Self {
+        Self { list: "workload", name: it.name, what: it.summary.to_owned(), why: it.stresses }
+    }
+
+    fn experiment(it: &'a Experiment) -> Self {
+        Self { list: "experiment", name: &it.name, what: it.shows.clone(), why: &it.source }
+    }
+}
+
+/// The lists for a document, a table each, or as data, which is one table.
+fn lines(lists: &[Vec<Line<'_>>], format: Format) -> Result<String> {
+    if format == Format::Csv {
+        let all: Vec<&Line<'_>> = lists.iter().flatten().collect();
+        return Ok(data(&all, format)?.unwrap_or_default());
+    }
+    let tables = lists.iter().map(|list| {
+        let name = list.first().map_or("", |line| line.list);
+        let mut sheet = Sheet::new([Column::text(name), Column::text("is"), Column::text("for")]);
+        for line in list {
+            sheet.push([line.name.to_owned(), line.what.clone(), line.why.to_owned()], None);
+        }
+        sheet.text(format, Look::of_stdout())
+    });
+    Ok(tables.collect::<Vec<_>>().join("\n"))
 }
 
 fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {

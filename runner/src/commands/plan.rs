@@ -1,7 +1,9 @@
 //! `plan`: what a sweep would do.
 
-use anyhow::Result;
 use std::io::Write as _;
+
+use anyhow::Result;
+use serde::Serialize;
 
 use super::{Place, asked, builds};
 use crate::cli::PlanArgs;
@@ -11,6 +13,7 @@ use crate::plan;
 use crate::progress::human;
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
+use crate::table::{Column, Format, Look, Sheet, data};
 
 pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     let (asked, branches) = asked(place, &arguments.selection)?;
@@ -28,15 +31,94 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     let modes: Vec<String> = asked.modes.iter().map(ToString::to_string).collect();
     let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id());
     let estimate = past.estimate(&asked, &plan);
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "branches    {}", asked.branches.join("\n            "))?;
+    let mut facts = vec![Fact::new("branches", asked.branches.join("\n"))];
     if let Some(twin) = asked.twin_name() {
-        writeln!(out, "            {twin} (A/A: the baseline once more)")?;
+        facts.push(Fact::new("twin", format!("{twin} (A/A: the baseline once more)")));
     }
     if let Some(experiment) = &asked.experiment {
-        writeln!(out, "experiment  {}: {}", experiment.name, experiment.shows)?;
+        let shows = format!("{}: {}", experiment.name, experiment.shows);
+        facts.push(Fact::new("experiment", shows));
     }
-    for (index, load) in asked.workloads.iter().enumerate() {
+    facts.push(Fact::new("workloads", workloads(&asked).join("\n")));
+    facts.push(Fact::new("threads", threads.join(" ")));
+    facts.push(Fact::new(
+        "frequency",
+        format!("{}{}", modes.join(" "), fixed_at(&asked, arguments)),
+    ));
+    facts.push(Fact::new(
+        "each cell",
+        format!(
+            "{} trials of {} + {} iterations (untimed + timed)",
+            asked.trials, asked.warmup_iterations, asked.iterations
+        ),
+    ));
+    if let Some(instrument) = &asked.instrument {
+        let counted = format!(
+            "{} trials of each cell of {}, in builds of their own; never timed",
+            instrument.trials,
+            instrument.branches.join(", ")
+        );
+        facts.push(Fact::new("counted", counted));
+    }
+    if let Some(shard) = arguments.selection.shard {
+        facts.push(Fact::new("shard", format!("{shard}: what follows is this part alone")));
+    }
+    let (cells, trials) = (plan.cells(), plan.trials.len());
+    let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks);
+    facts.push(Fact::new("in all", all));
+    let guess =
+        if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" };
+    let mut time = format!(
+        "about {} for the trials and what is between them;\n{:.0} % of them were measured on this host \
+         before{guess}",
+        human(estimate.time),
+        100.0 * estimate.measured_share,
+    );
+    if let Some(builds) = past.builds() {
+        time.push_str("\nbuilds come before that; at most: ");
+        time.push_str(&human(builds));
+    }
+    facts.push(Fact::new("time", time));
+    if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
+        let note = format!("* more threads than the {} CPUs here", Host::usable_cpus());
+        facts.push(Fact::new("note", note));
+    }
+    std::io::stdout().lock().write_all(shown(&facts, arguments.format)?.as_bytes())?;
+    Ok(Exit::Good)
+}
+
+/// One thing that a plan says.
+#[derive(Serialize)]
+struct Fact {
+    what: &'static str,
+    says: String,
+}
+
+impl Fact {
+    fn new(what: &'static str, says: String) -> Self {
+        Self { what, says }
+    }
+}
+
+fn shown(facts: &[Fact], format: Format) -> Result<String> {
+    if let Some(text) = data(facts, format)? {
+        return Ok(text);
+    }
+    if format == Format::Markdown {
+        let mut sheet = Sheet::new([Column::text("plan"), Column::text("")]);
+        for fact in facts {
+            sheet.push([fact.what.to_owned(), fact.says.replace('\n', "; ")], None);
+        }
+        return Ok(sheet.text(format, Look::default()));
+    }
+    let line = |fact: &Fact| {
+        format!("{:12}{}\n", fact.what, fact.says.replace('\n', &format!("\n{:12}", "")))
+    };
+    Ok(facts.iter().map(line).collect())
+}
+
+fn workloads(asked: &plan::Asked) -> Vec<String> {
+    let line = |(index, load): (usize, &plan::Load)| {
         // Of many instances of a workload, the first says everything and the others how they differ.
         let is_repeated = asked.workloads[..index].iter().any(|it| it.workload == load.workload);
         let differing = asked.differing_parameters(index);
@@ -46,42 +128,9 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
             .filter(|(name, _)| !is_repeated || differing.iter().any(|(it, _)| it == name))
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let label = if index == 0 { "workloads" } else { "" };
-        writeln!(out, "{label:12}{}, {}: {}", load.workload, load.size, parameters.join(" "))?;
-    }
-    writeln!(out, "threads     {}", threads.join(" "))?;
-    writeln!(out, "frequency   {}{}", modes.join(" "), fixed_at(&asked, arguments))?;
-    writeln!(
-        out,
-        "each cell   {} trials of {} + {} iterations (untimed + timed)",
-        asked.trials, asked.warmup_iterations, asked.iterations
-    )?;
-    if let Some(instrument) = &asked.instrument {
-        writeln!(
-            out,
-            "counted     {} trials of each cell of {}, in builds of their own; never timed",
-            instrument.trials,
-            instrument.branches.join(", ")
-        )?;
-    }
-    writeln!(
-        out,
-        "in all      {} cells, {} blocks, {} trials",
-        plan.cells(),
-        plan.blocks,
-        plan.trials.len()
-    )?;
-    writeln!(
-        out,
-        "time        about {} for the trials; {:.0} % of them were measured on this host before{}",
-        human(estimate.time),
-        100.0 * estimate.measured_share,
-        if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" }
-    )?;
-    if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
-        writeln!(out, "            * more threads than the {} CPUs here", Host::usable_cpus())?;
-    }
-    Ok(Exit::Good)
+        format!("{}, {}: {}", load.workload, load.size, parameters.join(" "))
+    };
+    asked.workloads.iter().enumerate().map(line).collect()
 }
 
 /// What `fixed` would mean on this host.

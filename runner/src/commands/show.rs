@@ -21,12 +21,12 @@ pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
     let records = sweep.records()?;
     print(&manifest, &records, arguments.format)?;
     if records.len() < manifest.trials_planned {
-        eprintln!(
-            "note: {} of {} trials; `cargo runner sweep --resume {}` runs the others",
-            records.len(),
-            manifest.trials_planned,
-            place.reference_to(&sweep)
-        );
+        let remedy = if manifest.shards.is_empty() {
+            format!("`cargo runner sweep --resume {}` runs the others", place.reference_to(&sweep))
+        } else {
+            "finish the shards and merge them again".to_owned()
+        };
+        eprintln!("note: {} of {} trials; {remedy}", records.len(), manifest.trials_planned);
     }
     Ok(Exit::Good)
 }

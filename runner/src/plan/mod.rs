@@ -4,7 +4,7 @@
 mod asked;
 mod shard;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -110,6 +110,7 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let mut random = ChaCha8Rng::seed_from_u64(asked.seed);
     let mut names = asked.branches.clone();
     names.extend(asked.twin_name());
+    let mut cells = Cells { asked, identities, known: HashMap::new() };
     let mut trials = Vec::new();
     let mut block = 0;
     for replicate in 0..asked.trials {
@@ -125,7 +126,7 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
                 };
                 shuffle(&mut branches, &mut random);
                 for (position, branch) in branches.into_iter().enumerate() {
-                    trials.push(trial(asked, identities, visit, mode, block, position, branch));
+                    trials.push(cells.trial(visit, mode, block, position, branch));
                 }
                 block += 1;
             }
@@ -143,7 +144,7 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
                     let mut branches = instrument.branches.clone();
                     shuffle(&mut branches, &mut random);
                     for (position, branch) in branches.into_iter().enumerate() {
-                        trials.push(trial(asked, identities, visit, mode, block, position, branch));
+                        trials.push(cells.trial(visit, mode, block, position, branch));
                     }
                     block += 1;
                 }
@@ -166,20 +167,58 @@ fn visits(asked: &Asked, replicate: u32) -> Vec<Visit> {
     visits
 }
 
-fn trial(
+/// Names cells, each once: their hash is the dearest part of a plan.
+struct Cells<'a> {
+    asked: &'a Asked,
+    identities: &'a BTreeMap<String, String>,
+    known: HashMap<(Program, usize, usize, Mode, String), String>,
+}
+
+impl Cells<'_> {
+    fn trial(
+        &mut self,
+        visit: Visit,
+        mode: Mode,
+        block: usize,
+        position: usize,
+        branch: String,
+    ) -> Trial {
+        let place = (visit.program, visit.load, visit.threads, mode, branch.clone());
+        let (asked, identities) = (self.asked, self.identities);
+        let cell = self
+            .known
+            .entry(place)
+            .or_insert_with(|| identity_of_cell(asked, identities, visit, mode, &branch))
+            .clone();
+        let layout = asked.layout(&branch, visit.replicate);
+        Trial {
+            id: digest::identity(&(&cell, visit.replicate)),
+            cell,
+            replicate: visit.replicate,
+            block,
+            position,
+            branch,
+            program: visit.program,
+            load: visit.load,
+            threads: visit.threads,
+            mode,
+            layout,
+        }
+    }
+}
+
+fn identity_of_cell(
     asked: &Asked,
     identities: &BTreeMap<String, String>,
     visit: Visit,
     mode: Mode,
-    block: usize,
-    position: usize,
-    branch: String,
-) -> Trial {
+    branch: &str,
+) -> String {
     let load = &asked.workloads[visit.load];
-    let cell = digest::identity(&Cell {
+    digest::identity(&Cell {
         schema: SCHEMA,
-        branch: &branch,
-        identity: &identities[asked.binary_of(&branch)],
+        branch,
+        identity: &identities[asked.binary_of(branch)],
         program: visit.program,
         workload: &load.workload,
         size: &load.size,
@@ -190,21 +229,7 @@ fn trial(
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,
-    });
-    let layout = asked.layout(&branch, visit.replicate);
-    Trial {
-        id: digest::identity(&(&cell, visit.replicate)),
-        cell,
-        replicate: visit.replicate,
-        block,
-        position,
-        branch,
-        program: visit.program,
-        load: visit.load,
-        threads: visit.threads,
-        mode,
-        layout,
-    }
+    })
 }
 
 /// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of

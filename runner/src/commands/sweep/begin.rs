@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use jiff::Timestamp;
@@ -33,8 +34,10 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
+    let started = Instant::now();
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
+    let building = started.elapsed();
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
@@ -75,7 +78,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
         runs: Vec::new(),
     };
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
-    Ok(Ready { sweep, manifest, plan, binaries, inputs })
+    Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
 }
 
 /// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.

@@ -6,6 +6,7 @@ mod resume;
 pub(super) use begin::{identities, name};
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,6 +100,8 @@ struct Ready {
     binaries: BTreeMap<String, Vec<PathBuf>>,
     /// Instance files for the processes, one for each of the workloads asked for.
     inputs: Vec<Option<PathBuf>>,
+    /// Time that the builds took.
+    building: Duration,
 }
 
 fn measure(
@@ -107,7 +110,7 @@ fn measure(
     purpose: &Purpose<'_>,
     ready: Ready,
 ) -> Result<Exit> {
-    let Ready { sweep, mut manifest, plan, binaries, inputs } = ready;
+    let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
         let torn = place.checkout.shown(torn);
@@ -135,6 +138,10 @@ fn measure(
         failed: 0,
         wall_ns: 0,
         in_trials_ns: 0,
+        settling_ns: 0,
+        clocking_ns: 0,
+        writing_ns: 0,
+        builds_ns: nanoseconds(building),
     };
     // Written now, so that a run which is killed has left its trace; replaced at its end.
     manifest.runs.push(run.clone());
@@ -162,6 +169,9 @@ fn measure(
     run.failed = tally.failed;
     run.wall_ns = nanoseconds(tally.wall);
     run.in_trials_ns = nanoseconds(tally.in_trials);
+    run.settling_ns = nanoseconds(tally.settling);
+    run.clocking_ns = nanoseconds(tally.clocking);
+    run.writing_ns = nanoseconds(tally.writing);
     manifest.runs.pop();
     manifest.runs.push(run);
     let noted = sweep.write_manifest(&manifest);
@@ -211,13 +221,43 @@ fn run_trials(
     tally
 }
 
-fn done_now(trials: usize, tally: Tally) -> String {
+fn done_now(trials: usize, failed: usize, tally: Tally) -> String {
     if tally.trials == 0 {
-        return format!("all {trials} trials were there already, so nothing was run");
+        return format!(
+            "all {trials} trials were there already, so nothing was run; {failed} failed."
+        );
     }
-    let share = 100.0 * tally.in_trials.as_secs_f64() / tally.wall.as_secs_f64().max(1e-9);
-    let trials = count(tally.trials, "trial", "trials");
-    format!("{trials} in {}, {share:.0} % of it inside trials", human(tally.wall))
+    let ran = count(tally.trials, "trial", "trials");
+    format!("{ran} in {}, {failed} of {trials} failed:\n{}", human(tally.wall), accounts(tally))
+}
+
+/// Where the time went, and why if much of it went elsewhere than into trials.
+fn accounts(tally: Tally) -> String {
+    /// What a sweep should spend in trials.
+    const SHARE: f64 = 90.0;
+    let wall = tally.wall.as_secs_f64().max(1e-9);
+    let share = |part: Duration| 100.0 * part.as_secs_f64() / wall;
+    let named = tally.in_trials + tally.settling + tally.clocking + tally.writing;
+    let mut text = format!(
+        "{:.0} % inside trials, {:.0} % pauses before them, {:.0} % clock, {:.0} % writing, {:.0} % other",
+        share(tally.in_trials),
+        share(tally.settling),
+        share(tally.clocking),
+        share(tally.writing),
+        share(tally.wall.saturating_sub(named)),
+    );
+    if share(tally.in_trials) < SHARE {
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3 / tally.trials.max(1) as f64;
+        let around = tally.wall.saturating_sub(tally.in_trials);
+        let _ = write!(
+            text,
+            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; a larger\n\
+             --size or more --iterations use time better)",
+            milliseconds(tally.in_trials),
+            milliseconds(around),
+        );
+    }
+    text
 }
 
 fn finish(
@@ -245,8 +285,8 @@ fn finish(
     let failed =
         records.iter().filter(|record| record.outcome != crate::record::Ending::Ok).count();
     let end = format!(
-        "\n{}; {failed} failed.\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(records.len(), tally),
+        "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
+        done_now(records.len(), failed, tally),
         place.checkout.shown(sweep.path()),
     );
     match arguments.format {
@@ -264,4 +304,35 @@ fn finish(
     let is_proven = !show::is_about_answers(manifest)
         || summary::agreements(&manifest.asked, records).iter().all(Agreement::is_proven);
     Ok(if failed == 0 && is_proven { Exit::Good } else { Exit::TrialsFailed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(in_trials_ms: u64) -> Tally {
+        Tally {
+            trials: 10,
+            wall: Duration::from_secs(1),
+            in_trials: Duration::from_millis(in_trials_ms),
+            settling: Duration::from_millis(40),
+            clocking: Duration::from_millis(20),
+            writing: Duration::from_millis(10),
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
+        let text = accounts(tally(910));
+        let shares: Vec<u32> =
+            text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
+    }
+
+    #[test]
+    fn a_sweep_of_short_trials_says_that_they_are_short() {
+        assert!(accounts(tally(500)).contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(!accounts(tally(910)).contains("short"));
+    }
 }

@@ -1,5 +1,7 @@
 //! A sweep that was stopped: the same plan again, if what it measures is still the same.
 
+use std::time::Instant;
+
 use anyhow::{Result, bail};
 
 use super::super::Place;
@@ -51,7 +53,9 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
             claims: branch.claims.clone(),
         })
         .collect();
+    let started = Instant::now();
     let (measured, binaries) = build_all(&builder, &branches, false)?;
+    let building = started.elapsed();
     let changes = changes(place, &manifest, &measured)?;
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
@@ -70,7 +74,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
         )));
     }
     let plan = plan.part(&manifest.asked, manifest.shard);
-    Ok(Ready { sweep, manifest, plan, binaries, inputs })
+    Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
 }
 
 /// What differs between the sweep's branches and those of now.
