@@ -15,6 +15,9 @@ KINDS = {
     "latency": "until the work was done",
     "first_job": "until the first job ran",
     "lateness": "before the pool was asked",
+    "service": "inside the server",
+    "post": "until a post was answered",
+    "read": "until a read was answered",
 }
 """What is waited for, by the beginning of the metric's name. `lateness` is the host's timer, and no pool's doing."""
 
