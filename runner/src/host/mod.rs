@@ -1,5 +1,5 @@
-//! The machine: what it is, once per sweep ([`facts`]), what confines the runner ([`cgroup`]), and what can
-//! change from trial to trial ([`gauges`]).
+//! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what can
+//! change from trial to trial (`gauges`).
 
 pub mod cgroup;
 mod facts;
