@@ -58,6 +58,7 @@ def test_there_is_a_notebook_for_each_question() -> None:
         "04_sleep",
         "05_packets",
         "06_frequency",
+        "07_services",
     ]
 
 

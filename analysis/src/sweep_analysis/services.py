@@ -82,13 +82,17 @@ FORUM_POINTS = pl.Schema(
 """One row per point of a board's figure."""
 
 
-def points(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
-    """The experiment's figure as numbers, measured and published: rows of `SERVICE_POINTS` or of `FORUM_POINTS`."""
+def points(sweep: Sweep | None, experiment: Experiment) -> pl.DataFrame:
+    """The experiment's figure as numbers: rows of `SERVICE_POINTS` or of `FORUM_POINTS`.
+
+    What `sweep` measured and what was published; only the latter if there is no sweep.
+    """
+    measure = _forum if experiment.figure == FORUM_GRID else _service
+    known = published(experiment)
+    both = known if sweep is None else pl.concat([measure(sweep), known])
     if experiment.figure == FORUM_GRID:
-        return _with_differences(pl.concat([_forum(sweep), published(experiment)]))
-    return pl.concat([_service(sweep), published(experiment)]).sort(
-        ["side", "origin", "panel", "way", "branch", "threads"]
-    )
+        return _with_differences(both)
+    return both.sort(["side", "origin", "panel", "way", "branch", "threads"])
 
 
 def published(experiment: Experiment) -> pl.DataFrame:

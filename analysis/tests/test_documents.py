@@ -1,0 +1,50 @@
+"""The documents' experiments: measured beside published, on made-up trials with a known answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sweep_analysis.documents import beside, result, service_costs
+from sweep_analysis.packets import experiment_named
+from sweep_analysis.services import points
+from test_services import FORUM, KV, board, made_up, server
+
+NAMES = ["kv-queues", "forum-grid", "locks-mutex-spin", "locks-many-contenders", "async-io-size", "async-io-work"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_without_a_sweep_says_so_and_draws_what_was_published(name: str) -> None:
+    found = result(experiment_named(name), None)
+    assert name in found.sentences[0]
+    assert found.charts()
+    assert "No published number" in found.table()
+
+
+def test_a_printed_time_stands_beside_the_one_measured_with_the_same_queue_and_threads(tmp_path: Path) -> None:
+    sweep = made_up(tmp_path / "sweep", [(server(), {"service_p50": (2e6, "ns")})])
+    row = beside(points(sweep, KV), KV.figure).row(0, named=True)
+    assert (row["side"], row["panel"], row["way"], row["threads"]) == ("server", "median", "regular, reader-writer", 4)
+    known = points(None, KV).filter(
+        (pl.col("side") == "server")
+        & (pl.col("panel") == "median")
+        & (pl.col("way") == "regular, reader-writer")
+        & (pl.col("threads") == 4)
+    )
+    assert (row["published"], row["measured"]) == (known["value_ms"].item(), 2.0)
+
+
+def test_of_a_board_only_differences_from_the_reference_are_set_side_by_side(tmp_path: Path) -> None:
+    sweep = made_up(tmp_path / "sweep", [board("pool", 2, 150.0), board("threads", 2, 100.0)])
+    met = beside(points(sweep, FORUM), FORUM.figure)
+    assert met["measured"].to_list() == pytest.approx([50.0] * met.height)
+    assert met.height
+
+
+def test_costs_of_a_service_are_medians_over_trials_in_microseconds(tmp_path: Path) -> None:
+    trials = [(server(), {"server_cpu_per_request": (ns, "ns/request")}) for ns in (1e3, 5e3, 3e3)]
+    row = service_costs(made_up(tmp_path / "sweep", trials)).row(0, named=True)
+    assert (row["figure"], row["trials"]) == ("server CPU per request", 3)
+    assert (row["median"], row["least"], row["most"]) == (3.0, 1.0, 5.0)
