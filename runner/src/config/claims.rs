@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
+use workloads::workload;
 
 use super::{ConfigError, check::Place, wire};
 use crate::selection;
@@ -41,7 +42,14 @@ impl std::fmt::Display for Claim {
             write!(f, " in CPU time")?;
         }
         if !self.workloads.is_empty() {
-            write!(f, ", workloads {}", self.workloads.join(", "))?;
+            let names = workload::catalogue().iter().map(|it| it.description().name);
+            let others: Vec<&str> =
+                names.filter(|name| !self.workloads.iter().any(|it| it == name)).collect();
+            if others.len() < self.workloads.len() {
+                write!(f, ", all workloads but {}", others.join(", "))?;
+            } else {
+                write!(f, ", workloads {}", self.workloads.join(", "))?;
+            }
         }
         if let Some(threads) = &self.threads {
             write!(f, ", threads {threads}")?;

@@ -215,6 +215,14 @@ fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_hos
 }
 
 #[test]
+fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
+    let all_but_one = claim(r#"expect = "equal", workloads = "!quicksort""#).unwrap();
+    assert_eq!(all_but_one.to_string(), "equal to the baseline, all workloads but quicksort");
+    let two = claim(r#"expect = "equal", workloads = "tsp,quicksort""#).unwrap();
+    assert!(two.to_string().contains("workloads quicksort, tsp"), "{two}");
+}
+
+#[test]
 fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
     for (written, expected) in [
         ("expect = \"quicker\"", "unknown variant `quicker`, expected one of `faster`"),
