@@ -150,15 +150,13 @@ def cost_chart(costs: pl.DataFrame, workload: str, figure: str) -> alt.FacetChar
     )
     part = part.with_columns(pl.format("{} loop, {} threads", "load", "threads").alias("panel"))
     base = alt.Chart(part).encode(y=alt.Y("branch:N", title=None, axis=alt.Axis(labelLimit=300)))
-    rule = base.mark_rule(color="#888888").encode(
-        x=alt.X(
-            "least:Q", title=f"{workload}: {figure} in µs; median and range over trials", scale=alt.Scale(zero=False)
-        ),
-        x2="most:Q",
+    across = alt.Scale(type="log", nice=False, padding=12)
+    rule = base.mark_rule(color="#888888").encode(x=alt.X("least:Q", title="µs", scale=across), x2="most:Q")
+    point = base.mark_point(filled=True, size=60, opacity=1, color="#0072b2").encode(x=alt.X("median:Q", scale=across))
+    panels = alt.layer(rule, point).properties(width=230, height=110)
+    chart: alt.FacetChart = (
+        panels.facet(facet=alt.Facet("panel:N", title=None), columns=2)
+        .resolve_scale(x="independent")
+        .properties(title=f"{workload}: {figure}; median over trials, and their range")
     )
-    point = base.mark_point(filled=True, size=60, color="#0072b2").encode(x="median:Q")
-    return (
-        alt.layer(rule, point)
-        .properties(width=210, height=110)
-        .facet(facet=alt.Facet("panel:N", title=None), columns=2)
-    )
+    return chart
