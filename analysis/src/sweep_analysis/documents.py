@@ -16,7 +16,7 @@ from sweep_analysis.facts import host
 from sweep_analysis.findings import Analysis, analyse
 from sweep_analysis.labels import HERE, PUBLISHED, count
 from sweep_analysis.load import Sweep
-from sweep_analysis.packets import experiment_named
+from sweep_analysis.packets import experiment_named, not_measured
 from sweep_analysis.palette import LIGHT
 from sweep_analysis.schema import PARALLEL
 from sweep_analysis.service_plots import service_figures
@@ -64,15 +64,11 @@ def result_of(name: str) -> Result:
 def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """An experiment by `sweep`, or by what was published alone."""
     if sweep is None:
-        missing = (
-            f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
-            f"`cargo runner sweep --experiment {experiment.name}` measures it."
-        )
         if experiment.figure in services.FIGURES:
             points = services.points(None, experiment)
         else:
             points = wall_times.published(experiment.name, experiment.figure)
-        return Result(experiment, points, [missing])
+        return Result(experiment, points, [not_measured(experiment)])
     analysis = analyse(sweep)
     if experiment.figure in services.FIGURES:
         points = services.points(sweep, experiment)

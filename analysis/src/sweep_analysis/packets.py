@@ -62,14 +62,18 @@ def result_of(name: str) -> Result:
 def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """An experiment by `sweep`, or by what was published alone."""
     if sweep is None:
-        missing = (
-            f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
-            f"`cargo runner sweep --experiment {experiment.name}` measures it."
-        )
-        return Result(experiment, experiments.published(experiment.name), None, [missing])
+        return Result(experiment, experiments.published(experiment.name), None, [not_measured(experiment)])
     analysis = analyse(sweep)
     points = experiments.points(analysis.times, analysis.speedups, experiment)
     return Result(experiment, points, analysis.cpus, _sentences(analysis))
+
+
+def not_measured(experiment: Experiment) -> str:
+    """What stands in the place of measurements while there are none, with the remedy."""
+    return (
+        f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
+        f"`cargo runner sweep --experiment {experiment.name}` measures it."
+    )
 
 
 def experiment_named(name: str) -> Experiment:
