@@ -181,7 +181,7 @@ mod tests {
             "published:1.13.0",
             "fork:split,no-jec",
             "fork:",
-            "path:/work/Rayon/rayon-core",
+            "path:/src/Rayon/rayon-core",
             "path:../../mine",
             "git:https://example.org/rayon?a=b#0123456789abcdef",
         ];
