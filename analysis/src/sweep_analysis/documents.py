@@ -12,11 +12,10 @@ import polars as pl
 
 from sweep_analysis import notebooks, services, tables, wall_times
 from sweep_analysis.experiments import Experiment
-from sweep_analysis.facts import host
-from sweep_analysis.findings import Analysis, analyse
-from sweep_analysis.labels import HERE, PUBLISHED, count
+from sweep_analysis.findings import analyse
+from sweep_analysis.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.load import Sweep
-from sweep_analysis.packets import experiment_named, not_measured
+from sweep_analysis.packets import experiment_named, measured_where, not_measured
 from sweep_analysis.palette import LIGHT
 from sweep_analysis.schema import PARALLEL
 from sweep_analysis.service_plots import service_figures
@@ -75,12 +74,6 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     else:
         points = wall_times.points(analysis.times, experiment.name, experiment.figure)
     return Result(experiment, points, [measured_where(analysis)])
-
-
-def measured_where(analysis: Analysis) -> str:
-    """Which sweep, how many trials, on which host."""
-    good, failed = analysis.times.height, analysis.failures.height
-    return f"Sweep {analysis.sweep.path.name}: {count(good, 'good trial')}, {failed} failed, on {host(analysis)}."
 
 
 def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
@@ -142,7 +135,7 @@ def cost_chart(costs: pl.DataFrame, workload: str, figure: str) -> alt.FacetChar
     In: rows of `service_costs`.
     """
     part = costs.filter((pl.col("workload") == workload) & (pl.col("figure") == figure)).with_columns(
-        pl.col("parameters").str.extract(r"(?:^| )load=(\S+)").fill_null("closed").alias("load")
+        parameter("load").fill_null("closed").alias("load")
     )
     part = part.with_columns(pl.format("{} loop, {} threads", "load", "threads").alias("panel"))
     base = alt.Chart(part).encode(y=alt.Y("branch:N", title=None, axis=alt.Axis(labelLimit=300)))

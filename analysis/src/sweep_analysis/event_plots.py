@@ -6,9 +6,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.events import HEADLINE, scale
-from sweep_analysis.labels import with_panel
-from sweep_analysis.palette import styles
-from sweep_analysis.plots import Look, finished, ticks
+from sweep_analysis.plots import Look, branch_colours, ticks, under_each_other
 
 CHART = (190, 120)
 """Width and height of one small chart in pixels."""
@@ -17,12 +15,7 @@ CHARTS_A_ROW = 4
 
 def event_figure(rates: pl.DataFrame, look: Look) -> alt.VConcatChart:
     """All panels under each other, with one legend of branches below. In: rows of `events.headline_rates`."""
-    panels = [
-        event_panel(part, look, legend=True).properties(title=str(part["panel"][0]))
-        for part in with_panel(rates).partition_by("panel", maintain_order=True)
-    ]
-    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=26).resolve_scale(color="shared", strokeDash="shared")
-    return finished(stacked, look.theme)
+    return under_each_other(rates, lambda part: event_panel(part, look, legend=True), look)
 
 
 def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
@@ -43,8 +36,7 @@ def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatCh
 
 def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
     names = [branch for branch in look.branches if branch in set(rows["branch"])]
-    looks = styles(look.branches, look.baseline, look.theme)
-    key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="stroke", symbolSize=500)
+    colour, dash = branch_colours(names, look, legend=legend)
     factor, words = scale(rows["per_unit"])
     unit = rows["work_unit"][0]
     title = alt.TitleParams(
@@ -61,12 +53,7 @@ def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
         x=alt.X(
             "threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)
         ),
-        color=alt.Color(
-            "branch:N",
-            scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
-            legend=key if legend else None,
-            sort=names,
-        ),
+        color=colour,
     )
     y = alt.Y(
         "per_unit:Q",
@@ -76,9 +63,6 @@ def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
             tickCount=4, format=",~r", minExtent=38
         ),  # all axes as wide, so that charts stand below each other
     )
-    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
-    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(
-        y=y, strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key if legend else None, sort=names)
-    )
+    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(y=y, strokeDash=dash)
     spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")
     return alt.LayerChart(layer=[spread, line]).properties(title=title, width=CHART[0], height=CHART[1])

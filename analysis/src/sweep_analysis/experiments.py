@@ -15,7 +15,7 @@ import polars as pl
 
 from sweep_analysis import wall_times
 from sweep_analysis.bootstrap import SEED, Floats, cell_sets, medians, percentile_interval, resampled_medians
-from sweep_analysis.labels import HERE, PUBLISHED, without
+from sweep_analysis.labels import HERE, PUBLISHED, parameter, without
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import PARALLEL, SEQUENTIAL
 
@@ -171,19 +171,15 @@ def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
 
 def _with_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Add `generator`, `words`, `depth` and `way`, taken from `parameters`."""
-
-    def value(name: str) -> pl.Expr:
-        return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
-
     way = (
-        pl.when(value("strategy").is_in(LOCKED))
-        .then(pl.concat_str(value("strategy"), pl.lit(", "), value("lock")))
-        .otherwise(value("strategy"))
+        pl.when(parameter("strategy").is_in(LOCKED))
+        .then(pl.concat_str(parameter("strategy"), pl.lit(", "), parameter("lock")))
+        .otherwise(parameter("strategy"))
     )
     return frame.with_columns(
-        value("generator").alias("generator"),
-        value("words").cast(pl.Int64).alias("words"),
-        value("depth").cast(pl.Int64).alias("depth"),
+        parameter("generator").alias("generator"),
+        parameter("words").cast(pl.Int64).alias("words"),
+        parameter("depth").cast(pl.Int64).alias("depth"),
         way.alias("way"),
     )
 

@@ -43,7 +43,7 @@ class Figure:
         name: of its files, and its anchor on the page.
         title: what it shows, in a few words.
         about: how to read it.
-        missing: what is missing, if it cannot be drawn; else None.
+        missing: what is missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for.
         panels: its charts by panel for the page; the name is empty if there is only one.
         whole: the same as one chart for a file.
         numbers: tables of its numbers for people, by heading.
@@ -124,10 +124,11 @@ def _experiment(analysis: Analysis, experiment: experiments.Experiment) -> Figur
     frame = experiment_frame(analysis, experiment)
 
     def draw() -> _Charts:
+        if experiment.figure == experiments.ANSWERS:
+            return {}
         if experiment.figure in services.FIGURES:
             return dict(service_figures(frame, experiment.figure, LIGHT))
-        points = experiments.points(analysis.times, analysis.speedups, experiment)
-        return dict(experiment_figures(points, experiment, analysis.cpus, LIGHT))
+        return dict(experiment_figures(frame, experiment, analysis.cpus, LIGHT))
 
     ends = ", up to the CPUs" if analysis.cpus else ""
     about = (
@@ -181,7 +182,7 @@ def _speedup(analysis: Analysis, look: Look) -> Figure:
             )
             for name in present
         },
-        data={"speedups": analysis.speedups} if shown.height else {},
+        data={"speedups": analysis.speedups},
         legend=_drawn(shown, look),
     )
 
@@ -202,19 +203,13 @@ def _cost(analysis: Analysis, look: Look) -> Figure:
         "from the baseline. A program paced by a clock takes its time whatever the pool does: there CPU time is what "
         "counts.",
         missing=None if drawn else _NO_COMPARISON,
-        panels=_per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, look), look.theme))
-        if drawn
-        else dict,
-        whole=lambda: (
-            {"cost": cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, look)} if drawn else {}
-        ),
+        panels=_per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, look), look.theme)),
+        whole=lambda: {"cost": cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, look)},
         numbers={
             "verdicts by wall time": _verdicts(analysis.comparisons, "cell", same=False).drop("threads"),
             "verdicts by CPU time": _verdicts(analysis.cpu_comparisons, "cell", same=False).drop("threads"),
-        }
-        if drawn
-        else {},
-        data={"comparisons": analysis.comparisons, "comparisons-cpu": analysis.cpu_comparisons} if drawn else {},
+        },
+        data={"comparisons": analysis.comparisons, "comparisons-cpu": analysis.cpu_comparisons},
     )
 
 
@@ -246,7 +241,7 @@ def _map(analysis: Analysis, look: Look) -> Figure:
             f"every cell by {name}": _verdicts(frame.filter(pl.col("branch") != (twin or "")), "cell", same=True)
             for name, frame in drawn.items()
         },
-        data={"comparisons": analysis.comparisons, "comparisons-cpu": analysis.cpu_comparisons} if drawn else {},
+        data={"comparisons": analysis.comparisons, "comparisons-cpu": analysis.cpu_comparisons},
     )
 
 
@@ -260,15 +255,11 @@ def _intervals(analysis: Analysis, look: Look) -> Figure:
         "have more threads than CPUs.",
         missing=None if cells.height else _NO_COMPARISON,
         panels=_per_panel(cells, lambda part: plots.interval_figure(part.drop("panel"), look, titled=False)),
-        whole=lambda: (
-            {
-                "ratio": plots.ratio_figure(analysis.comparisons, look),
-                "intervals": plots.interval_figure(analysis.comparisons, look),
-            }
-            if cells.height
-            else {}
-        ),
-        data={"comparisons": analysis.comparisons} if cells.height else {},
+        whole=lambda: {
+            "ratio": plots.ratio_figure(analysis.comparisons, look),
+            "intervals": plots.interval_figure(analysis.comparisons, look),
+        },
+        data={"comparisons": analysis.comparisons},
     )
 
 
@@ -289,9 +280,9 @@ def _latency(analysis: Analysis, look: Look) -> Figure:
         panels=_per_panel(
             waits, lambda part: plots.finished(latency_plots.latency_panel(part, look, legend=False), look.theme)
         ),
-        whole=lambda: {"latency": latency_plots.latency_figure(waits, look)} if waits.height else {},
-        numbers={"waits in µs": tables.latency_table(with_panel(waits))} if waits.height else {},
-        data={"latencies": waits} if waits.height else {},
+        whole=lambda: {"latency": latency_plots.latency_figure(waits, look)},
+        numbers={"waits in µs": tables.latency_table(with_panel(waits))},
+        data={"latencies": waits},
         legend=_drawn(waits, look),
     )
 
@@ -316,14 +307,12 @@ def _events(analysis: Analysis, look: Look) -> Figure:
         panels=_per_panel(
             drawn, lambda part: plots.finished(event_plots.event_panel(part, look, legend=False), look.theme)
         ),
-        whole=lambda: {"events": event_plots.event_figure(drawn, look)} if drawn.height else {},
+        whole=lambda: {"events": event_plots.event_figure(drawn, look)},
         numbers={
             "every line of the counters": tables.line_table(lines),
             "what the scheduler did": tables.event_table(rates),
-        }
-        if drawn.height
-        else {},
-        data={"events": analysis.events, "lines": analysis.lines} if drawn.height else {},
+        },
+        data={"events": analysis.events, "lines": analysis.lines},
         legend=_drawn(drawn, look),
     )
 
@@ -342,12 +331,8 @@ def _efficiency(analysis: Analysis, look: Look) -> Figure:
         panels=_per_panel(
             shown, lambda part: plots.finished(scaling_plots.efficiency_panel(part, look, legend=False), look.theme)
         ),
-        whole=lambda: (
-            {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition or "", look)}
-            if shown.height
-            else {}
-        ),
-        data={"speedups": analysis.speedups} if shown.height else {},
+        whole=lambda: {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition or "", look)},
+        data={"speedups": analysis.speedups},
         legend=_drawn(shown, look),
     )
 
@@ -367,18 +352,15 @@ def _law(analysis: Analysis, look: Look) -> Figure:
         panels=_per_panel(
             rows, lambda part: plots.finished(scaling_plots.law_panel(part, look, legend=False), look.theme)
         ),
-        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, law, look)} if rows.height else {},
-        numbers={"the fits": tables.fit_table(with_panel(analysis.fits))} if rows.height else {},
-        data={"fits": analysis.fits, "fit-residuals": analysis.fit_residuals} if rows.height else {},
+        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, law, look)},
+        numbers={"the fits": tables.fit_table(with_panel(analysis.fits))},
+        data={"fits": analysis.fits, "fit-residuals": analysis.fit_residuals},
         legend=_drawn(rows, look),
     )
 
 
 def _clock(analysis: Analysis, look: Look) -> Figure:
     measured = analysis.clocks.filter(pl.col("trials") > 0)
-
-    def draw() -> _Charts:
-        return {"": host_plots.clock_figure(measured, look)} if measured.height else {}
 
     return Figure(
         "frequency",
@@ -387,18 +369,15 @@ def _clock(analysis: Analysis, look: Look) -> Figure:
         "is the median "
         "over trials, the band reaches from the least to the most.",
         missing=None if measured.height else "The clock was not measured in this sweep.",
-        panels=draw,
-        whole=lambda: {"frequency": draw()[""]},
-        numbers={"the clock in GHz": tables.rounded(analysis.clocks)} if measured.height else {},
-        data={"clocks": analysis.clocks} if measured.height else {},
+        panels=lambda: {"": host_plots.clock_figure(measured, look)},
+        whole=lambda: {"frequency": host_plots.clock_figure(measured, look)},
+        numbers={"the clock in GHz": tables.rounded(analysis.clocks)},
+        data={"clocks": analysis.clocks},
     )
 
 
 def _drift(analysis: Analysis, look: Look) -> Figure:
     rows = analysis.residuals
-
-    def draw() -> _Charts:
-        return {"": host_plots.drift_figure(rows, analysis.trend, look.theme)} if rows.height else {}
 
     return Figure(
         "drift",
@@ -408,7 +387,7 @@ def _drift(analysis: Analysis, look: Look) -> Figure:
         "points lie around zero all along. The orange line is the trend over the whole sweep. Branches are compared "
         "inside blocks and hardly suffer; speed-ups compare blocks and do.",
         missing=None if rows.height else "No cell was measured in more than one block, so a drift could not be seen.",
-        panels=draw,
-        whole=lambda: {"drift": draw()[""]},
-        data={"residuals": rows} if rows.height else {},
+        panels=lambda: {"": host_plots.drift_figure(rows, analysis.trend, look.theme)},
+        whole=lambda: {"drift": host_plots.drift_figure(rows, analysis.trend, look.theme)},
+        data={"residuals": rows},
     )

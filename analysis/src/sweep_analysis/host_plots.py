@@ -10,7 +10,7 @@ import polars as pl
 from sweep_analysis.drift import Drift
 from sweep_analysis.labels import with_panel
 from sweep_analysis.palette import Theme
-from sweep_analysis.plots import SIGNED_PERCENT, Look, beyond_cpus, finished, ticks
+from sweep_analysis.plots import SIGNED_PERCENT, Look, beyond_cpus, finished, thread_axis
 
 MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
 """Colour of each frequency mode."""
@@ -38,11 +38,7 @@ def clock_figure(rows: pl.DataFrame, look: Look) -> alt.LayerChart:
         ),
         legend=alt.Legend(orient="bottom", columns=2, labelLimit=400),
     )
-    x = alt.X(
-        "threads:Q",
-        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
-        axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
-    )
+    x = thread_axis(threads)
     ends = [min(rows["ghz_low"]) * 0.95, max(rows["ghz_high"]) * 1.05]
     scale = alt.Scale(domain=ends, nice=False, zero=False)
     base = alt.Chart(named)

@@ -61,6 +61,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def parameter(name: str) -> pl.Expr:
+    """The value of one parameter from the column `parameters`; null where it is not there."""
+    return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
+
+
 def without(parameters: str, names: frozenset[str]) -> str:
     """Parameters as `TRIALS` has them, those with the given names left out."""
     return " ".join(word for word in parameters.split() if word.partition("=")[0] not in names)

@@ -10,7 +10,7 @@ import polars as pl
 from sweep_analysis.labels import count, with_panel
 from sweep_analysis.latency import KINDS, QUANTILES
 from sweep_analysis.palette import styles
-from sweep_analysis.plots import Look, branch_colours, branch_lines, finished, side_by_side
+from sweep_analysis.plots import Look, branch_colours, branch_lines, finished, side_by_side, under_each_other
 
 CHART = (225, 150)
 """Width and height of one chart in pixels."""
@@ -26,12 +26,7 @@ IN_WORDS = (
 
 def latency_figure(rows: pl.DataFrame, look: Look) -> alt.VConcatChart:
     """All workloads that wait, under each other, with one legend of branches. In: rows of `schema.LATENCIES`."""
-    panels = [
-        latency_panel(part, look, legend=True).properties(title=str(part["panel"][0]))
-        for part in with_panel(rows).partition_by("panel", maintain_order=True)
-    ]
-    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=26).resolve_scale(color="shared", strokeDash="shared")
-    return finished(stacked, look.theme)
+    return under_each_other(rows, lambda part: latency_panel(part, look, legend=True), look)
 
 
 def latency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:

@@ -106,9 +106,14 @@ def summary(results: list[Result]) -> str:
     return tables.markdown(pl.DataFrame(rows))
 
 
+def measured_where(analysis: Analysis) -> str:
+    """Which sweep, how many trials, on which host."""
+    good, failed = analysis.times.height, analysis.failures.height
+    return f"Sweep {analysis.sweep.path.name}: {count(good, 'good trial')}, {failed} failed, on {host(analysis)}."
+
+
 def _sentences(analysis: Analysis) -> list[str]:
-    trials, failed = analysis.times.height, analysis.failures.height
-    found = [f"Sweep {analysis.sweep.path.name}: {count(trials, 'good trial')}, {failed} failed, on {host(analysis)}."]
+    found = [measured_where(analysis)]
     most = max(analysis.times["threads"], default=0)
     if analysis.cpus is not None and most > analysis.cpus:
         found.append(

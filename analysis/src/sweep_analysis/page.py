@@ -94,10 +94,11 @@ def render_page(analysis: Analysis) -> str:
 
 def section(figure: Figure) -> Section:
     """Draw one figure for the page; one without data has no pictures."""
-    charts = {} if figure.missing else figure.panels()
+    if figure.missing:
+        return Section(figure, {}, {})
     pictures = {
         name: svg.inline(svg.draw(chart), f"{figure.name}-{number}")
-        for number, (name, chart) in enumerate(charts.items())
+        for number, (name, chart) in enumerate(figure.panels().items())
     }
     return Section(figure, pictures, {name: _csv(frame) for name, frame in figure.data.items()})
 

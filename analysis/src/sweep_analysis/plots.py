@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -75,6 +76,25 @@ def side_by_side(charts: list[alt.LayerChart], columns: int) -> alt.ConcatChart:
     return figure
 
 
+def under_each_other(frame: pl.DataFrame, draw: Callable[[pl.DataFrame], _Chart], look: Look) -> alt.VConcatChart:
+    """One chart per panel with its name above, and one legend of branches. In: rows with `schema.PANEL`."""
+    panels = [
+        draw(part).properties(title=str(part["panel"][0]))
+        for part in with_panel(frame).partition_by("panel", maintain_order=True)
+    ]
+    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared")
+    return finished(stacked, look.theme)
+
+
+def thread_axis(threads: list[int]) -> alt.X:
+    """Threads across, ascending, on an axis of factors."""
+    return alt.X(
+        "threads:Q",
+        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
+        axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
+    )
+
+
 def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
     """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
 
@@ -101,11 +121,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
         if legend
         else None
     )
-    x = alt.X(
-        "threads:Q",
-        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
-        axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
-    )
+    x = thread_axis(threads)
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
     ceiling = _ceiling(top, _most_useful(threads, look))
     y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)

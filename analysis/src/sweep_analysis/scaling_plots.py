@@ -5,16 +5,16 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.labels import count, with_panel
+from sweep_analysis.labels import count
 from sweep_analysis.plots import (
     SIGNED_PERCENT,
     Look,
     beyond_cpus,
     branch_colours,
     branch_lines,
-    finished,
     side_by_side,
-    ticks,
+    thread_axis,
+    under_each_other,
 )
 
 CHART = (330, 170)
@@ -32,13 +32,8 @@ FIGURES = {
 
 def efficiency_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.VConcatChart:
     """All workloads under each other, with one legend of branches. In: rows of `schema.SPEEDUPS`."""
-    frame = with_panel(speedups.filter(pl.col("definition") == definition))
-    panels = [
-        efficiency_panel(part, look, legend=True).properties(title=str(part["panel"][0]))
-        for part in frame.partition_by("panel", maintain_order=True)
-    ]
-    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=22).resolve_scale(color="shared", strokeDash="shared")
-    return finished(stacked, look.theme)
+    shown = speedups.filter(pl.col("definition") == definition)
+    return under_each_other(shown, lambda part: efficiency_panel(part, look, legend=True), look)
 
 
 def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
@@ -52,11 +47,7 @@ def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.Con
         if rows.is_empty():  # only one thread was measured: no serial fraction
             continue
         threads = sorted(rows["threads"].unique())
-        x = alt.X(
-            "threads:Q",
-            scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
-            axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
-        )
+        x = thread_axis(threads)
         ends = [min(0.0, *rows[column]), max(1.0, *rows[column]) * 1.1]
         scale = alt.Scale(domain=ends, nice=False, clamp=True)
         encoding = {"x": x, "y": alt.Y(f"{column}:Q", scale=scale, title=None), "color": colour, "strokeDash": dash}
@@ -72,13 +63,8 @@ def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.Con
 
 def law_figure(residuals: pl.DataFrame, law: str, look: Look) -> alt.VConcatChart:
     """All workloads under each other, with one legend of branches. In: rows of `schema.RESIDUALS_OF_FITS`."""
-    frame = with_panel(residuals.filter(pl.col("law") == law))
-    panels = [
-        law_panel(part, look, legend=True).properties(title=str(part["panel"][0]))
-        for part in frame.partition_by("panel", maintain_order=True)
-    ]
-    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=22).resolve_scale(color="shared", strokeDash="shared")
-    return finished(stacked, look.theme)
+    shown = residuals.filter(pl.col("law") == law)
+    return under_each_other(shown, lambda part: law_panel(part, look, legend=True), look)
 
 
 def law_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
@@ -89,11 +75,7 @@ def law_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChar
     names = [branch for branch in look.branches if branch in part["branch"]]
     colour, dash = branch_colours(names, look, legend=legend)
     threads = sorted(part["threads"].unique())
-    x = alt.X(
-        "threads:Q",
-        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
-        axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
-    )
+    x = thread_axis(threads)
     first = pl.col("fitted_ns_per_unit").sort_by("threads").first().over("branch")
     shown = part.with_columns(
         (first / pl.col("ns_per_unit")).alias("measured"),

@@ -12,7 +12,7 @@ import polars as pl
 from scipy import stats
 
 from sweep_analysis.experiments import Experiment
-from sweep_analysis.labels import HERE, PUBLISHED
+from sweep_analysis.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import PARALLEL
 
@@ -107,10 +107,6 @@ def published(experiment: Experiment) -> pl.DataFrame:
     return frame.with_columns(*missing, pl.lit(PUBLISHED).alias("origin")).select(schema.names()).cast(schema)
 
 
-def _parameter(name: str) -> pl.Expr:
-    return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
-
-
 def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
     """Mean and interval of each metric in each cell of the parallel program.
 
@@ -139,15 +135,15 @@ def _half_interval(deviation: float | None, trials: int) -> float | None:
 
 
 def _service(sweep: Sweep) -> pl.DataFrame:
-    nap = pl.when(_parameter("empty") == "sleep-250ms").then(pl.lit(" sleeping 250 ms")).otherwise(pl.lit(""))
+    nap = pl.when(parameter("empty") == "sleep-250ms").then(pl.lit(" sleeping 250 ms")).otherwise(pl.lit(""))
     queue = (
-        pl.when(_parameter("handlers") == "pool")
+        pl.when(parameter("handlers") == "pool")
         .then(pl.lit("pool"))
-        .when(_parameter("queue") == "regular")
+        .when(parameter("queue") == "regular")
         .then(pl.lit("regular"))
         .otherwise(pl.concat_str(pl.lit("lock-free"), nap))
     )
-    way = pl.concat_str(queue, pl.lit(", "), _parameter("store")).alias("way")
+    way = pl.concat_str(queue, pl.lit(", "), parameter("store")).alias("way")
     means = _means(sweep, [way, pl.col("threads")])
     wanted = [
         {"metric": f"{beginning}_{ending}", "side": side, "panel": panel}
@@ -170,9 +166,9 @@ def _service(sweep: Sweep) -> pl.DataFrame:
 
 def _forum(sweep: Sweep) -> pl.DataFrame:
     place = [
-        _parameter("implementation").alias("way"),
-        _parameter("posters").cast(pl.Int64).alias("posters"),
-        _parameter("readers").cast(pl.Int64).alias("readers"),
+        parameter("implementation").alias("way"),
+        parameter("posters").cast(pl.Int64).alias("posters"),
+        parameter("readers").cast(pl.Int64).alias("readers"),
     ]
     means = _means(sweep, place).with_columns(
         pl.col("metric").replace_strict(KINDS, default=None).alias("kind"),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sweep_analysis.bootstrap import SEED, cell_sets, medians, percentile_interval, resampled_medians
-from sweep_analysis.labels import HERE, PUBLISHED
+from sweep_analysis.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.schema import PARALLEL
 
 WALL_POINTS = pl.Schema(
@@ -159,7 +159,4 @@ def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=WALL_POINTS)
 
-    def value(name: str) -> pl.Expr:
-        return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
-
-    return _named(pl.DataFrame(rows), figure, value).select(WALL_POINTS.names()).cast(WALL_POINTS)
+    return _named(pl.DataFrame(rows), figure, parameter).select(WALL_POINTS.names()).cast(WALL_POINTS)
