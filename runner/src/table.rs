@@ -1,5 +1,6 @@
 //! One way to print a table: for a terminal, for a document, or as data.
 
+use std::borrow::Cow;
 use std::io::IsTerminal as _;
 
 use anyhow::{Context as _, Result};
@@ -67,9 +68,9 @@ impl Look {
 }
 
 /// A column: its heading, whether figures stand in it, and how wide it is at least.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Column {
-    title: &'static str,
+    title: Cow<'static, str>,
     is_figure: bool,
     width: usize,
 }
@@ -77,14 +78,14 @@ pub struct Column {
 impl Column {
     /// Words, to the left.
     #[must_use]
-    pub const fn text(title: &'static str) -> Self {
-        Self { title, is_figure: false, width: 0 }
+    pub fn text(title: impl Into<Cow<'static, str>>) -> Self {
+        Self { title: title.into(), is_figure: false, width: 0 }
     }
 
     /// Figures, to the right.
     #[must_use]
-    pub const fn figure(title: &'static str) -> Self {
-        Self { title, is_figure: true, width: 0 }
+    pub fn figure(title: impl Into<Cow<'static, str>>) -> Self {
+        Self { title: title.into(), is_figure: true, width: 0 }
     }
 
     /// The same with at least so many characters, so that tables below each other line up.
@@ -136,7 +137,7 @@ impl Sheet {
         } else {
             table.force_no_tty();
         }
-        table.set_header(self.columns.iter().map(|column| column.title));
+        table.set_header(self.columns.iter().map(|column| &*column.title));
         let widths = self.widths(look.columns);
         for row in &self.rows {
             table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {

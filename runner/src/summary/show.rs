@@ -1,5 +1,6 @@
 //! Rows as a table for people, or as data.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::Result;
@@ -18,8 +19,77 @@ use crate::table::{Column, Format, Look, Sheet, data};
 pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<String> {
     Ok(match data(rows, format)? {
         Some(text) => text,
+        None if asked.branches.len() == 1 && !asked.twin => alone(rows, format, look),
         None => grouped(asked, rows, format, look),
     })
+}
+
+/// A table per workload and mode, a row per set of parameters and thread count: of a branch that ran
+/// alone there is nothing to judge, and what is compared are the rows.
+fn alone(rows: &[Row], format: Format, look: Look) -> String {
+    let title = if format == Format::Markdown { "## " } else { "" };
+    let mut text = String::new();
+    for place in rows.chunk_by(|a, b| (&a.workload, a.mode) == (&b.workload, b.mode)) {
+        let first = &place[0];
+        let _ = writeln!(
+            text,
+            "{title}{}, size {}, {}, {} frequency\n",
+            first.workload, first.size, first.branch, first.mode
+        );
+        let parameters: BTreeSet<&str> =
+            place.iter().flat_map(|row| settings(row).map(|(name, _)| name)).collect();
+        let mut columns: Vec<Column> =
+            parameters.iter().map(|name| Column::text((*name).to_owned())).collect();
+        columns.extend([
+            Column::text("threads"),
+            Column::figure("time").at_least(7),
+            Column::figure("speed-up"),
+        ]);
+        let has_failures = place.iter().any(|row| row.failed > 0);
+        columns.extend(has_failures.then(|| Column::text("")));
+        let mut sheet = Sheet::new(columns);
+        for row in place {
+            let own: BTreeMap<&str, &str> = settings(row).collect();
+            let value = |name: &&str| own.get(*name).copied().unwrap_or_default().to_owned();
+            let mut cells: Vec<String> = parameters.iter().map(value).collect();
+            cells.push(threads(row));
+            cells.push(row.median_ns.map_or(String::new(), human_ns));
+            cells.push(three_digits(row.speed_up));
+            let failed = (row.failed > 0).then(|| failures(row));
+            let colour = failed.as_ref().map(|_| Color::Magenta);
+            cells.extend(has_failures.then(|| failed.unwrap_or_default()));
+            sheet.push(cells, colour);
+        }
+        let _ = writeln!(text, "{}", sheet.text(format, look));
+    }
+    let star =
+        if rows.iter().any(|row| row.oversubscribed) { "\n*: more threads than CPUs." } else { "" };
+    text + "time: median of the trials' medians. speed-up: the sequential program's time\n\
+            over this one's. Only one branch ran, so none is judged."
+        + star
+        + "\n"
+}
+
+/// Names and values of the parameters in [`Row::parameters`].
+fn settings(row: &Row) -> impl Iterator<Item = (&str, &str)> {
+    row.parameters.split_whitespace().filter_map(|setting| setting.split_once('='))
+}
+
+fn threads(row: &Row) -> String {
+    match row.program {
+        Program::Sequential => "sequential".to_owned(),
+        Program::Parallel => {
+            format!("{}{}", row.threads, if row.oversubscribed { "*" } else { "" })
+        }
+    }
+}
+
+fn failures(row: &Row) -> String {
+    format!("{} of {} failed", row.failed, row.failed + row.trials)
+}
+
+fn three_digits(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{value:.3}"))
 }
 
 /// A heading per workload and mode, a table per thread count.
@@ -80,11 +150,9 @@ fn one_table(rows: &[Row], width: usize) -> Sheet {
         Column::text("verdict").at_least(19),
     ]);
     for row in rows {
-        let figure =
-            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
         let mut verdict = row.verdict.to_string();
         if row.failed > 0 {
-            verdict = format!("{} of {} failed", row.failed, row.failed + row.trials);
+            verdict = failures(row);
         }
         let colour = match row.verdict {
             _ if row.failed > 0 => Some(Color::Magenta),
@@ -93,7 +161,13 @@ fn one_table(rows: &[Row], width: usize) -> Sheet {
             _ => None,
         };
         let time = row.median_ns.map_or(String::new(), human_ns);
-        let cells = [row.branch.clone(), time, figure(row.speed_up), figure(row.ratio), verdict];
+        let cells = [
+            row.branch.clone(),
+            time,
+            three_digits(row.speed_up),
+            three_digits(row.ratio),
+            verdict,
+        ];
         sheet.push(cells, colour);
     }
     sheet
@@ -120,4 +194,50 @@ fn human_ns(nanoseconds: f64) -> String {
     };
     let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Mode;
+
+    fn row(program: Program, parameters: &str, threads: usize) -> Row {
+        Row {
+            workload: "locks".to_owned(),
+            size: "small".to_owned(),
+            parameters: parameters.to_owned(),
+            mode: Mode::Dynamic,
+            program,
+            threads,
+            oversubscribed: threads > 2,
+            branch: "master".to_owned(),
+            trials: 5,
+            failed: 0,
+            median_ns: Some(2e6),
+            speed_up: Some(1.0),
+            ratio: None,
+            band_low: None,
+            band_high: None,
+            verdict: Verdict::Reference,
+        }
+    }
+
+    #[test]
+    fn a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters_and_no_verdict() {
+        let mut rows = vec![
+            row(Program::Sequential, "steps=10", 1),
+            row(Program::Parallel, "lock=spin steps=10", 1),
+            row(Program::Parallel, "lock=mutex steps=10", 4),
+        ];
+        rows[2].failed = 1;
+        let text = alone(&rows, Format::Table, Look::default());
+        let lines: Vec<Vec<&str>> =
+            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["lock", "steps", "threads", "time", "speed-up"], "{text}");
+        assert_eq!(lines[1], ["10", "sequential", "2.00", "ms", "1.000"], "{text}");
+        assert_eq!(lines[2], ["spin", "10", "1", "2.00", "ms", "1.000"], "{text}");
+        assert_eq!(lines[3][..3], ["mutex", "10", "4*"], "{text}");
+        assert!(text.lines().nth(5).unwrap().ends_with("1 of 6 failed"), "{text}");
+        assert!(!text.contains("A/A"), "{text}");
+    }
 }
