@@ -2,7 +2,8 @@
 //! installed, its test says SKIPPED.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -16,7 +17,19 @@ struct Server {
 
 impl Server {
     fn start(root: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_workload"))
+        Self::start_by(Command::new(env!("CARGO_BIN_EXE_workload")), root)
+    }
+
+    /// With so many descriptors at most.
+    fn start_with_descriptors(limit: u32, root: &Path) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
+        shell.arg(env!("CARGO_BIN_EXE_workload"));
+        Self::start_by(shell, root)
+    }
+
+    fn start_by(mut program: Command, root: &Path) -> Self {
+        let mut child = program
             .args(["serve", "files", "--port", "0", "--root"])
             .arg(root)
             .stdout(Stdio::piped())
@@ -116,6 +129,26 @@ fn a_browser_opens_a_page_with_what_the_page_asks_for() {
     if let Some(page) = output("chromium", &arguments) {
         assert!(page.contains(">a script was here</p>"), "{page}");
     }
+}
+
+#[test]
+fn more_clients_than_descriptors_wait_and_the_server_goes_on() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("a.txt"), "the text").unwrap();
+    let server = Server::start_with_descriptors(40, root.path());
+    let address = server.url.trim_start_matches("http://").trim_end_matches('/');
+    let mut crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for client in &mut crowd {
+        client.write_all(b"GET /a.txt HTTP/1.1\r\n\r\n").unwrap();
+    }
+    for client in &mut crowd {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 "), "{answer}");
+    }
+    let (code, said) = server.interrupt();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.ends_with("60 connections answered\n"), "{said}");
 }
 
 #[test]

@@ -15,9 +15,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use mio::Waker;
@@ -35,7 +33,8 @@ const HANDLERS: usize = 32;
 /// Connections that wait for a handler. More wait in the kernel's queue.
 const WAITING_CONNECTIONS: usize = 64;
 
-/// For a whole request to come, and for each piece of the answer to be taken.
+/// For a whole request to come, for each piece of the answer to be taken, and for all that is open when the
+/// server is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// For the client to close after its answer.
@@ -43,6 +42,13 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// A handler gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
 const QUANTUM: Duration = Duration::from_millis(10);
+
+/// Bytes that a client still says after its request, which are read and dropped, so that it can read
+/// its answer before a reset throws that away; after that it is cut off.
+const FAREWELL_BYTES: usize = 1 << 20;
+
+/// Until the door is tried again when the kernel could not let anybody in; a guess.
+const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
 /// Bytes of a file that are read and sent at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
@@ -59,18 +65,29 @@ pub struct FileServer {
 /// Ends a server, from any thread.
 #[derive(Clone)]
 pub struct Stop {
-    is_over: Arc<AtomicBool>,
+    /// When it was asked to end.
+    asked: Arc<OnceLock<Instant>>,
     waker: Arc<Waker>,
 }
 
 impl Stop {
-    /// Takes no more connections, and ends when those that are open have been answered.
+    /// Takes no more connections, and ends when those that have asked for something have been answered,
+    /// for which they have ten seconds.
     pub fn stop(&self) {
-        // Relaxed: the waker makes the server look, through the kernel; it has nothing else to see.
-        self.is_over.store(true, Relaxed);
+        // Whoever was first has said it.
+        let _ = self.asked.set(Instant::now());
         if let Err(error) = self.waker.wake() {
             eprintln!("warning: the file server cannot be woken: {error}");
         }
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asked.get().is_some()
+    }
+
+    /// When it becomes too late for the client's next move.
+    fn deadline(&self) -> Instant {
+        self.asked.get().copied().unwrap_or_else(Instant::now) + PATIENCE
     }
 }
 
@@ -88,7 +105,7 @@ impl FileServer {
         })?;
         let no_sockets = |error| Refusal::new(format!("sockets cannot be waited for: {error}"));
         let (sockets, waker) = Sockets::new().map_err(no_sockets)?;
-        let stop = Stop { is_over: Arc::new(AtomicBool::new(false)), waker };
+        let stop = Stop { asked: Arc::default(), waker };
         Ok(Self { listener, folder, files: Files::new("auto", HANDLERS)?, sockets, stop })
     }
 
@@ -109,7 +126,7 @@ impl FileServer {
     /// Serves until it is stopped; returns how many connections there were.
     ///
     /// # Errors
-    /// If there is no memory for its threads, or no more connections can be accepted.
+    /// If there is no memory for its threads, or its port is lost.
     ///
     /// # Panics
     /// If the threads wait for each other, which they never do.
@@ -121,18 +138,19 @@ impl FileServer {
         let queue = Rc::new(Queue::default());
         let folder = Rc::new(folder);
         for _ in 0..HANDLERS {
-            let (queue, folder) = (Rc::clone(&queue), Rc::clone(&folder));
+            let (queue, folder, stop) = (Rc::clone(&queue), Rc::clone(&folder), stop.clone());
             threads.spawn(move |me| {
                 while let Some(connection) = queue.take(me) {
                     // Whoever asked is gone, or too slow; there is nobody to tell.
-                    let _ = handle(me, connection, &folder);
+                    let _ = Visit::begin(me, connection, &stop)
+                        .and_then(|mut visit| visit.run(&folder));
                 }
             })?;
         }
         let outcome = Rc::new(std::cell::Cell::new(Ok(0)));
         let accepted = Rc::clone(&outcome);
         threads.spawn(move |me| {
-            accepted.set(accept(me, listener, &queue, &stop.is_over));
+            accepted.set(accept(me, listener, &queue, &stop));
             queue.close(me);
         })?;
         threads.run().expect("handlers wait for the acceptor, which waits for nobody but clients");
@@ -140,17 +158,11 @@ impl FileServer {
     }
 }
 
-/// Puts every connection into the queue until it is over; returns how many there were.
-fn accept(
-    me: &Current<'_>,
-    listener: TcpListener,
-    queue: &Queue,
-    is_over: &AtomicBool,
-) -> io::Result<u64> {
+/// Puts every connection into the queue until the server is stopped; returns how many there were.
+fn accept(me: &Current<'_>, listener: TcpListener, queue: &Queue, stop: &Stop) -> io::Result<u64> {
     let listener = me.know(listener)?;
     let mut accepted = 0;
-    // Relaxed: see `Stop::stop`.
-    while !is_over.load(Relaxed) {
+    while !stop.is_asked() {
         match listener.get().accept() {
             Ok((connection, _)) => {
                 accepted += 1;
@@ -160,7 +172,8 @@ fn accept(
                 ErrorKind::WouldBlock => me.wait_for(&listener, None)?,
                 // The client went away before it was accepted.
                 ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
-                _ => return Err(error),
+                // No descriptors or memory left, most likely: somebody must leave first.
+                _ => me.wait_for(&listener, Some(Instant::now() + AFTER_TROUBLE))?,
             },
         }
     }
@@ -196,99 +209,117 @@ impl Queue {
     }
 }
 
-/// Reads a request and answers it.
-fn handle(me: &Current<'_>, connection: TcpStream, folder: &Folder) -> io::Result<()> {
-    let mut connection = me.know(connection)?;
-    let parsed = read_request(me, &mut connection)?;
-    let (head_only, found) = match parsed {
-        Parsed::Wrong(status) => (false, Found::Nothing(status)),
-        Parsed::Request { method, name } => (method == Method::Head, folder.find(&name)),
-    };
-    match found {
-        Found::Nothing(status) => {
-            let text = status.text();
-            send(me, &mut connection, Head::of_status(status).bytes().as_bytes())?;
-            if !head_only {
-                send(me, &mut connection, text.as_bytes())?;
-            }
-        }
-        Found::Elsewhere(location) => {
-            send(me, &mut connection, Head::of_redirect(&location).bytes().as_bytes())?;
-        }
-        Found::File { file, bytes, content_type } => {
-            let head = Head::of_file(bytes, content_type);
-            send(me, &mut connection, head.bytes().as_bytes())?;
-            if !head_only {
-                send_file(me, &mut connection, &Arc::new(file), bytes)?;
-            }
-        }
-    }
-    finish(me, &mut connection)
+/// A client with its one request.
+struct Visit<'a> {
+    me: &'a Current<'a>,
+    connection: Known<TcpStream>,
+    stop: &'a Stop,
 }
 
-fn read_request(me: &Current<'_>, connection: &mut Known<TcpStream>) -> io::Result<Parsed> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut head = Vec::new();
-    let mut piece = [0; 2048];
-    loop {
-        let count = match me.until_done(connection, deadline, |socket| socket.read(&mut piece)) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::TimedOut => {
-                return Ok(Parsed::Wrong(Status::RequestTimeout));
-            }
-            Err(error) => return Err(error),
+impl<'a> Visit<'a> {
+    fn begin(me: &'a Current<'a>, connection: TcpStream, stop: &'a Stop) -> io::Result<Self> {
+        Ok(Self { me, connection: me.know(connection)?, stop })
+    }
+
+    /// Reads the request and answers it.
+    fn run(&mut self, folder: &Folder) -> io::Result<()> {
+        let (head_only, found) = match self.read_request()? {
+            Parsed::Wrong(status) => (false, Found::Nothing(status)),
+            Parsed::Request { method, name } => (method == Method::Head, folder.find(&name)),
         };
-        head.extend_from_slice(&piece[..count]);
-        if let Some(parsed) = request::parse(&head) {
-            return Ok(parsed);
+        match found {
+            Found::Nothing(status) => {
+                let text = status.text();
+                self.send(Head::of_status(status).bytes().as_bytes())?;
+                if !head_only {
+                    self.send(text.as_bytes())?;
+                }
+            }
+            Found::Elsewhere(location) => {
+                self.send(Head::of_redirect(&location).bytes().as_bytes())?;
+            }
+            Found::File { file, bytes, content_type } => {
+                self.send(Head::of_file(bytes, content_type).bytes().as_bytes())?;
+                if !head_only {
+                    self.send_file(&Arc::new(file), bytes)?;
+                }
+            }
         }
-        if head.len() > MAX_HEAD_BYTES {
-            return Ok(Parsed::Wrong(Status::HeadTooLarge));
-        }
+        self.finish()
     }
-}
 
-fn send(me: &Current<'_>, connection: &mut Known<TcpStream>, bytes: &[u8]) -> io::Result<()> {
-    let mut left = bytes;
-    while !left.is_empty() {
-        let deadline = Instant::now() + PATIENCE;
-        match me.until_done(connection, deadline, |socket| socket.write(left))? {
-            0 => return Err(ErrorKind::WriteZero.into()),
-            count => left = &left[count..],
+    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go.
+    fn read_request(&mut self) -> io::Result<Parsed> {
+        let deadline = self.stop.deadline();
+        let mut head = Vec::new();
+        let mut piece = [0; 2048];
+        loop {
+            match self.connection.get_mut().read(&mut piece) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => head.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                Err(error) if head.is_empty() && self.stop.is_asked() => return Err(error),
+                Err(_) => {
+                    if self.me.wait_for(&self.connection, Some(deadline)).is_err() {
+                        return Ok(Parsed::Wrong(Status::RequestTimeout));
+                    }
+                    continue;
+                }
+            }
+            if let Some(parsed) = request::parse(&head) {
+                return Ok(parsed);
+            }
+            if head.len() > MAX_HEAD_BYTES {
+                return Ok(Parsed::Wrong(Status::HeadTooLarge));
+            }
         }
     }
-    Ok(())
-}
 
-fn send_file(
-    me: &Current<'_>,
-    connection: &mut Known<TcpStream>,
-    file: &Arc<std::fs::File>,
-    bytes: u64,
-) -> io::Result<()> {
-    let mut offset = 0;
-    while offset < bytes {
-        let length = usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
-        let piece = me.transfer(Direction::Read, file, vec![0; length], offset)?;
-        send(me, connection, &piece)?;
-        offset += length as u64;
-    }
-    Ok(())
-}
-
-/// Ends the answer, and takes what the client still sends: closing before would destroy the answer on
-/// its way.
-fn finish(me: &Current<'_>, connection: &mut Known<TcpStream>) -> io::Result<()> {
-    connection.get().shutdown(std::net::Shutdown::Write)?;
-    let deadline = Instant::now() + LINGER;
-    let mut rest = [0; 2048];
-    let mut taken = 0;
-    while taken <= MAX_HEAD_BYTES {
-        match me.until_done(connection, deadline, |socket| socket.read(&mut rest))? {
-            0 => break,
-            count => taken += count,
+    /// Sends all of it, for which the client has so long, however little it takes at a time.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let deadline = self.stop.deadline();
+        if deadline <= Instant::now() {
+            // The server was stopped, and this client could go on taking for ever.
+            return Err(ErrorKind::TimedOut.into());
         }
+        let mut left = bytes;
+        while !left.is_empty() {
+            let write = |socket: &mut TcpStream| socket.write(left);
+            match self.me.until_done(&mut self.connection, deadline, write)? {
+                0 => return Err(ErrorKind::WriteZero.into()),
+                count => left = &left[count..],
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn send_file(&mut self, file: &Arc<std::fs::File>, bytes: u64) -> io::Result<()> {
+        let mut offset = 0;
+        while offset < bytes {
+            let length =
+                usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
+            let piece = self.me.transfer(Direction::Read, file, vec![0; length], offset)?;
+            self.send(&piece)?;
+            offset += length as u64;
+        }
+        Ok(())
+    }
+
+    /// Ends the answer, and takes what the client still sends: closing before would destroy the answer on
+    /// its way.
+    fn finish(&mut self) -> io::Result<()> {
+        self.connection.get().shutdown(std::net::Shutdown::Write)?;
+        let deadline = Instant::now() + LINGER;
+        let mut rest = [0; 2048];
+        let mut taken = 0;
+        while taken <= FAREWELL_BYTES {
+            let read = |socket: &mut TcpStream| socket.read(&mut rest);
+            match self.me.until_done(&mut self.connection, deadline, read)? {
+                0 => break,
+                count => taken += count,
+            }
+        }
+        Ok(())
+    }
 }

@@ -189,6 +189,24 @@ fn clients_that_vanish_or_dawdle_keep_nobody_else_waiting() {
 }
 
 #[test]
+fn who_has_asked_for_nothing_is_let_go_without_a_word_when_the_server_stops() {
+    let server = Running::start();
+    let mut idle = TcpStream::connect(server.address).unwrap();
+    let mut busy = TcpStream::connect(server.address).unwrap();
+    busy.write_all(b"GET /page.html HT").unwrap();
+    // Whoever comes later has been served, so these two have handlers.
+    assert_eq!(status(&server.get("/page.html").0), "200");
+    server.stop.stop();
+    let mut said = Vec::new();
+    idle.read_to_end(&mut said).unwrap();
+    assert_eq!(said, b"");
+    busy.write_all(b"TP/1.1\r\n\r\n").unwrap();
+    busy.read_to_end(&mut said).unwrap();
+    assert!(said.starts_with(b"HTTP/1.1 200 OK"), "what was begun is ended");
+    assert_eq!(server.end(), 3);
+}
+
+#[test]
 fn many_clients_at_a_time_each_get_the_whole_file() {
     let server = Running::start();
     thread::scope(|scope| {
