@@ -15,6 +15,7 @@ pub mod observer;
 pub mod parameters;
 pub mod pcap;
 pub mod protocol;
+mod queue;
 pub mod random;
 pub mod serve;
 mod threads;

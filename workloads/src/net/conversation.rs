@@ -53,6 +53,8 @@ pub(super) enum End {
     TooSlow,
     /// The client left within a request or did not take its answer.
     Vanished,
+    /// There was no room for the client, and so it never counted as let in.
+    TurnedAway,
 }
 
 /// What is said on a connection.
@@ -84,6 +86,13 @@ impl Conversation {
             end: End::Good,
             since: Instant::now(),
         }
+    }
+
+    /// One with a client for whom there is no room, who is told so.
+    pub(super) fn refused(service: &impl Service) -> Self {
+        let mut conversation = Self::new();
+        conversation.turn_away(service.turn_away(TurnedAway::Full), End::TurnedAway);
+        conversation
     }
 
     /// A handler has the current request.
@@ -142,7 +151,12 @@ impl Conversation {
             Phase::Handling | Phase::Sending(_) | Phase::Over => End::TooSlow,
         };
         self.phase = Phase::Over;
-        Some(end)
+        Some(self.judged(end))
+    }
+
+    /// However it ends with a client that was never let in, it was turned away.
+    fn judged(&self, end: End) -> End {
+        if self.end == End::TurnedAway { End::TurnedAway } else { end }
     }
 
     /// Ends an idle one.
@@ -184,11 +198,13 @@ impl Conversation {
         service: &S,
         shut: impl Fn(),
     ) -> Step<S::Request> {
-        let step = self.take_steps(stream, service, shut);
-        if let Step::Over(_) = step {
-            self.phase = Phase::Over;
+        match self.take_steps(stream, service, shut) {
+            Step::Over(end) => {
+                self.phase = Phase::Over;
+                Step::Over(self.judged(end))
+            }
+            step => step,
         }
-        step
     }
 
     fn take_steps<S: Service>(

@@ -145,6 +145,18 @@ fn the_end_of_patience_depends_on_where_a_conversation_is() {
 }
 
 #[test]
+fn a_client_without_room_is_told_so_before_and_after_it_has_asked() {
+    for input in [&b""[..], b"a\nb\n", b"a"] {
+        let mut stream = Pieces::new([Vec::new(), input.to_vec()], usize::MAX);
+        let mut refused = Conversation::refused(&Echo);
+        while refused.advance(&mut stream, &Echo, || ()) != Step::Over(End::TurnedAway) {}
+        assert_eq!(stream.output, b"late", "and nothing else is answered");
+    }
+    let mut deaf = Conversation::refused(&Echo);
+    assert_eq!(deaf.expire(&Echo), Some(End::TurnedAway), "it never took a place");
+}
+
+#[test]
 fn a_client_that_says_too_much_after_its_end_is_cut_off() {
     let talk_on = std::iter::repeat_n(vec![b'x'; 4096], 1_000);
     let mut stream = Pieces::new([b"bye\n".to_vec()].into_iter().chain(talk_on), usize::MAX);

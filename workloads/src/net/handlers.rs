@@ -11,10 +11,11 @@ use mio::Token;
 use rayon::{Scope, ThreadPool};
 
 use super::conversation::{Conversation, End, Step};
-use super::queue::{LockFree, Regular, TaskQueue};
 use super::reader::Reader;
 use super::server::{Counts, Signal};
+use super::turns::Turns;
 use super::{Limits, Service, Then, Times};
+use crate::queue::{LockFree, Regular, TaskQueue};
 
 /// How often a handler that waits for one client looks whether the server ends.
 const TICK: Duration = Duration::from_millis(50);
@@ -61,7 +62,7 @@ pub(crate) enum Unit {
 pub(super) struct Watched {
     pub(super) token: Token,
     pub(super) stream: mio::net::TcpStream,
-    pub(super) conversation: Mutex<Conversation>,
+    pub(super) conversation: Turns<Conversation>,
 }
 
 /// Something for a handler to do.
@@ -143,21 +144,28 @@ impl<S: Service> Desk<'_, S> {
         handler: usize,
     ) -> Option<Task<S::Request>> {
         let begun = Instant::now();
-        // Outside the conversation's lock, which the reader takes when something arrives.
+        // Without the conversation, which the reader needs when something arrives.
         let (answer, outcome, then) = self.work_out(request);
-        let mut conversation = lock(&connection.conversation);
+        let mut conversation = connection.conversation.hold();
         conversation.answer(answer, then);
         // What is wrong with the stream shows again below.
         let _ = conversation.flush(&mut &connection.stream);
         let times = Times { arrived, begun, ended: Instant::now() };
         self.service.answered(handler, request, outcome, times);
-        match self.advance(connection, &mut conversation) {
-            Step::Asked(task) => Some(task),
-            Step::Waits => None,
-            Step::Over(_) => {
-                lock(&self.over).push(connection.token);
-                self.signal.wake_reader();
-                None
+        loop {
+            let step = self.advance(connection, &mut conversation);
+            drop(conversation);
+            match step {
+                Step::Asked(task) => return Some(task),
+                Step::Waits if connection.conversation.take_word() => {
+                    conversation = connection.conversation.hold();
+                }
+                Step::Waits => return None,
+                Step::Over(_) => {
+                    lock(&self.over).push(connection.token);
+                    self.signal.wake_reader();
+                    return None;
+                }
             }
         }
     }

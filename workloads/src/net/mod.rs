@@ -2,9 +2,10 @@
 //!
 //! A thread of its own, the *reader*, owns the listener and waits for all connections at once
 //! (`reader.rs`). What has arrived completely is handed to a *handler* (`handlers.rs`): a job of the
-//! pool, one of some threads behind a queue (`queue/`), or the reader itself. A handler answers one
+//! pool, one of some threads behind a queue (`crate::queue`), or the reader itself. A handler answers one
 //! request and never waits for a client, so a pool cannot run out of threads because clients are slow:
-//! what a client does not take at once, the reader sends on. Only the arrangements that say so
+//! what a client does not take at once, the reader sends on. The reader waits for no handler either
+//! (`turns.rs`). Only the arrangements that say so
 //! (`Unit::Connections`, `Handlers::ThreadPerConnection`) keep a handler on one connection until it
 //! ends, as the studies did.
 //!
@@ -14,11 +15,15 @@
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
+mod guests;
 mod handlers;
-pub(crate) mod queue;
 mod reader;
 mod server;
+mod turns;
+#[cfg(all(test, locks_loom))]
+mod turns_models;
 
+pub(crate) use guests::{LOOPBACK, serve_guests};
 pub(crate) use handlers::{Handlers, Queue, Unit};
 pub(crate) use server::{Counts, Server, Stopper};
 

@@ -1,24 +1,25 @@
 //! The thread that waits for all connections at once.
 //!
 //! It is told of changes only (edge-triggered). That nothing is missed rests on two facts: every
-//! step of a connection is made under its conversation's lock, and a conversation comes to rest only
+//! step of a connection is made by whoever holds its conversation, and a conversation comes to rest only
 //! after its stream said that it would block. A change before that was seen by the read that came
-//! to rest; a change after it is a new event, for which the reader waits for the lock. An event
-//! that comes while a handler has the request is dropped: the handler reads on when it has answered.
+//! to rest; a change after it is a new event. If a handler holds the conversation then, the reader leaves
+//! word and the handler reads on (`turns.rs`); if a handler has the request only, the event is dropped: the
+//! handler reads on when it has answered.
 
 use std::collections::HashMap;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::Shutdown;
-use std::sync::{Arc, Mutex};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 
+use super::Service;
 use super::conversation::{Conversation, Step};
-use super::handlers::{Desk, Task, Unit, Watched, lock};
+use super::handlers::{Desk, Task, Unit, Watched};
 use super::server::{FIRST_CONNECTION, LISTENER, WOKEN};
-use super::{Service, TurnedAway};
+use super::turns::Turns;
 
 /// Events fetched at once; a guess.
 const EVENTS: usize = 256;
@@ -128,15 +129,19 @@ impl Reader {
         hand: Hand<'_, S::Request>,
     ) {
         if desk.open_connections() >= desk.limits.connections as u64 {
-            desk.count(|counts| counts.turned_away += 1);
-            refuse(&stream, desk.service);
+            let refused = Conversation::refused(desk.service);
+            // As many again may stay until they have read why; others see a closed connection.
+            let has_room = self.watched.len() < 2 * desk.limits.connections;
+            if !has_room || self.watch(stream, refused).is_err() {
+                desk.count(|counts| counts.turned_away += 1);
+            }
             return;
         }
         desk.count(|counts| counts.accepted += 1);
         let is_received = match self.unit {
             // The client sees a closed connection if no thread can be had for it.
             Unit::Connections => hand(Task::Connection(stream.into(), Instant::now())),
-            Unit::Requests => self.watch(stream),
+            Unit::Requests => self.watch(stream, Conversation::new()),
         };
         if is_received.is_err() {
             desk.count(|counts| {
@@ -146,13 +151,13 @@ impl Reader {
         }
     }
 
-    /// The first event comes at once if the client has spoken already.
-    fn watch(&mut self, mut stream: TcpStream) -> io::Result<()> {
+    /// The first event comes at once: the stream can be written to.
+    fn watch(&mut self, mut stream: TcpStream, conversation: Conversation) -> io::Result<()> {
         let token = Token(self.next_token);
         self.next_token += 1;
         let both = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, token, both)?;
-        let conversation = Mutex::new(Conversation::new());
+        let conversation = Turns::new(conversation);
         self.watched.insert(token, Arc::new(Watched { token, stream, conversation }));
         Ok(())
     }
@@ -160,7 +165,7 @@ impl Reader {
     /// Something has changed on a connection.
     fn go_on<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         let Some(connection) = self.watched.get(&token).map(Arc::clone) else { return };
-        let mut conversation = lock(&connection.conversation);
+        let Some(mut conversation) = connection.conversation.try_hold() else { return };
         let step = desk.advance(&connection, &mut conversation);
         drop(conversation);
         match step {
@@ -179,7 +184,7 @@ impl Reader {
 
     fn look_at_deadlines<S: Service>(&mut self, desk: &Desk<'_, S>, now: Instant) {
         self.watched.retain(|_, connection| {
-            let mut conversation = lock(&connection.conversation);
+            let mut conversation = connection.conversation.hold();
             let is_late = |due| now >= due;
             if !conversation.deadline(&desk.limits).is_some_and(is_late) {
                 return true;
@@ -199,7 +204,7 @@ impl Reader {
     fn close_idle<S: Service>(&mut self, desk: &Desk<'_, S>) {
         self.listener = None;
         self.watched.retain(|_, connection| {
-            let mut conversation = lock(&connection.conversation);
+            let mut conversation = connection.conversation.hold();
             let is_idle = conversation.is_idle();
             if is_idle {
                 desk.count(|counts| counts.count(conversation.leave_idle()));
@@ -207,13 +212,4 @@ impl Reader {
             !is_idle
         });
     }
-}
-
-/// Tells a client that there is no room. It is not waited for, or it would take room.
-fn refuse(mut stream: &TcpStream, service: &impl Service) {
-    let mut asked = [0; 4096];
-    // What is not read would make the kernel throw away the answer.
-    let _ = stream.read(&mut asked);
-    let _ = stream.write(&service.turn_away(TurnedAway::Full));
-    let _ = stream.shutdown(Shutdown::Write);
 }

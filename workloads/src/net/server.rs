@@ -88,6 +88,7 @@ impl Counts {
             End::Malformed => &mut self.malformed,
             End::TooSlow => &mut self.too_slow,
             End::Vanished => &mut self.vanished,
+            End::TurnedAway => &mut self.turned_away,
         } += 1;
     }
 }

@@ -3,13 +3,11 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::board::Board;
 use crate::kinds::latency::Latencies;
-use crate::net::Stopper;
+use crate::net::{Stopper, serve_guests};
 use crate::random::{Random, mix};
 use crate::usage::thread_cpu;
 
@@ -65,42 +63,15 @@ pub(crate) struct Crowd {
     pub(crate) address: SocketAddr,
 }
 
-/// Stops the server when the last client has gone, however it went.
-struct Presence<'a>(&'a AtomicUsize, &'a Stopper);
-
-impl Drop for Presence<'_> {
-    fn drop(&mut self) {
-        // Relaxed: a count; each client takes itself off in one step, so one of them is the last.
-        if self.0.fetch_sub(1, Relaxed) == 1 {
-            self.1.stop();
-        }
-    }
-}
-
 impl Crowd {
     /// Runs all clients beside `serve`, which serves until it is stopped.
     pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Vec<Seen>) {
-        let present = AtomicUsize::new(self.posters + self.readers);
-        let roles = [(Role::Poster, self.posters), (Role::Reader, self.readers)];
         let until = Instant::now() + self.duration;
-        thread::scope(|scope| {
-            let clients: Vec<_> = roles
-                .into_iter()
-                .flat_map(|(role, count)| (0..count).map(move |number| (role, number)))
-                .map(|(role, number)| {
-                    let presence = Presence(&present, stopper);
-                    scope.spawn(move || {
-                        let _presence = presence;
-                        self.client(role, number, until)
-                    })
-                })
-                .collect();
-            let served = serve();
-            let join = |client: thread::ScopedJoinHandle<'_, Seen>| {
-                client.join().expect("a client complains rather than panic")
-            };
-            (served, clients.into_iter().map(join).collect())
-        })
+        let clients = [(Role::Poster, self.posters), (Role::Reader, self.readers)]
+            .into_iter()
+            .flat_map(|(role, count)| (0..count).map(move |number| (role, number)))
+            .map(|(role, number)| move || self.client(role, number, until));
+        serve_guests(stopper, clients, serve)
     }
 
     fn client(&self, role: Role, number: usize, until: Instant) -> Seen {

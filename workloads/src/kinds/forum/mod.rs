@@ -10,14 +10,13 @@ mod protocol;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 
 use crate::kinds::descriptors;
 use crate::kinds::latency::Latencies;
-use crate::net::{Handlers, Limits, Server, Unit};
+use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit};
 use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::usage::process_cpu;
@@ -36,8 +35,9 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::one_of(
             "implementation",
-            "each request a job of the pool, or a thread for each connection: the reference",
-            &["pool", "threads"],
+            "each request a job of the pool, or for threads behind a queue; or a thread for each \
+             connection: the reference",
+            &["pool", "queue", "threads"],
             "pool",
         ),
         Parameter::whole("posters", "clients that post", (1, 128), "2"),
@@ -59,16 +59,38 @@ pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 /// Serves until it is stopped; says what happened.
 pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool) -> io::Result<String> {
     let board = Board::new();
-    let (handlers, unit) = arrangement(values.word("implementation") == "pool", pool);
+    let (handlers, unit) = Implementation::of(values).handlers(pool);
     let counts = server.run(&board, handlers, unit)?;
     Ok(format!("{counts}\n{} messages on the board\n", board.messages()))
 }
 
-fn arrangement(is_pool: bool, pool: &ThreadPool) -> (Handlers<'_>, Unit) {
-    if is_pool {
-        (Handlers::Pool(pool), Unit::Requests)
-    } else {
-        (Handlers::ThreadPerConnection, Unit::Connections)
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Implementation {
+    Pool,
+    Queue,
+    Threads,
+}
+
+impl Implementation {
+    fn of(values: &Values) -> Self {
+        match values.word("implementation") {
+            "queue" => Self::Queue,
+            "threads" => Self::Threads,
+            _ => Self::Pool,
+        }
+    }
+
+    /// Behind a queue are as many threads as `pool` has, which then sleep.
+    fn handlers(self, pool: &ThreadPool) -> (Handlers<'_>, Unit) {
+        match self {
+            Self::Pool => (Handlers::Pool(pool), Unit::Requests),
+            Self::Queue => {
+                let count = pool.current_num_threads();
+                (Handlers::Threads { count, queue: Queue::LockFree }, Unit::Requests)
+            }
+            Self::Threads => (Handlers::ThreadPerConnection, Unit::Connections),
+        }
     }
 }
 
@@ -87,7 +109,7 @@ impl Workload for Forum {
         descriptors::check("forum", "posters + readers", posters + readers)?;
         Ok(Box::new(Evening {
             seed: setup.seed,
-            is_pool: values.word("implementation") == "pool",
+            implementation: Implementation::of(values),
             posters,
             readers,
             duration: Duration::from_millis(values.whole("duration-ms")),
@@ -98,12 +120,9 @@ impl Workload for Forum {
     }
 }
 
-/// Where the server listens: a port of its own on this host only.
-const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-
 struct Evening {
     seed: u64,
-    is_pool: bool,
+    implementation: Implementation,
     posters: usize,
     readers: usize,
     duration: Duration,
@@ -190,8 +209,8 @@ impl Evening {
 impl Instance for Evening {
     fn reset(&mut self) {
         self.run = None;
-        let server = Server::bind(ADDRESS, Limits::DEFAULT).unwrap_or_else(|error| {
-            panic!("forum: no port on {} can be had: {error}", ADDRESS.ip())
+        let server = Server::bind(LOOPBACK, Limits::DEFAULT).unwrap_or_else(|error| {
+            panic!("forum: no port on {} can be had: {error}", LOOPBACK.ip())
         });
         self.stage = Some((server, Board::new()));
     }
@@ -205,7 +224,7 @@ impl Instance for Evening {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let (handlers, unit) = arrangement(self.is_pool, pool);
+        let (handlers, unit) = self.implementation.handlers(pool);
         self.serve(handlers, unit)
     }
 
@@ -262,18 +281,30 @@ impl Instance for Evening {
 mod tests {
     use super::*;
 
-    fn evening() -> Box<dyn Instance> {
-        let values = Values::resolve(&DESCRIPTION, Size::Tiny, &BTreeMap::new(), false).unwrap();
+    fn evening(implementation: &str) -> Box<dyn Instance> {
+        let explicit = [("implementation".to_owned(), implementation.to_owned())].into();
+        let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
         let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
         Forum.prepare(&setup).unwrap()
     }
 
     #[test]
     fn a_run_that_was_good_is_accepted_once() {
-        let mut evening = evening();
+        let mut evening = evening("pool");
         evening.reset();
         assert!(evening.run_sequential() >= 4, "one request of each client");
         assert!(evening.check().is_ok());
         assert!(evening.check().is_err(), "nothing ran since");
+    }
+
+    #[test]
+    fn every_implementation_serves_all_clients() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for implementation in ["pool", "queue", "threads"] {
+            let mut evening = evening(implementation);
+            evening.reset();
+            assert!(evening.run_on(&pool) >= 4, "{implementation}");
+            evening.check().unwrap_or_else(|it| panic!("{implementation}: {it:?}"));
+        }
     }
 }

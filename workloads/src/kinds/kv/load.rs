@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::client::Client;
@@ -13,7 +11,7 @@ use super::plan::{Plan, Step, key_of};
 use super::service::Counts;
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::sleep_until;
-use crate::net::Stopper;
+use crate::net::{Stopper, serve_guests};
 use crate::usage::thread_cpu;
 
 /// When requests are sent.
@@ -75,44 +73,18 @@ pub(crate) struct Load<'a> {
     pub(crate) pace: Pace,
 }
 
-/// Stops the server when the last client has gone, however it went.
-struct Presence<'a> {
-    present: &'a AtomicUsize,
-    stopper: &'a Stopper,
-}
-
-impl Drop for Presence<'_> {
-    fn drop(&mut self) {
-        // Relaxed: a count; each client takes itself off in one step, so one of them is the last.
-        if self.present.fetch_sub(1, Relaxed) == 1 {
-            self.stopper.stop();
-        }
-    }
-}
-
 impl Load<'_> {
     /// Runs all clients beside `serve`, which serves until it is stopped; that is when the last client
     /// has gone.
     pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Seen) {
-        let present = AtomicUsize::new(self.clients);
         let begun = Instant::now();
-        thread::scope(|scope| {
-            let clients: Vec<_> = (0..self.clients)
-                .map(|number| {
-                    let presence = Presence { present: &present, stopper };
-                    scope.spawn(move || {
-                        let _presence = presence;
-                        self.client(number, begun)
-                    })
-                })
-                .collect();
-            let served = serve();
-            let mut seen = Seen::nothing();
-            for client in clients {
-                seen.absorb(client.join().expect("a client complains rather than panic"));
-            }
-            (served, seen)
-        })
+        let clients = (0..self.clients).map(|number| move || self.client(number, begun));
+        let (served, all) = serve_guests(stopper, clients, serve);
+        let mut seen = Seen::nothing();
+        for client in all {
+            seen.absorb(client);
+        }
+        (served, seen)
     }
 
     /// Sessions `number`, `number + clients`, …

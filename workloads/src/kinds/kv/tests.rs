@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use rayon::ThreadPoolBuilder;
 
+use super::plan::Summary;
+use super::trade::{Run, Trade};
 use super::*;
+use crate::workload::Mismatch;
 
 fn trade(explicit: &[(&str, &str)]) -> Trade {
     let explicit: BTreeMap<String, String> =

@@ -2,19 +2,23 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use super::{Backend, Direction, Done, Outcome, Transfer};
+use crate::queue::{LockFree, TaskQueue};
 
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
+/// Transfers that helpers wait for, each with the number of its user thread. A channel of the standard
+/// library has one receiver: under a lock for many of them, each transfer would wake two helpers.
+type Inbox = LockFree<(usize, Transfer)>;
+
 /// Threads that wait for transfers to make.
 pub(super) struct Helpers {
-    /// `None` only while it is being dropped.
-    to_do: Option<Sender<(usize, Transfer)>>,
+    to_do: Arc<Inbox>,
     done: Receiver<Done>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -22,23 +26,20 @@ pub(super) struct Helpers {
 impl Helpers {
     /// One for each of the `transfers` that may be under way at a time, within reason.
     pub(super) fn start(transfers: usize) -> Self {
-        let (to_do, inbox) = channel::<(usize, Transfer)>();
+        let to_do = Arc::new(Inbox::new(None));
         let (outbox, done) = channel();
-        let inbox = Arc::new(Mutex::new(inbox));
         let threads = (0..transfers.clamp(1, MOST_HELPERS))
             .map(|_| {
-                let (inbox, outbox) = (Arc::clone(&inbox), outbox.clone());
+                let (inbox, outbox) = (Arc::clone(&to_do), outbox.clone());
                 thread::spawn(move || help(&inbox, &outbox))
             })
             .collect();
-        Self { to_do: Some(to_do), done, threads }
+        Self { to_do, done, threads }
     }
 }
 
-fn help(inbox: &Mutex<Receiver<(usize, Transfer)>>, outbox: &Sender<Done>) {
-    loop {
-        let next = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((thread, mut transfer)) = next else { return };
+fn help(inbox: &Inbox, outbox: &Sender<Done>) {
+    while let Some((thread, mut transfer)) = inbox.pop() {
         let Transfer { direction, file, buffer, offset } = &mut transfer;
         let result = match direction {
             Direction::Read => file.read_at(buffer, *offset),
@@ -53,10 +54,8 @@ fn help(inbox: &Mutex<Receiver<(usize, Transfer)>>, outbox: &Sender<Done>) {
 
 impl Backend for Helpers {
     fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
-        let to_do = self.to_do.as_ref().expect("there until it is dropped");
-        to_do
-            .send((thread, transfer))
-            .map_err(|_| io::Error::other("all helper threads have ended"))
+        self.to_do.push((thread, transfer));
+        Ok(())
     }
 
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>> {
@@ -74,7 +73,7 @@ impl Backend for Helpers {
 
 impl Drop for Helpers {
     fn drop(&mut self) {
-        drop(self.to_do.take());
+        self.to_do.close();
         for thread in self.threads.drain(..) {
             // A helper that panicked has said so already.
             let _ = thread.join();

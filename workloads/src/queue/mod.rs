@@ -1,4 +1,4 @@
-//! Queues of tasks before threads that wait for them.
+//! Queues of tasks before threads that wait for them: requests before handlers, transfers before helpers.
 
 mod lock_free;
 #[cfg(all(test, locks_loom))]
@@ -13,7 +13,7 @@ pub(crate) use regular::Regular;
 
 /// First in, first out, for any number of threads on both sides.
 pub(crate) trait TaskQueue<T>: Sync {
-    /// Puts `task` at the end. Not bounded: a connection has one task at a time, and connections are.
+    /// Puts `task` at the end. Not bounded: whoever asks has one task at a time, and those who ask are.
     fn push(&self, task: T);
 
     /// Takes the first task, waiting for one; `None` if the queue is closed and empty.

@@ -1,103 +1,14 @@
 //! `workload serve` as its clients see it: good ones, bad ones, stock ones, and the one who ends it.
 
-use std::fs;
+mod server;
+mod stock;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
 
-/// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Every way to hand requests to handlers.
-const ARRANGEMENTS: [&[&str]; 5] = [
-    &["--set", "handlers=pool"],
-    &["--set", "handlers=threads"],
-    &["--set", "handlers=threads", "--set", "queue=lock-free"],
-    &["--set", "handlers=threads", "--set", "takes=connections", "--threads", "8"],
-    &["--set", "handlers=pool", "--set", "takes=connections", "--threads", "8"],
-];
-
-fn workload() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_workload"))
-}
-
-/// A running server; killed if a test gives up on it.
-struct Server {
-    child: Child,
-    out: BufReader<std::process::ChildStdout>,
-    address: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Gone already, if all went well.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(service: &str, arguments: &[&str]) -> Self {
-        let mut child = workload()
-            .args(["serve", service])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut address = String::new();
-        out.read_line(&mut address).unwrap();
-        Self { child, out, address: address.trim().to_owned() }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream
-    }
-
-    /// Everything that comes back for `text`, after which the client says no more.
-    fn talk(&self, text: &str) -> String {
-        let mut stream = self.connect();
-        stream.write_all(text.as_bytes()).unwrap();
-        stream.shutdown(Shutdown::Write).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    /// Entries of a folder of the kernel's about the process.
-    fn entries(&self, folder: &str) -> usize {
-        fs::read_dir(format!("/proc/{}/{folder}", self.child.id())).unwrap().count()
-    }
-
-    fn interrupt(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    }
-
-    /// Interrupts it; its report.
-    fn end(mut self) -> String {
-        self.interrupt();
-        let mut report = String::new();
-        self.out.read_to_string(&mut report).unwrap();
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        report
-    }
-}
-
-/// Waits until `is_so`.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
+use server::{ARRANGEMENTS, PATIENCE, Server, until, workload};
 
 fn post(key: &str, body: &str) -> String {
     format!("POST /{key} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{body}", body.len())
@@ -223,6 +134,12 @@ fn more_connections_than_allowed_are_turned_away_with_503() {
         stream.read_exact(&mut [0; 12]).unwrap();
     }
     assert_eq!(statuses(&server.talk(&get("a"))), [503]);
+    let mut slow = server.connect();
+    slow.read_exact(&mut [0; 12]).unwrap();
+    // Told before it has asked, and asks all the same: it can read the rest.
+    slow.write_all(get("a").as_bytes()).unwrap();
+    slow.shutdown(Shutdown::Write).unwrap();
+    slow.read_to_end(&mut Vec::new()).unwrap();
     drop(kept);
     until("there is room again", || statuses(&server.talk(&get("a"))) == [404]);
 }
@@ -324,66 +241,5 @@ fn a_person_at_a_terminal_can_talk_to_the_forum() {
         let report = server.end();
         assert!(report.contains("1 connections: 0 good, 1 malformed"), "{report}");
         assert!(report.contains("2 messages on the board"), "{report}");
-    }
-}
-
-/// Output of a program that need not be installed.
-fn stock(program: &str, arguments: &[&str]) -> Option<String> {
-    let Ok(output) = Command::new(program).args(arguments).output() else {
-        eprintln!("SKIPPED: {program} is not installed (Debian package {program})");
-        return None;
-    };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{program}: {text}{:?}", output.stderr);
-    Some(text)
-}
-
-#[test]
-fn curl_stores_reads_and_removes_a_document() {
-    let server = Server::start("kv", &[]);
-    let url = format!("http://{}/letter", server.address);
-    let curl = |arguments: &[&str]| {
-        stock("curl", &[&["-sS", "-w", " %{http_code}", &url][..], arguments].concat())
-    };
-    // Above 1 MiB curl would ask for leave first; the bound of documents lies below.
-    let body = "a".repeat(900_000);
-    let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(file.path(), &body).unwrap();
-    let data = format!("@{}", file.path().display());
-    let Some(answer) = curl(&["--data-binary", &data]) else { return };
-    assert_eq!(answer, " 201");
-    let waits = ["-H", "Expect: 100-continue", "--data-binary", &data];
-    assert_eq!(curl(&waits).unwrap(), " 200");
-    assert_eq!(curl(&[]).unwrap(), format!("{body} 200"));
-    assert_eq!(curl(&["-X", "DELETE"]).unwrap(), " 204");
-    assert_eq!(
-        curl(&["-I"]).unwrap().split("\r\n").next(),
-        Some("HTTP/1.1 405 Method Not Allowed")
-    );
-    assert_eq!(curl(&["-0"]).unwrap(), "there is no such document\n 404");
-}
-
-#[test]
-fn httperf_has_all_its_sessions_answered() {
-    for arrangement in ARRANGEMENTS {
-        let server = Server::start("kv", arrangement);
-        let (host, port) = server.address.split_once(':').unwrap();
-        let calls = ["--server", host, "--port", port, "--num-conns", "20", "--num-calls", "10"];
-        let Some(text) = stock("httperf", &calls) else { return };
-        assert!(text.contains("connections 20 requests 200 replies 200"), "{text}");
-        assert!(text.contains("Errors: total 0"), "{text}");
-        assert!(server.end().contains("200 GET with status 404"));
-    }
-}
-
-#[test]
-fn wrk_finds_no_errors_of_sockets() {
-    for arrangement in ARRANGEMENTS {
-        let server = Server::start("kv", arrangement);
-        assert_eq!(statuses(&server.talk(&post("a", "x"))), [201]);
-        let url = format!("http://{}/a", server.address);
-        let Some(text) = stock("wrk", &["-t", "1", "-c", "4", "-d", "1s", &url]) else { return };
-        assert!(text.contains("Requests/sec:"), "{text}");
-        assert!(!text.contains("Socket errors") && !text.contains("Non-2xx"), "{text}");
     }
 }

@@ -1,0 +1,217 @@
+//! Server and clients together: run after run, each compared with what is known.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+
+use super::load::{Load, Pace, Seen};
+use super::plan::{Mix, Plan, Summary};
+use super::service::{self, Figures, KeyValue};
+use super::store::{Guard, Store};
+use super::{Arrangement, guard};
+use crate::kinds::descriptors;
+use crate::net::{self, Handlers, LOOPBACK, Limits, Server, Unit};
+use crate::parameters::Values;
+use crate::protocol::Metric;
+use crate::usage::process_cpu;
+use crate::workload::{Instance, Mismatch, Refusal, Setup};
+
+/// Requests of a run whose answers are known beforehand and kept in memory, some 100 bytes each.
+const MAX_REQUESTS: usize = 10_000_000;
+
+/// Server and clients.
+pub(super) struct Trade {
+    plan: Plan,
+    arrangement: Arrangement,
+    guard: Guard,
+    pace: Pace,
+    clients: usize,
+    /// Ready for the next run.
+    stage: Option<(Server, KeyValue)>,
+    /// The last run, until it is checked.
+    served: Option<Served>,
+    total: Total,
+}
+
+/// What one run left.
+struct Served {
+    service: KeyValue,
+    ended: io::Result<net::Counts>,
+    seen: Seen,
+    elapsed: Duration,
+    cpu: Duration,
+}
+
+/// The same, worked out.
+pub(super) struct Run {
+    pub(super) seen: Seen,
+    figures: Figures,
+    pub(super) stored: Summary,
+    pub(super) trouble: Option<String>,
+    elapsed: Duration,
+    server_cpu: Duration,
+}
+
+/// Runs since the warm-up.
+struct Total {
+    seen: Seen,
+    figures: Figures,
+    requests: u64,
+    elapsed: Duration,
+    server_cpu: Duration,
+}
+
+impl Total {
+    fn new() -> Self {
+        Self {
+            seen: Seen::nothing(),
+            figures: Figures::default(),
+            requests: 0,
+            elapsed: Duration::ZERO,
+            server_cpu: Duration::ZERO,
+        }
+    }
+}
+
+impl Trade {
+    pub(super) fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
+        let values: &Values = setup.values;
+        let (sessions, requests) = (values.count("sessions"), values.count("requests"));
+        if sessions.saturating_mul(requests) > MAX_REQUESTS {
+            return Err(Refusal::new(format!(
+                "workload `kv`: sessions = {sessions} times requests = {requests} are more than \
+                 {MAX_REQUESTS}, whose answers fit in memory; ask for fewer"
+            )));
+        }
+        let clients = values.count("clients");
+        descriptors::check("kv", "clients", clients)?;
+        let mix = Mix {
+            sessions,
+            requests,
+            writes_percent: values.whole("writes-percent"),
+            value_bytes: values.count("value-bytes"),
+        };
+        Ok(Self {
+            plan: Plan::new(setup.seed, mix),
+            arrangement: Arrangement::of(values, setup.threads),
+            guard: guard(values),
+            pace: match values.word("load") {
+                "open" => Pace::Open { rate: values.whole("rate") },
+                _ => Pace::Closed,
+            },
+            clients,
+            stage: None,
+            served: None,
+            total: Total::new(),
+        })
+    }
+
+    /// Serves all sessions with these handlers.
+    fn serve(&mut self, handlers: Handlers<'_>, unit: Unit) -> u64 {
+        let (server, service) = self.stage.take().expect("the stage was set");
+        let address = server.address().expect("the kernel knows an address that it gave");
+        let Self { plan, clients, pace, .. } = self;
+        let load = Load { plan, address, clients: *clients, pace: *pace };
+        let (begun, cpu_before) = (Instant::now(), process_cpu());
+        let stopper = server.stopper();
+        let (ended, seen) = load.run(&stopper, || server.run(&service, handlers, unit));
+        let (elapsed, cpu) = (begun.elapsed(), process_cpu().saturating_sub(cpu_before));
+        self.served = Some(Served { service, ended, seen, elapsed, cpu });
+        self.requests()
+    }
+
+    fn requests(&self) -> u64 {
+        self.plan.known.counts.values().sum()
+    }
+
+    /// What the last run left, worked out.
+    pub(super) fn take_run(&mut self) -> Option<Run> {
+        let Served { service, ended, seen, elapsed, cpu } = self.served.take()?;
+        let trouble = match ended {
+            Err(error) => Some(format!("the server: {error}")),
+            Ok(counts) if counts.good != self.plan.sessions.len() as u64 => {
+                Some(counts.to_string())
+            }
+            Ok(_) => None,
+        };
+        let figures = service.figures();
+        let stored = Summary::of(figures.counts.clone(), &service.store.all());
+        let server_cpu = cpu.saturating_sub(seen.cpu);
+        Some(Run { seen, figures, stored, trouble, elapsed, server_cpu })
+    }
+
+    /// Compares what both sides counted, and what is stored, with what is known.
+    pub(super) fn verify(&mut self, run: Run) -> Result<String, Mismatch> {
+        let known = &self.plan.known;
+        let describe = |client: &service::Counts, server: &Summary, complaint: &str| {
+            format!("clients saw {client:?}; the server {server:?}; {complaint}")
+        };
+        let expected = describe(&known.counts, known, "no complaints");
+        let complaint = run.seen.complaint.clone().or(run.trouble);
+        let complaint = complaint.as_deref().unwrap_or("no complaints");
+        Mismatch::unless_equal(&expected, &describe(&run.seen.counts, &run.stored, complaint))?;
+        let requests = self.requests();
+        self.total.seen.absorb(run.seen);
+        self.total.figures.absorb(&run.figures);
+        self.total.requests += requests;
+        self.total.elapsed += run.elapsed;
+        self.total.server_cpu += run.server_cpu;
+        Ok(format!(
+            "{requests} requests answered, {} documents stored, fingerprint {:x}",
+            self.plan.known.documents, self.plan.known.fingerprint
+        ))
+    }
+}
+
+impl Instance for Trade {
+    fn reset(&mut self) {
+        self.served = None;
+        let server = Server::bind(LOOPBACK, Limits::DEFAULT)
+            .unwrap_or_else(|error| panic!("kv: no port on {} can be had: {error}", LOOPBACK.ip()));
+        // A store of its own for each run, filled by it.
+        let service = KeyValue::new(Store::new(self.guard), self.arrangement.threads);
+        self.stage = Some((server, service));
+    }
+
+    fn forget_warmup(&mut self) {
+        self.total = Total::new();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.serve(Handlers::Reader, Unit::Requests)
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        let arrangement = self.arrangement;
+        self.serve(arrangement.handlers(pool), arrangement.unit)
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        match self.take_run() {
+            Some(run) => self.verify(run),
+            None => Err(Mismatch {
+                expected: format!("{} requests answered", self.requests()),
+                actual: "nothing ran".to_owned(),
+            }),
+        }
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let Total { seen, figures, requests, elapsed, server_cpu } = &self.total;
+        let mut metrics: BTreeMap<String, Metric> = figures.metrics().into_iter().collect();
+        for latencies in [&seen.latency, &seen.lateness, &seen.session] {
+            metrics.extend(latencies.summary());
+        }
+        let mut add = |name: &str, value: f64, unit: &str| {
+            metrics.insert(name.to_owned(), Metric { value, unit: unit.to_owned() });
+        };
+        if *requests > 0 {
+            add("requests_per_second", *requests as f64 / elapsed.as_secs_f64(), "requests/s");
+            let cpu = server_cpu.as_secs_f64() * 1e9 / *requests as f64;
+            add("server_cpu_per_request", cpu, "ns/request");
+        }
+        metrics
+    }
+}

@@ -1,0 +1,75 @@
+//! A value that handlers wait for and the reader does not.
+//!
+//! The reader serves all connections. If it waited for a handler that lost its CPU with one of them in
+//! its hands, all would wait. So it leaves word instead, and the handler looks for that once it has let
+//! go. With a fence between the two steps on either side, one of them sees the other.
+
+#[cfg(locks_loom)]
+use loom::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst, fence},
+};
+#[cfg(not(locks_loom))]
+use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst, fence},
+};
+use std::sync::{PoisonError, TryLockError};
+
+/// See the file's header.
+pub(super) struct Turns<T> {
+    value: Mutex<T>,
+    /// Somebody came while another had the value.
+    has_word: AtomicBool,
+}
+
+impl<T> Turns<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self { value: Mutex::new(value), has_word: AtomicBool::new(false) }
+    }
+
+    /// Waits for the value. Whoever has it for longer than a moment asks [`Turns::take_word`] afterwards.
+    pub(super) fn hold(&self) -> MutexGuard<'_, T> {
+        // Whoever panicked left a whole value.
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value; `None` if another has it, who has been left word.
+    pub(super) fn try_hold(&self) -> Option<MutexGuard<'_, T>> {
+        if let Some(value) = self.hold_if_free() {
+            return Some(value);
+        }
+        self.leave_word();
+        self.hold_if_free()
+    }
+
+    pub(super) fn hold_if_free(&self) -> Option<MutexGuard<'_, T>> {
+        match self.value.try_lock() {
+            Ok(value) => Some(value),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    pub(super) fn leave_word(&self) {
+        self.has_word.store(true, Relaxed);
+        // ORDERING: SeqCst fence between leaving word and trying the lock once more; pairs with the one in
+        // `take_word`. Without it the lock may look taken by somebody who has looked for word already.
+        fence(SeqCst);
+    }
+
+    /// Whether somebody came in vain; asked after the value was let go.
+    pub(super) fn take_word(&self) -> bool {
+        // ORDERING: SeqCst fence between letting go and looking for word; pairs with the one in
+        // `leave_word`.
+        fence(SeqCst);
+        self.find_word()
+    }
+
+    /// After the fence in `take_word`.
+    pub(super) fn find_word(&self) -> bool {
+        // Relaxed: the fences order it. Word that is there though its bringer got the value after all
+        // costs one look in vain.
+        self.has_word.load(Relaxed) && self.has_word.swap(false, Relaxed)
+    }
+}

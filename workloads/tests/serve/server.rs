@@ -1,0 +1,99 @@
+//! A running `workload serve`, and what is asked of all its arrangements.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Every way to hand requests to handlers.
+pub(crate) const ARRANGEMENTS: [&[&str]; 5] = [
+    &["--set", "handlers=pool"],
+    &["--set", "handlers=threads"],
+    &["--set", "handlers=threads", "--set", "queue=lock-free"],
+    &["--set", "handlers=threads", "--set", "takes=connections", "--threads", "8"],
+    &["--set", "handlers=pool", "--set", "takes=connections", "--threads", "8"],
+];
+
+pub(crate) fn workload() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_workload"))
+}
+
+/// A running server; killed if a test gives up on it.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) out: BufReader<ChildStdout>,
+    pub(crate) address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Gone already, if all went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    pub(crate) fn start(service: &str, arguments: &[&str]) -> Self {
+        let mut child = workload()
+            .args(["serve", service])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut address = String::new();
+        out.read_line(&mut address).unwrap();
+        Self { child, out, address: address.trim().to_owned() }
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Everything that comes back for `text`, after which the client says no more.
+    pub(crate) fn talk(&self, text: &str) -> String {
+        let mut stream = self.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Entries of a folder of the kernel's about the process.
+    pub(crate) fn entries(&self, folder: &str) -> usize {
+        fs::read_dir(format!("/proc/{}/{folder}", self.child.id())).unwrap().count()
+    }
+
+    pub(crate) fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// Interrupts it; its report.
+    pub(crate) fn end(mut self) -> String {
+        self.interrupt();
+        let mut report = String::new();
+        self.out.read_to_string(&mut report).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        report
+    }
+}
+
+/// Waits until `is_so`.
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
