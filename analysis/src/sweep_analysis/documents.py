@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from sweep_analysis import notebooks, services, tables, wall_times
+from sweep_analysis import document_findings, notebooks, services, tables, wall_times
 from sweep_analysis.experiments import Experiment
 from sweep_analysis.findings import analyse
 from sweep_analysis.labels import HERE, PUBLISHED, parameter
@@ -21,6 +21,17 @@ from sweep_analysis.schema import PARALLEL
 from sweep_analysis.service_plots import service_figures
 from sweep_analysis.services import FORUM_GRID
 from sweep_analysis.wall_time_plots import wall_time_figures
+
+DOCUMENTS = (
+    ("a key-value server", "tables of the server's and of the clients' times, graphs by method", "kv-queues"),
+    ("a message board", "tables of posts, reads and requests per thread, with their differences", "forum-grid"),
+    ("user-level threads", "table 1, mutex and spin lock by length of the section", "locks-mutex-spin"),
+    ("user-level threads", "table 5, twenty threads; the question on several cores", "locks-many-contenders"),
+    ("user-level threads", "text at table 5, sections beyond the quantum", "locks-beyond-quantum"),
+    ("user-level threads", "table 3, transfers by size", "async-io-size"),
+    ("user-level threads", "table 4, transfers by the work beside them", "async-io-work"),
+)
+"""What is about what, what of it is measured again, and the name of the experiment. There is no table 2."""
 
 COSTS = {"server_cpu_per_request": ("server CPU per request", 1e-3), "latency_p50": ("wait, median", 1e-3)}
 """Figures of a service by branch: title and factor to µs, by the metric's name."""
@@ -35,11 +46,17 @@ class Result:
         points: rows of `services.SERVICE_POINTS`, `services.FORUM_POINTS` or `wall_times.WALL_POINTS`; only published
             ones if there is no sweep.
         sentences: what was measured where, or what is missing.
+        sweep: what was measured; None if nothing was.
     """
 
     experiment: Experiment
     points: pl.DataFrame
     sentences: list[str]
+    sweep: Sweep | None = None
+
+    def found(self) -> str:
+        """What was found, as Markdown."""
+        return notebooks.bullets(document_findings.found(self.experiment.name, self.points) or ["Nothing yet."])
 
     def charts(self) -> list[alt.VConcatChart]:
         """Measured above published; what has one of the two alone is drawn with that one."""
@@ -73,7 +90,33 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
         points = services.points(sweep, experiment)
     else:
         points = wall_times.points(analysis.times, experiment.name, experiment.figure)
-    return Result(experiment, points, [measured_where(analysis)])
+    return Result(experiment, points, [measured_where(analysis)], sweep)
+
+
+def overview(results: list[Result]) -> str:
+    """Every table and figure of the documents, where it was measured again, and whether that agrees, as Markdown.
+
+    Agreement is in the order of two ways (`document_findings.agreement`).
+    """
+    rows = []
+    by_name = {each.experiment.name: each for each in results}
+    for document, shown, name in DOCUMENTS:
+        each = by_name[name]
+        same, other, untold = document_findings.agreement(each.points, each.experiment.figure)
+        rows.append(
+            {
+                "document": document,
+                "table or figure": shown,
+                "experiment": name,
+                "sweep": each.sweep.path.name if each.sweep else "not measured yet",
+                "printed numbers": each.points.filter(pl.col("origin") == PUBLISHED).height,
+                "measured beside": beside(each.points, each.experiment.figure).height,
+                "same order": same,
+                "other order": other,
+                "order not told": untold,
+            }
+        )
+    return tables.markdown(pl.DataFrame(rows))
 
 
 def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
