@@ -28,7 +28,7 @@ FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
 
 
 def times_of(truth: made_up.Truth) -> pl.LazyFrame:
-    """Rows of `schema.TIMES` of a made-up sweep."""
+    """Rows of `frames.TIMES` of a made-up sweep."""
     with tempfile.TemporaryDirectory() as folder:
         return trial_times(read_sweep(made_up.write_sweep(Path(folder), truth))).collect().lazy()
 

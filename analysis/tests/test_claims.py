@@ -12,8 +12,8 @@ import pytest
 import made_up
 from sweep_analysis.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
 from sweep_analysis.errors import InputError
+from sweep_analysis.frames import CLAIMS
 from sweep_analysis.load import Sweep, read_sweep
-from sweep_analysis.schema import CLAIMS
 from sweep_analysis.speedup import trial_times
 
 THREE = ["master", "packed", "split-counters"]

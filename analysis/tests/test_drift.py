@@ -10,8 +10,8 @@ import pytest
 import made_up
 from sweep_analysis.drift import drift, residuals
 from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.frames import RESIDUALS
 from sweep_analysis.load import read_sweep
-from sweep_analysis.schema import RESIDUALS
 from sweep_analysis.speedup import trial_times
 
 

@@ -17,10 +17,10 @@ from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, headline_rates, line_rates, scale
 from sweep_analysis.facts import facts
 from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.page import render_page
 from sweep_analysis.report import write_report
-from sweep_analysis.schema import EVENT_RATES, LINE_RATES
 
 PACKED = {"packed_word_loads": 40, "packed_word_rmws": 10, "packed_word_cas_failures": 2, "steals_tried": 6}
 SPLIT = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 
 import made_up
+from sweep_analysis.frames import LATENCIES
 from sweep_analysis.latency import latencies, tradeoffs
 from sweep_analysis.load import read_sweep
-from sweep_analysis.schema import LATENCIES
 from sweep_analysis.speedup import trial_times
 
 

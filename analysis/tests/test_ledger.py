@@ -9,10 +9,10 @@ import pytest
 
 import made_up
 from sweep_analysis.costs import costs
+from sweep_analysis.frames import COSTS, LEDGER
 from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.provenance import provenance, sentence
-from sweep_analysis.schema import COSTS, LEDGER
 from sweep_analysis.speedup import trial_times
 
 

@@ -12,9 +12,9 @@ import pytest
 
 import made_up
 from sweep_analysis.bootstrap import Floats
+from sweep_analysis.frames import MODES
 from sweep_analysis.load import read_sweep
 from sweep_analysis.modes import BETWEEN, WITHIN, modes, several_modes
-from sweep_analysis.schema import MODES
 from sweep_analysis.speedup import trial_times
 
 NOISE = 0.01

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import made_up
+from sweep_analysis.frames import OUTLIERS
 from sweep_analysis.load import read_sweep
 from sweep_analysis.outliers import outliers
-from sweep_analysis.schema import OUTLIERS
 from sweep_analysis.speedup import speedups, trial_times
 
 

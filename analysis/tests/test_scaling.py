@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import made_up
+from sweep_analysis.frames import FITS, RESIDUALS_OF_FITS
 from sweep_analysis.load import read_sweep
 from sweep_analysis.scaling import GOOD, POOR, REFUSED, scaling, speed_by_threads
-from sweep_analysis.schema import FITS, RESIDUALS_OF_FITS
 from sweep_analysis.speedup import trial_times
 
 EIGHT = [1, 2, 3, 4, 6, 8]

@@ -32,7 +32,7 @@ BAD_INPUT = 2
 HOST_NOT_FIT = 4
 
 LEVELS = {"cell": ["cell"], "workload": ["workload"], "overall": ["overall"], "pooled": ["workload", "overall"]}
-"""What `--level` may say, and the levels of `schema.COMPARISONS` that it shows."""
+"""What `--level` may say, and the levels of `frames.COMPARISONS` that it shows."""
 
 EXAMPLES = """\
 examples (`cargo runner analysis` in the place of `python -m sweep_analysis` sets up Python by itself):

@@ -55,7 +55,7 @@ class CellSet:
 
 
 def cell_sets(times: pl.LazyFrame) -> list[CellSet]:
-    """Gather rows of `schema.TIMES` into one table per cell set, in the order of their keys."""
+    """Gather rows of `frames.TIMES` into one table per cell set, in the order of their keys."""
     frame = times.sort([*CELL_SET, "branch", "block"]).collect()
     sets = []
     for part in frame.partition_by(CELL_SET, maintain_order=True):

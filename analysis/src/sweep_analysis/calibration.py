@@ -26,8 +26,8 @@ class Calibration:
     """How near one branch is to the baseline.
 
     Attributes:
-        mean: row of `schema.COMPARISONS`, level `overall`.
-        cells: rows of `schema.COMPARISONS`, level `cell`, plus `is_near`; sorted, the furthest off first.
+        mean: row of `frames.COMPARISONS`, level `overall`.
+        cells: rows of `frames.COMPARISONS`, level `cell`, plus `is_near`; sorted, the furthest off first.
     """
 
     mean: pl.DataFrame
@@ -47,7 +47,7 @@ class Calibration:
 def calibration(times: pl.LazyFrame, baseline: str, branch: str, figure: str = "time") -> Calibration | None:
     """How near `branch` is to `baseline` in `figure`; None if they share no cell, or the sweep has no A/A twin.
 
-    In: rows of `schema.TIMES`.
+    In: rows of `frames.TIMES`.
     """
     compared = compare(times, baseline, figure)
     rows = compared.filter((pl.col("branch") == branch) & pl.col("band").is_not_null())

@@ -17,8 +17,9 @@ import polars as pl
 
 from sweep_analysis.compare import FEWEST_PAIRS, FIGURES, compare, differs, drifts, holm
 from sweep_analysis.errors import InputError
+from sweep_analysis.frames import CLAIMS
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import CLAIMS, TWIN_SUFFIX
+from sweep_analysis.schema import TWIN_SUFFIX
 
 HELD = "held"
 REFUTED = "refuted"
@@ -68,8 +69,8 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
 def check_claims(sweep: Sweep, times: pl.LazyFrame) -> pl.DataFrame:
     """Say of every claim of the sweep's manifest what the trials say.
 
-    In:  rows of `schema.TIMES` of the same sweep.
-    Out: rows of `schema.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
+    In:  rows of `frames.TIMES` of the same sweep.
+    Out: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
 
     Raises:
         InputError: a claim is not of the form of `results/README.md`.

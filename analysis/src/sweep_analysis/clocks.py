@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from sweep_analysis.frames import CLOCKS
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import CLOCKS
 
 
 def clocks(sweep: Sweep) -> pl.LazyFrame:
     """The measured clock by mode and thread count; a trial's is the mean of what was measured before and after it.
 
-    Out: rows of `schema.CLOCKS`. All trials that have times count, whether or not they failed. A trial with one of the
+    Out: rows of `frames.CLOCKS`. All trials that have times count, whether or not they failed. A trial with one of the
          two measurements has that one.
     """
     measured = sweep.trials.select(

@@ -27,7 +27,8 @@ from sweep_analysis.bootstrap import (
     percentile_interval,
     resampled_medians,
 )
-from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.frames import COMPARISONS
+from sweep_analysis.schema import PANEL, PARALLEL, TWIN_SUFFIX
 from sweep_analysis.units import units_of
 
 FASTER = "faster"
@@ -38,7 +39,7 @@ VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
 """`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_PAIRS` pairs, or a ratio that drifts."""
 
 FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit"}
-"""What can be compared, and its column in `schema.TIMES`. A program that is paced by a clock takes its time whatever
+"""What can be compared, and its column in `frames.TIMES`. A program that is paced by a clock takes its time whatever
 the pool does; CPU time is what it shows. Cycles are time at the measured clock, for sweeps whose clock moved. The ratio
 is called `time_ratio` in every case."""
 
@@ -79,8 +80,8 @@ class _Pairs:
 def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.DataFrame:
     """Compare all branches with `baseline`, per cell, per workload and overall, in one of `FIGURES`.
 
-    In:  rows of `schema.TIMES`.
-    Out: rows of `schema.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). The noise is
+    In:  rows of `frames.TIMES`.
+    Out: rows of `frames.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). The noise is
          that of the branch that was run twice, whether or not it is the one compared with. Cells
          without the baseline have no rows; `workload` and `overall` pool only cells that all branches have, as a
          geometric mean of the cells' ratios.
@@ -109,7 +110,7 @@ def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.Data
 
 
 def in_figure(times: pl.LazyFrame, figure: str) -> pl.LazyFrame:
-    """Rows of `schema.TIMES` with one of `FIGURES` in the place of time; trials that do not have it are left out."""
+    """Rows of `frames.TIMES` with one of `FIGURES` in the place of time; trials that do not have it are left out."""
     chosen = pl.col(FIGURES[figure])
     known = times if figure == "time" else times.filter(chosen > 0)
     return known.with_columns(chosen.alias(FIGURES["time"]))
@@ -329,7 +330,7 @@ def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
 
 
 def differs(corrected: pl.Expr) -> pl.Expr:
-    """Whether a row of `schema.COMPARISONS` with this corrected p-value shows a difference: all tests agree."""
+    """Whether a row of `frames.COMPARISONS` with this corrected p-value shows a difference: all tests agree."""
     outside_band = pl.col("time_ratio").log().abs() > pl.col("band").log()
     outside_interval = (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
     ranks_agree = (pl.col("units") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA)
@@ -337,6 +338,6 @@ def differs(corrected: pl.Expr) -> pl.Expr:
 
 
 def drifts() -> pl.Expr:
-    """Whether the ratio of a row of `schema.COMPARISONS` changed over the sweep by more than what it shows."""
+    """Whether the ratio of a row of `frames.COMPARISONS` changed over the sweep by more than what it shows."""
     more = pl.col("ratio_drift").log().abs() > pl.col("time_ratio").log().abs()
     return ((pl.col("p_drift") < DRIFT_ALPHA) & more).fill_null(value=False)

@@ -36,7 +36,7 @@ def cost_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.VConca
 def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
     """Both comparisons as one frame: pooled rows with `panel` and `figure`, workloads first, then all together.
 
-    In: rows of `schema.COMPARISONS`, one frame by wall time and one by CPU time.
+    In: rows of `frames.COMPARISONS`, one frame by wall time and one by CPU time.
     """
     both = pl.concat(
         [frame.with_columns(pl.lit(name).alias("figure")) for name, frame in ((WALL, wall), (CPU, cpu))]

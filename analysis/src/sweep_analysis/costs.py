@@ -10,17 +10,17 @@ import polars as pl
 
 from sweep_analysis.bootstrap import SEED, Floats, cell_sets, medians, percentile_interval, resampled_medians
 from sweep_analysis.compare import FIGURES
-from sweep_analysis.schema import COSTS
+from sweep_analysis.frames import COSTS
 
 NAMES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit", "busy": "cpus_busy"}
-"""Columns of `schema.COSTS` that have intervals, by figure."""
+"""Columns of `frames.COSTS` that have intervals, by figure."""
 
 
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
     """Every cell's costs with intervals.
 
-    In:  rows of `schema.TIMES`; `cpus` are those that the trials could use.
-    Out: rows of `schema.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
+    In:  rows of `frames.TIMES`; `cpus` are those that the trials could use.
+    Out: rows of `frames.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
          smaller of threads and CPUs, less `cpus_busy`; null if the CPUs are unknown.
     """
     rng = np.random.default_rng(SEED)

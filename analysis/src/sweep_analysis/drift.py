@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from sweep_analysis.schema import CELL, CELL_SET, RESIDUALS
+from sweep_analysis.frames import RESIDUALS
+from sweep_analysis.schema import CELL, CELL_SET
 
 FEWEST_BLOCKS = 10
 """With fewer blocks a trend is not looked for."""
@@ -30,8 +31,8 @@ class Drift:
 def residuals(times: pl.LazyFrame) -> pl.LazyFrame:
     """How far the time of each block is from that of the other blocks which visited the same cells.
 
-    In:  rows of `schema.TIMES`.
-    Out: rows of `schema.RESIDUALS`, one per block, the pool's program and the sequential one. A cell set that only one
+    In:  rows of `frames.TIMES`.
+    Out: rows of `frames.RESIDUALS`, one per block, the pool's program and the sequential one. A cell set that only one
          block visited says nothing and is left out.
     """
     return _blocks(times).select(pl.col(name).cast(kind) for name, kind in RESIDUALS.items())
@@ -40,7 +41,7 @@ def residuals(times: pl.LazyFrame) -> pl.LazyFrame:
 def drift(times: pl.LazyFrame) -> Drift | None:
     """Trend of the blocks' times, each relative to the other blocks of its cells; None with too few blocks.
 
-    In: rows of `schema.TIMES`. A cell set that only one block visited says nothing and is left out.
+    In: rows of `frames.TIMES`. A cell set that only one block visited says nothing and is left out.
     """
     blocks = _blocks(times).collect()
     when, residual = blocks["when"].to_numpy(), blocks["residual"].to_numpy()

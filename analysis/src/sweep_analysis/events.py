@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from sweep_analysis.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import EVENT_RATES, LINE_RATES, PANEL
+from sweep_analysis.schema import PANEL
 
 LOADS, WRITES, CAS_FAILURES = "_loads", "_rmws", "_cas_failures"
 """Endings of the names of events that are accesses to a counter word; before them stands the word."""
@@ -35,7 +36,7 @@ _KEPT = [*_PLACE, "oversubscribed", "work_unit"]
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
     """How often each event happened per unit of work.
 
-    Out: rows of `schema.EVENT_RATES`, one per counted cell and event. Failed trials are dropped.
+    Out: rows of `frames.EVENT_RATES`, one per counted cell and event. Failed trials are dropped.
     """
     return _medians(_trial_rates(sweep), EVENT_RATES)
 
@@ -43,7 +44,7 @@ def event_rates(sweep: Sweep) -> pl.LazyFrame:
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
     """The events of `HEADLINE`, those that add up over counter words included.
 
-    Out: rows of `schema.EVENT_RATES`, `event` being a key of `HEADLINE`.
+    Out: rows of `frames.EVENT_RATES`, `event` being a key of `HEADLINE`.
     """
     rates = _trial_rates(sweep)
     words = [
@@ -62,7 +63,7 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
     Words of a build with the feature `cache-padded` have lines of their own, all others share one. A word that a
     variant has but never touched shows as a line without traffic only if it has the line to itself.
 
-    Out: rows of `schema.LINE_RATES`, one per counted cell and line.
+    Out: rows of `frames.LINE_RATES`, one per counted cell and line.
     """
     padded = pl.col("branch").is_in(_padded(sweep))
     word = pl.col("event").str.extract(f"^(.+?)(?:{LOADS}|{WRITES}|{CAS_FAILURES})$")

@@ -87,7 +87,7 @@ def experiment_of(sweep: Sweep) -> Experiment | None:
 def points(times: pl.DataFrame, speedups: pl.DataFrame, experiment: Experiment) -> pl.DataFrame:
     """The experiment's figure as numbers, measured and published.
 
-    In:  rows of `schema.TIMES` and `schema.SPEEDUPS`.
+    In:  rows of `frames.TIMES` and `frames.SPEEDUPS`.
     Out: rows of `POINTS`, or of `wall_times.WALL_POINTS`; empty for experiments that draw no figure of their own.
     """
     if experiment.figure in wall_times.AXES:

@@ -16,11 +16,12 @@ from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
 from sweep_analysis.drift import Drift, drift, residuals
 from sweep_analysis.events import event_rates, headline_rates, line_rates
 from sweep_analysis.experiments import experiment_of
+from sweep_analysis.frames import COMPARISONS
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.latency import latencies
 from sweep_analysis.load import Sweep
 from sweep_analysis.scaling import scaling
-from sweep_analysis.schema import COMPARISONS, PANEL, PARALLEL
+from sweep_analysis.schema import PANEL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
 
 STUDY_THREADS = 32
@@ -40,22 +41,22 @@ class Analysis:
 
     Attributes:
         sweep: what was read.
-        times: rows of `schema.TIMES`.
-        speedups: rows of `schema.SPEEDUPS`, all definitions.
-        comparisons: rows of `schema.COMPARISONS`, all levels; empty without a baseline.
+        times: rows of `frames.TIMES`.
+        speedups: rows of `frames.SPEEDUPS`, all definitions.
+        comparisons: rows of `frames.COMPARISONS`, all levels; empty without a baseline.
         failures: rows of `schema.TRIALS` whose outcome is not `ok`.
-        events: rows of `schema.EVENT_RATES`; empty if nothing was counted.
+        events: rows of `frames.EVENT_RATES`; empty if nothing was counted.
         drawn_events: the same for what `events.HEADLINE` names.
-        lines: rows of `schema.LINE_RATES`.
+        lines: rows of `frames.LINE_RATES`.
         uncounted: rows of `schema.TRIALS`: trials of instrumented builds that failed.
-        cpu_comparisons: rows of `schema.COMPARISONS` by CPU time instead of wall time; empty if none was told.
-        waits: rows of `schema.LATENCIES`.
-        clocks: rows of `schema.CLOCKS`.
-        residuals: rows of `schema.RESIDUALS`.
+        cpu_comparisons: rows of `frames.COMPARISONS` by CPU time instead of wall time; empty if none was told.
+        waits: rows of `frames.LATENCIES`.
+        clocks: rows of `frames.CLOCKS`.
+        residuals: rows of `frames.RESIDUALS`.
         trend: drift of the whole sweep; None with too few blocks.
-        fits: rows of `schema.FITS`.
-        fit_residuals: rows of `schema.RESIDUALS_OF_FITS`.
-        claims: rows of `schema.CLAIMS`: what was claimed before the sweep, and what became of it.
+        fits: rows of `frames.FITS`.
+        fit_residuals: rows of `frames.RESIDUALS_OF_FITS`.
+        claims: rows of `frames.CLAIMS`: what was claimed before the sweep, and what became of it.
     """
 
     sweep: Sweep

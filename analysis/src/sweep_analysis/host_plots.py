@@ -24,7 +24,7 @@ SPREAD = (0.01, 0.99)
 def clock_figure(rows: pl.DataFrame, look: Look) -> alt.LayerChart:
     """Measured clock by threads, a line for each mode; the band reaches from the least to the most of the trials.
 
-    In: rows of `schema.CLOCKS` with a measured clock.
+    In: rows of `frames.CLOCKS` with a measured clock.
     """
     theme = look.theme
     threads = sorted(rows["threads"].unique())
@@ -58,7 +58,7 @@ def clock_figure(rows: pl.DataFrame, look: Look) -> alt.LayerChart:
 def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.ConcatChart:
     """A point per block over the whole sweep, a chart per workload, with the trend of all of them as a line.
 
-    In: rows of `schema.RESIDUALS`.
+    In: rows of `frames.RESIDUALS`.
     """
     frame = with_panel(residuals).with_columns((pl.col("residual").exp() - 1).alias("change"))
     low, high = (float(frame["change"].quantile(at) or 0.0) for at in SPREAD)

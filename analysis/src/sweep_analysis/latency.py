@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from sweep_analysis.frames import LATENCIES
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import LATENCIES, PANEL, PARALLEL
+from sweep_analysis.schema import PANEL, PARALLEL
 
 KINDS = {
     "latency": "until the work was done",
@@ -30,7 +31,7 @@ NS_PER_US = 1000
 def latencies(sweep: Sweep) -> pl.LazyFrame:
     """Waits of every cell that tells them.
 
-    Out: rows of `schema.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
+    Out: rows of `frames.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
     """
     name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
     told = (
@@ -62,7 +63,7 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
 def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.DataFrame:
     """What a short wait costs: one quantile of the waits beside the CPU time, per cell.
 
-    In:  rows of `schema.LATENCIES` and `schema.TIMES`.
+    In:  rows of `frames.LATENCIES` and `frames.TIMES`.
     Out: one row per cell that waits until work is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
          `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work, median over trials).
     """

@@ -25,14 +25,14 @@ IN_WORDS = (
 
 
 def latency_figure(rows: pl.DataFrame, look: Look) -> alt.VConcatChart:
-    """All workloads that wait, under each other, with one legend of branches. In: rows of `schema.LATENCIES`."""
+    """All workloads that wait, under each other, with one legend of branches. In: rows of `frames.LATENCIES`."""
     return under_each_other(rows, lambda part: latency_panel(part, look, legend=True), look)
 
 
 def latency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
     """One workload: a chart for each kind of wait and thread count; the charts of one kind share their axis.
 
-    The grey band reaches from the least to the most of the baseline's trials. In: rows of `schema.LATENCIES` of one
+    The grey band reaches from the least to the most of the baseline's trials. In: rows of `frames.LATENCIES` of one
     panel, with `panel`.
     """
     drawn = part.filter(pl.col("branch").is_in(look.branches))

@@ -6,16 +6,17 @@ from typing import Any
 
 import polars as pl
 
+from sweep_analysis.frames import LEDGER
 from sweep_analysis.load import Sweep
 from sweep_analysis.outliers import outliers
-from sweep_analysis.schema import CELL_SET, LEDGER, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.schema import CELL_SET, PARALLEL, TWIN_SUFFIX
 
 
 def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     """Count everything that the figures leave out, by reason.
 
-    In:  the sweep, and its rows of `schema.TIMES`.
-    Out: rows of `schema.LEDGER`. Labelled outliers have a row, too: it says that none was left out.
+    In:  the sweep, and its rows of `frames.TIMES`.
+    Out: rows of `frames.LEDGER`. Labelled outliers have a row, too: it says that none was left out.
     """
     torn = [_row("records", note, None, 1, None) for note in sweep.notes if "torn" in note]
     rows = torn + _trials(sweep)

@@ -28,7 +28,7 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
     """Time, or CPU time, relative to the baseline, a map for each branch; the twin is the baseline against itself.
 
     Cells inside the A/A band are grey, bold numbers are claims, thread counts in brackets exceed the CPUs. In: rows of
-    `schema.COMPARISONS`; only level `cell` is drawn.
+    `frames.COMPARISONS`; only level `cell` is drawn.
     """
     theme = look.theme
     frame = with_panel(comparisons.filter(pl.col("level") == "cell"))

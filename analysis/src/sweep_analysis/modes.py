@@ -16,7 +16,8 @@ import polars as pl
 from scipy import stats
 
 from sweep_analysis.bootstrap import SEED, Floats
-from sweep_analysis.schema import CELL, MODES
+from sweep_analysis.frames import MODES
+from sweep_analysis.schema import CELL
 
 BETWEEN = "between trials"
 WITHIN = "within trials"
@@ -40,8 +41,8 @@ FALSE_DISCOVERIES = 0.05
 def modes(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     """Flag cells with several modes.
 
-    In:  rows of `schema.TIMES`, and of `schema.ITERATIONS`.
-    Out: rows of `schema.MODES`, one per question and what it is asked of; `p_value` is null where there are too few
+    In:  rows of `frames.TIMES`, and of `schema.ITERATIONS`.
+    Out: rows of `frames.MODES`, one per question and what it is asked of; `p_value` is null where there are too few
          values.
     """
     rng = np.random.default_rng(SEED)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.schema import CELL, OUTLIERS
+from sweep_analysis.frames import OUTLIERS
+from sweep_analysis.schema import CELL
 
 FENCE = 1.5
 """Interquartile ranges beyond a quartile at which Tukey's fence stands."""
@@ -23,8 +24,8 @@ FEWEST_TRIALS = 5
 def outliers(times: pl.LazyFrame) -> pl.LazyFrame:
     """The trials that one of the rules labels.
 
-    In:  rows of `schema.TIMES`.
-    Out: rows of `schema.OUTLIERS`, sorted by cell and block; empty if none is labelled.
+    In:  rows of `frames.TIMES`.
+    Out: rows of `frames.OUTLIERS`, sorted by cell and block; empty if none is labelled.
     """
     log_time = pl.col("ns_per_unit").log()
     deviation = pl.col("deviation")

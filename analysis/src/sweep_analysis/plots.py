@@ -56,7 +56,7 @@ class Look:
 def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.ConcatChart:
     """All panels of one definition of speed-up side by side, with a legend of branches below.
 
-    In: rows of `schema.SPEEDUPS`.
+    In: rows of `frames.SPEEDUPS`.
     """
     frame = with_panel(speedups.filter(pl.col("definition") == definition))
     panels = [
@@ -99,7 +99,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
 
     Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are at most two
-    branches. In: rows of `schema.SPEEDUPS` of one panel and one definition.
+    branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
     """
     looks = styles(look.branches, look.baseline, look.theme)
     part = part.filter(pl.col("branch").is_in(look.branches))
@@ -176,7 +176,7 @@ def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = Tru
     """Change of time against the baseline with its interval: a row per branch, a column per panel.
 
     The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. Columns have no
-    heads unless `titled`. In: rows of `schema.COMPARISONS`; only level `cell` is drawn.
+    heads unless `titled`. In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
     """
     looks = styles(look.branches, look.baseline, look.theme)
     order = [branch for branch in look.branches if branch != look.baseline]
@@ -227,7 +227,7 @@ def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = Tru
 def ratio_figure(comparisons: pl.DataFrame, look: Look) -> alt.VConcatChart:
     """Heat maps of all panels under each other, the legend being the text in the cells.
 
-    In: rows of `schema.COMPARISONS`; only level `cell` is drawn.
+    In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
     """
     frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
     panels = [
@@ -241,7 +241,7 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     """Time of each branch relative to the baseline: branches down, threads across.
 
     Only cells with a claim are coloured; grey cells cannot be told from the baseline. In: rows of
-    `schema.COMPARISONS` of level `cell` and one panel.
+    `frames.COMPARISONS` of level `cell` and one panel.
     """
     theme = look.theme
     order = [branch for branch in look.branches if branch != look.baseline]

@@ -22,7 +22,8 @@ import polars as pl
 from scipy import optimize, stats
 
 from sweep_analysis.bootstrap import SEED, CellSet, Floats, cell_sets, percentile_interval, resampled_medians
-from sweep_analysis.schema import FITS, PANEL, PARALLEL, RESIDUALS_OF_FITS, TWIN_SUFFIX
+from sweep_analysis.frames import FITS, RESIDUALS_OF_FITS
+from sweep_analysis.schema import PANEL, PARALLEL, TWIN_SUFFIX
 
 LAWS = {"amdahl": 2, "usl": 3}
 """Name of every law, and how many shares it has."""
@@ -61,9 +62,9 @@ class _Curve:
 def scaling(times: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Fit every law to every branch and panel, the A/A twin left out.
 
-    In:  rows of `schema.TIMES`; only the pool's program counts.
-    Out: rows of `schema.FITS`, one per panel, branch and law, refused ones included; and rows of
-         `schema.RESIDUALS_OF_FITS`, one per thread count of each law that was fitted, poor ones included.
+    In:  rows of `frames.TIMES`; only the pool's program counts.
+    Out: rows of `frames.FITS`, one per panel, branch and law, refused ones included; and rows of
+         `frames.RESIDUALS_OF_FITS`, one per thread count of each law that was fitted, poor ones included.
     """
     fits: list[dict[str, object]] = []
     points: list[dict[str, object]] = []
@@ -190,6 +191,6 @@ def _sigma_kappa(shares: Floats) -> tuple[float, float]:
 
 
 def speed_by_threads(fit: dict[str, Any], threads: list[int]) -> list[float]:
-    """Speed-up over one thread that a row of `schema.FITS` with status `good` says, for curves through points."""
+    """Speed-up over one thread that a row of `frames.FITS` with status `good` says, for curves through points."""
     sigma, kappa = fit["sigma"], fit["kappa"] or 0.0
     return [p / (1 + sigma * (p - 1) + kappa * p * (p - 1)) for p in threads]

@@ -27,17 +27,17 @@ FIGURES = {
     "efficiency": "efficiency: speed-up over threads",
     "karp_flatt": "Karp–Flatt fraction: what acts as if serial",
 }
-"""Columns of `schema.SPEEDUPS` that are drawn, and what they are called."""
+"""Columns of `frames.SPEEDUPS` that are drawn, and what they are called."""
 
 
 def efficiency_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.VConcatChart:
-    """All workloads under each other, with one legend of branches. In: rows of `schema.SPEEDUPS`."""
+    """All workloads under each other, with one legend of branches. In: rows of `frames.SPEEDUPS`."""
     shown = speedups.filter(pl.col("definition") == definition)
     return under_each_other(shown, lambda part: efficiency_panel(part, look, legend=True), look)
 
 
 def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
-    """One workload: efficiency left, Karp–Flatt right. In: rows of `schema.SPEEDUPS` of one panel and definition."""
+    """One workload: efficiency left, Karp–Flatt right. In: rows of `frames.SPEEDUPS` of one panel and definition."""
     part = part.filter(pl.col("branch").is_in(look.branches))
     names = [branch for branch in look.branches if branch in part["branch"]]
     colour, dash = branch_colours(names, look, legend=legend)
@@ -62,7 +62,7 @@ def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.Con
 
 
 def law_figure(residuals: pl.DataFrame, law: str, look: Look) -> alt.VConcatChart:
-    """All workloads under each other, with one legend of branches. In: rows of `schema.RESIDUALS_OF_FITS`."""
+    """All workloads under each other, with one legend of branches. In: rows of `frames.RESIDUALS_OF_FITS`."""
     shown = residuals.filter(pl.col("law") == law)
     return under_each_other(shown, lambda part: law_panel(part, look, legend=True), look)
 
@@ -70,7 +70,7 @@ def law_figure(residuals: pl.DataFrame, law: str, look: Look) -> alt.VConcatChar
 def law_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
     """One workload: measured points on fitted curves left, what the law leaves over right.
 
-    In: rows of `schema.RESIDUALS_OF_FITS` of one panel and law.
+    In: rows of `frames.RESIDUALS_OF_FITS` of one panel and law.
     """
     names = [branch for branch in look.branches if branch in part["branch"]]
     colour, dash = branch_colours(names, look, legend=legend)

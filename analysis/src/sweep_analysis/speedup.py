@@ -20,9 +20,10 @@ from sweep_analysis.bootstrap import (
     percentile_interval,
     resampled_medians,
 )
+from sweep_analysis.frames import SPEEDUPS, TIMES
 from sweep_analysis.labels import without
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import CELL, PANEL, PARALLEL, SEQUENTIAL, SPEEDUPS, TIMES
+from sweep_analysis.schema import CELL, PANEL, PARALLEL, SEQUENTIAL
 
 DEFINITIONS = {
     "sequential": "against the sequential program",
@@ -35,7 +36,7 @@ DEFINITIONS = {
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
     """One robust time per trial: trials are independent, iterations inside one are not.
 
-    Out: rows of `schema.TIMES`, one per good trial. Failed trials are dropped here and nowhere else.
+    Out: rows of `frames.TIMES`, one per good trial. Failed trials are dropped here and nowhere else.
     """
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
     cpu = pl.col("user_ns") + pl.col("system_ns")
@@ -60,7 +61,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
 def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:
     """Times as if the clock had always been the same: cycles in the place of ns, trials without a clock left out.
 
-    In and out: rows of `schema.TIMES`; wall time per unit counts cycles afterwards, all else is as it was.
+    In and out: rows of `frames.TIMES`; wall time per unit counts cycles afterwards, all else is as it was.
     """
     cycles = pl.col("cycles_per_unit")
     return times.filter(cycles.is_not_null()).with_columns(cycles.alias("ns_per_unit"))
@@ -69,8 +70,8 @@ def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:
 def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()) -> pl.DataFrame:
     """Speed-ups of every cell of the pool's program, by every definition that has its reference.
 
-    In:  rows of `schema.TIMES`; `ignored` are parameters that mean nothing to the sequential program.
-    Out: rows of `schema.SPEEDUPS`. A definition without its reference (no one-thread cell, no sequential program,
+    In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential program.
+    Out: rows of `frames.SPEEDUPS`. A definition without its reference (no one-thread cell, no sequential program,
          no baseline) has no rows; nothing stands in for it.
     """
     rng = np.random.default_rng(SEED)

@@ -60,7 +60,7 @@ def text(value: object) -> str:
 
 
 def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `schema.COMPARISONS` that a reader needs, ratios as changes in per cent.
+    """The columns of `frames.COMPARISONS` that a reader needs, ratios as changes in per cent.
 
     In: rows with `panel`.
     """
@@ -97,7 +97,7 @@ def calibration_table(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `schema.SPEEDUPS` that a reader needs. In: rows with `panel`."""
+    """The columns of `frames.SPEEDUPS` that a reader needs. In: rows with `panel`."""
     return speedups.select(
         pl.col("panel").alias("workload"),
         "branch",
@@ -113,7 +113,7 @@ def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
 
 
 def line_table(lines: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `schema.LINE_RATES` that a reader needs, per a handy number of units. In: rows with `panel`."""
+    """The columns of `frames.LINE_RATES` that a reader needs, per a handy number of units. In: rows with `panel`."""
     parts = []
     for part in lines.partition_by("panel", maintain_order=True):
         factor, words = scale(part["writes"])
@@ -161,7 +161,7 @@ def event_table(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
-    """A row per cell and kind of wait, a column per quantile, in µs. In: rows of `schema.LATENCIES` with `panel`."""
+    """A row per cell and kind of wait, a column per quantile, in µs. In: rows of `frames.LATENCIES` with `panel`."""
     wide = waits.with_columns(pl.col("wait_us").round(1)).pivot(
         "quantile", index=["panel", "branch", "threads", "kind", "trials"], values="wait_us"
     )
@@ -182,7 +182,7 @@ def rounded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def fit_table(fits: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `schema.FITS` that a reader needs. In: rows with `panel`."""
+    """The columns of `frames.FITS` that a reader needs. In: rows with `panel`."""
     return rounded(
         fits.select(
             pl.col("panel").alias("workload"),
@@ -202,7 +202,7 @@ def fit_table(fits: pl.DataFrame) -> pl.DataFrame:
 
 
 def claim_table(claims: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `schema.CLAIMS` that a reader needs."""
+    """The columns of `frames.CLAIMS` that a reader needs."""
 
     def ratio(column: str, name: str) -> pl.Expr:
         return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)

@@ -97,7 +97,7 @@ _USED = {
 def points(times: pl.DataFrame, experiment: str, figure: str) -> pl.DataFrame:
     """The figure as numbers, measured and published.
 
-    In:  rows of `schema.TIMES`.
+    In:  rows of `frames.TIMES`.
     Out: rows of `WALL_POINTS`; none for the sequential program.
     """
     return pl.concat([_measured(times, figure), published(experiment, figure)]).sort(
