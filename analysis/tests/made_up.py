@@ -50,6 +50,9 @@ class Truth:
         iteration_noise: standard deviation of the iteration's log-time inside a trial.
         block_noise: standard deviation of what all trials of a block share.
         drift: log-time gained from the first to the last trial of the sweep.
+        place_effect: log-time gained from the first to the last trial of each block.
+        clock_noise: standard deviation of the log of the clock that all trials of a block share; work takes the same
+            cycles at any clock.
         layouts: builds per branch.
         twin: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
@@ -79,6 +82,8 @@ class Truth:
     iteration_noise: float = 0.005
     block_noise: float = 0.03
     drift: float = 0.0
+    place_effect: float = 0.0
+    clock_noise: float = 0.0
     layouts: int = 1
     twin: bool = True
     sequential: bool = True
@@ -175,17 +180,21 @@ def records(truth: Truth) -> list[dict[str, Any]]:
             *(("parallel", threads) for threads in truth.threads),
         ]
     ]
+    clocks = np.random.default_rng([truth.seed, 1])  # apart: other noise is the same with and without
     lines = []
     for block, (replicate, mode, workload, threads, program) in enumerate(visits):
         shared = rng.normal(0, truth.block_noise)
+        clock = float(np.exp(clocks.normal(0, truth.clock_noise))) if truth.clock_noise else None
         contestants = [*truth.branches, *([f"{baseline}-again"] if truth.twin else [])]
         if program == "sequential":
             contestants = [baseline]
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
             true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)
-            slowness = NOMINAL_GHZ / truth.modes[mode].get(threads, NOMINAL_GHZ)
-            log_ns = np.log(true_ns * slowness) + shared + drift + rng.normal(0, truth.trial_noise)
+            place_effect = truth.place_effect * position / max(1, len(contestants) - 1)
+            slowness = NOMINAL_GHZ / (truth.modes[mode].get(threads, NOMINAL_GHZ) * (clock or 1.0))
+            noise = rng.normal(0, truth.trial_noise)
+            log_ns = np.log(true_ns * slowness) + shared + drift + place_effect + noise
             times = np.exp(log_ns + rng.normal(0, truth.iteration_noise, truth.iterations))
             failure = truth.fails(branch, workload, threads, replicate) if program == "parallel" else None
             lines.append(
@@ -200,6 +209,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
                         "workload": workload,
                         "threads": threads,
                         "mode": mode,
+                        "clock": clock,
                     },
                     [] if failure else times.round().astype(int).tolist(),
                     failure,
@@ -244,7 +254,9 @@ def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
 def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str | None) -> dict[str, Any]:
     cell = "-".join(str(place[name]) for name in ("branch", "program", "workload", "threads", "mode"))
     waits = {} if failure or place["program"] == "sequential" else truth.waits_ns.get(place["branch"], {})
-    ghz = truth.modes[place["mode"]].get(place["threads"])
+    clock = place.pop("clock", None)
+    ghz = truth.modes[place["mode"]].get(place["threads"], NOMINAL_GHZ if clock else None)
+    ghz = ghz * clock if ghz and clock else ghz
     busy = min(place["threads"], truth.cpus)
     iterations = [
         {

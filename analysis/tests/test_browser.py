@@ -9,6 +9,7 @@ import pytest
 
 import browser
 import made_up
+from sweep_analysis.figures import figures
 from sweep_analysis.findings import analyse
 from sweep_analysis.load import read_sweep
 from sweep_analysis.page import render_page
@@ -81,7 +82,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     folder = made_up.write_sweep(tmp_path_factory.mktemp("browser") / "2026-01-01-madeup-0000000", truth)
     file = folder.parent / "index.html"
-    file.write_text(render_page(analyse(read_sweep(folder))), encoding="utf-8")
+    analysis = analyse(read_sweep(folder))
+    file.write_text(render_page(analysis, figures(analysis)), encoding="utf-8")
     return file
 
 

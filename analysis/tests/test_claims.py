@@ -12,9 +12,10 @@ import pytest
 import made_up
 from sweep_analysis.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
 from sweep_analysis.errors import InputError
-from sweep_analysis.frames import CLAIMS
+from sweep_analysis.frames import CLAIM_DETAILS, CLAIMS
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.speedup import trial_times
+from sweep_analysis.tables import claim_in_words
 
 THREE = ["master", "packed", "split-counters"]
 
@@ -30,7 +31,7 @@ def sweep_with(folder: Path, truth: made_up.Truth, claims: dict[str, list[dict[s
 
 def verdicts(folder: Path, truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed") -> list[str]:
     sweep = sweep_with(folder, truth, {branch: claims})
-    frame = check_claims(sweep, trial_times(sweep))
+    frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame.schema == CLAIMS
     return frame["verdict"].to_list()
 
@@ -71,7 +72,7 @@ def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
         {"expect": "equal", "workloads": ["quicksort", "packets"]},
     ]
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
-    frame = check_claims(sweep, trial_times(sweep))
+    frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame["verdict"].to_list() == [HELD, HELD]
     assert frame["cells"].to_list() == [2, 8]  # 2 and 4 of the thread counts 1, 2, 4, 8, on four CPUs
     assert frame["time_ratio"][0] == pytest.approx(0.9, rel=0.02)
@@ -92,7 +93,7 @@ def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -
         {"expect": "faster", "against": "split-counters"},
     ]
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
-    frame = check_claims(sweep, trial_times(sweep))
+    frame = check_claims(sweep, trial_times(sweep)).claims
     assert set(frame["verdict"]) == {UNTESTED}
     assert frame["reason"].to_list() == [
         "`16..=cpus` is empty on this host, whose CPUs are 4",
@@ -119,7 +120,7 @@ def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
             seed=seed,
         )  # fmt: skip
         sweep = sweep_with(tmp_path / str(seed), truth, {name: expecting("faster", "slower") for name in names[1:]})
-        alarmed += HELD in check_claims(sweep, trial_times(sweep))["verdict"]
+        alarmed += HELD in check_claims(sweep, trial_times(sweep)).claims["verdict"]
     assert alarmed <= 3  # 12 draws at 0.05 exceed three once in four hundred times
 
 
@@ -128,7 +129,7 @@ def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path) -> None:
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("slower", figure="cpu")})
     burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     times = trial_times(sweep).with_columns(pl.col("cpu_ns_per_unit") * burns)
-    assert check_claims(sweep, times)["verdict"].to_list() == [HELD]
+    assert check_claims(sweep, times).claims["verdict"].to_list() == [HELD]
 
 
 @pytest.mark.parametrize(
@@ -151,3 +152,45 @@ def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
     assert ranges == {"8": (8, 8), "cpus": (4, 4), "8..": (8, 1 << 30), "..=cores": (1, 2), "2..=cpus": (2, 4)}
     with pytest.raises(InputError, match="the host's `cpus` is unknown"):
         thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
+
+
+def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9)
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster", "no-slower")})
+    details = check_claims(sweep, trial_times(sweep)).details
+    assert details.schema == CLAIM_DETAILS
+    rows = {(row["claim"], row["workload"]): row["verdict"] for row in details.rows(named=True)}
+    assert rows == {
+        (1, "tsp"): HELD,
+        (1, "packets"): REFUTED,
+        (1, "quicksort"): OPEN,
+        (2, "tsp"): HELD,
+        (2, "packets"): REFUTED,
+        (2, "quicksort"): HELD,
+    }
+    assert set(details["cells"]) == {4}
+
+
+def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
+    sweep = sweep_with(tmp_path / "sweep", made_up.Truth(branches=THREE), {"packed": expecting("faster", threads="99")})
+    assert check_claims(sweep, trial_times(sweep)).details.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ({}, "as fast as master"),
+        ({"workloads": "b,c,d,e,f,not-here"}, "as fast as master on all workloads but a"),
+        ({"workloads": "a,b"}, "as fast as master on a and b"),
+        ({"workloads": "a,b,c,d,e,f"}, "as fast as master"),
+        ({"workloads": "x,y"}, "as fast as master on x, y"),
+        ({"figure": "cpu", "threads": "16..=cpus"}, "as fast as master in CPU time, 16 threads up to the CPUs"),
+        ({"threads": "..=cpus"}, "as fast as master, up to the CPUs"),
+        ({"threads": "8.."}, "as fast as master, 8 threads and more"),
+        ({"threads": "1..=8"}, "as fast as master, 1 thread up to 8 threads"),
+        ({"threads": "cores"}, "as fast as master, as many threads as cores"),
+    ],
+)
+def test_a_claim_reads_as_it_was_written(claim: dict[str, str], words: str) -> None:
+    plain = {"expect": "equal", "against": "master", "figure": "time", "workloads": "", "threads": ""}
+    assert claim_in_words(plain | claim, ["a", "b", "c", "d", "e", "f"]) == words

@@ -12,8 +12,9 @@ import pytest
 import made_up
 from sweep_analysis import load
 from sweep_analysis.__main__ import main
+from sweep_analysis.cautions import cautions
 from sweep_analysis.errors import InputError
-from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.findings import analyse
 from sweep_analysis.load import read_sweep
 
 
@@ -74,6 +75,7 @@ def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, fo
     assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
     names = {"trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"}
     names |= {"latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"}
+    names |= {"places", "claim-details", "outlier-shares", "modes"}
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names} | {"provenance.json"}
     told = json.loads((tmp_path / "provenance.json").read_text())
     assert set(told["rows"]) == names

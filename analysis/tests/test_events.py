@@ -13,10 +13,12 @@ import pytest
 
 import made_up
 from sweep_analysis.__main__ import main
+from sweep_analysis.cautions import cautions
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, headline_rates, line_rates, scale
 from sweep_analysis.facts import facts
-from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.figures import figures
+from sweep_analysis.findings import analyse
 from sweep_analysis.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.page import render_page
@@ -166,7 +168,8 @@ def test_the_page_shows_counts_or_how_to_get_them(tmp_path: Path, sweep: Sweep) 
     assert (tmp_path / "report/figures/events.png").read_bytes().startswith(b"\x89PNG")
     assert pl.read_csv(tmp_path / "report/tables/lines.csv").height == 2 * 4
     folder = made_up.write_sweep(tmp_path / "timed", truth(counts={}))
-    timed = html.unescape(render_page(analyse(read_sweep(folder))))
+    analysis = analyse(read_sweep(folder))
+    timed = html.unescape(render_page(analysis, figures(analysis)))
     assert "Counter words that share a cache line" not in timed
     assert "cargo runner sweep --instrument" in timed
 

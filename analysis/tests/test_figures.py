@@ -8,13 +8,15 @@ import pytest
 
 import made_up
 from sweep_analysis import figures, svg, tables
-from sweep_analysis.findings import analyse, cautions
+from sweep_analysis.cautions import cautions
+from sweep_analysis.figure import Figure
+from sweep_analysis.findings import analyse
 from sweep_analysis.load import read_sweep
 from sweep_analysis.speedup import in_cycles, speedups
 
 
 @pytest.fixture(scope="module")
-def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, figures.Figure]:
+def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
     """Figures of a sweep on sixteen CPUs, with waits and a measured clock."""
     truth = made_up.Truth(
         branches=["master", "packed"],
@@ -28,15 +30,15 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, figures.Figure]:
     return {figure.name: figure for figure in figures.figures(analyse(read_sweep(folder)))}
 
 
-@pytest.mark.parametrize("name", ["latency", "scaling", "frequency", "drift", "efficiency"])
-def test_a_figure_with_data_is_drawn(rich: dict[str, figures.Figure], name: str) -> None:
+@pytest.mark.parametrize("name", ["gains", "idle", "latency", "scaling", "frequency", "drift", "efficiency"])
+def test_a_figure_with_data_is_drawn(rich: dict[str, Figure], name: str) -> None:
     assert rich[name].missing is None
     for chart in rich[name].whole().values():
         assert svg.draw(chart).startswith("<svg")
     assert rich[name].panels()
 
 
-def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str, figures.Figure]) -> None:
+def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str, Figure]) -> None:
     assert rich["latency"].legend == ("master", "packed")
     assert rich["events"].legend == ()
     assert rich["events"].missing is not None
@@ -50,7 +52,7 @@ def test_a_law_that_is_refused_is_told_with_its_reason(tmp_path: Path) -> None:
     assert "thread counts within the CPUs" in law.missing
 
 
-def test_the_fits_are_tabled_with_their_status(rich: dict[str, figures.Figure]) -> None:
+def test_the_fits_are_tabled_with_their_status(rich: dict[str, Figure]) -> None:
     (table,) = rich["scaling"].numbers.values()
     assert set(table["law"]) == {"amdahl", "usl"}
     assert table.filter(law="usl", branch="master")["sigma"].item() == pytest.approx(0.1, abs=0.05)

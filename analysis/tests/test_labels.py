@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sweep_analysis.labels import percent, ranges, with_panel
+from sweep_analysis.labels import percent, ranges, with_panel, wrapped
 from sweep_analysis.schema import PANEL
 
 
@@ -47,3 +47,16 @@ def test_a_ratio_reads_as_a_change(ratio: float, text: str) -> None:
 )
 def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
     assert ranges(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("packed", ["packed"]),
+        ("packed-cache-padded", ["packed-cache-", "padded"]),
+        ("split-counters-no-jec-sleepers-only", ["split-counters-", "no-jec-sleepers-", "only"]),
+        ("a-verylongwordindeedlonger-b", ["a-", "verylongwordindeedlonger-", "b"]),
+    ],
+)
+def test_a_long_name_is_broken_behind_hyphens(name: str, lines: list[str]) -> None:
+    assert wrapped(name, 17) == lines

@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.findings import analyse, cautions, counter_sentences, headline, verdict_sentences
+from sweep_analysis.cautions import cautions
+from sweep_analysis.figures import figures
+from sweep_analysis.findings import Analysis, analyse, counter_sentences, headline, verdict_sentences
 from sweep_analysis.load import read_sweep
 from sweep_analysis.page import render_page
 from sweep_analysis.palette import DARK, LIGHT, Theme, styles
@@ -25,8 +27,12 @@ def small(**truth: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
     return made_up.Truth(**({"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]} | truth))
 
 
+def rendered(analysis: Analysis) -> str:
+    return render_page(analysis, figures(analysis))
+
+
 def page_of(folder: Path, truth: made_up.Truth) -> str:
-    return html.unescape(render_page(analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth)))))
+    return html.unescape(rendered(analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth)))))
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +42,15 @@ def report(tmp_path_factory: pytest.TempPathFactory, ordinary_sweep: Path) -> Pa
 
 def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     files = {str(file.relative_to(report)) for file in report.rglob("*") if file.is_file()}
-    figures = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu", "ratio", "intervals"]
-    figures += ["efficiency", "drift"]
+    drawn = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu", "ratio", "intervals"]
+    drawn += ["gains", "idle", "efficiency", "drift", "places", "outliers"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
     names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"]
+    names += ["places", "claim-details", "outlier-shares", "modes"]
     assert files == {
         "index.html",
         "tables/provenance.json",
-        *(f"figures/{name}{suffix}" for name in figures for suffix in (".png", ".svg", "-dark.svg")),
+        *(f"figures/{name}{suffix}" for name in drawn for suffix in (".png", ".svg", "-dark.svg")),
         *(f"tables/{name}.{suffix}" for name in names for suffix in ("csv", "parquet", "md")),
     }
     assert (report / "figures/ratio.png").read_bytes().startswith(b"\x89PNG")
@@ -60,7 +67,8 @@ def test_the_page_names_no_address_outside_itself(report: Path) -> None:
 def test_the_page_carries_all_digits_of_its_figures(report: Path) -> None:
     text = (report / "index.html").read_text()
     links = dict(re.findall(r'download="([^"]+)" href="data:text/csv;base64,([^"]+)"', text))
-    assert set(links) == {"speedups.csv", "comparisons.csv", "comparisons-cpu.csv", "residuals.csv"}
+    names = {"speedups", "comparisons", "comparisons-cpu", "residuals", "costs", "places", "outliers", "ledger"}
+    assert set(links) == {f"{name}.csv" for name in names}
     for name, address in links.items():
         assert base64.b64decode(address) == (report / "tables" / name).read_bytes()
 
@@ -97,7 +105,7 @@ def test_the_same_trials_give_the_same_page(ordinary_sweep: Path) -> None:
 
 
 def test_branch_names_cannot_break_the_page(tmp_path: Path) -> None:
-    page = render_page(
+    page = rendered(
         analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", small(branches=["master", "<b>odd</b>"]))))
     )
     assert "<b>odd</b>" not in page
@@ -206,7 +214,7 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(t
         r"1 branch not distinguishable\.",
         sentence,
     ), sentence
-    assert sentence in html.unescape(render_page(analysis))
+    assert sentence in html.unescape(rendered(analysis))
 
 
 def test_a_sweep_without_the_plain_fork_says_nothing_of_counters_alone(tmp_path: Path) -> None:
@@ -225,8 +233,15 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
         threads=list(range(1, 17)), workloads={f"w{number}": 0.1 for number in range(2)}, trials=3, iterations=1
     )
     page = page_of(tmp_path, truth)
-    # Speed-up, cost (and all together), intervals, efficiency, law by workload; two maps; drift.
-    assert page.count("<figure>") == 2 * 5 + 1 + 2 + 1
+    # Speed-up, cost (and all together), intervals, efficiency, law by workload; two maps; gains, idle, drift, places.
+    assert page.count("<figure>") == 2 * 5 + 1 + 2 + 4
+
+
+def test_pictures_that_the_chooser_draws_are_left_to_it_if_there_are_many(tmp_path: Path) -> None:
+    truth = small(threads=[1, 2], workloads={f"w{number}": 0.1 for number in range(10)}, trials=2, iterations=1)
+    page = page_of(tmp_path, truth)
+    assert page.count("10 pictures, one for each workload, are in <code>figures/</code>") == 3
+    assert "<summary>11 pictures</summary>" in page  # of wall and CPU time, which it does not draw
 
 
 @pytest.mark.parametrize("layouts", [1, 5])

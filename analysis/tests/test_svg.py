@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import altair as alt
+import polars as pl
 import pytest
 
-from sweep_analysis import cost_plots, map_plots, plots, svg
+from sweep_analysis import cost_plots, host_plots, map_plots, plots, svg
 from sweep_analysis.figures import look_of
 from sweep_analysis.findings import Analysis, analyse
 from sweep_analysis.load import read_sweep
@@ -25,15 +27,20 @@ def test_no_colour_of_a_theme_stands_for_two_things() -> None:
     assert len(set(dark)) == len(dark)
 
 
-@pytest.mark.parametrize("name", ["speedup", "map", "cost"])
+@pytest.mark.parametrize("name", ["speedup", "gains", "map", "cost", "idle", "places"])
 def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, name: str) -> None:
+    pool = analysis.costs.filter(pl.col("program") == "parallel", pl.col("branch") != analysis.sweep.twin)
+
     def drawn(look: plots.Look) -> str:
-        charts: dict[str, alt.TopLevelMixin] = {
-            "speedup": plots.speedup_figure(analysis.speedups, "sequential", look),
-            "map": map_plots.map_figure(analysis.comparisons, look),
-            "cost": cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, look),
+        charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
+            "speedup": lambda: plots.speedup_figure(analysis.speedups, "sequential", look),
+            "map": lambda: map_plots.map_figure(analysis.comparisons, look),
+            "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, look),
+            "idle": lambda: cost_plots.idle_figure(pool, look, legend=True),
+            "places": lambda: host_plots.place_figure(analysis.places, analysis.place_trend, look.theme),
+            "cost": lambda: cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, look),
         }
-        return svg.draw(charts[name])
+        return svg.draw(charts[name]())
 
     light = drawn(look_of(analysis, LIGHT))
     assert svg.dark(light) == drawn(look_of(analysis, DARK))
@@ -42,6 +49,6 @@ def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, n
 
 def test_a_picture_inside_a_page_has_no_colour_of_a_theme_left(analysis: Analysis) -> None:
     chart = map_plots.map_figure(analysis.comparisons, look_of(analysis, LIGHT))
-    inside = svg.inline(svg.draw(chart), "first")
+    inside = svg.inline(svg.draw(chart), "first", "a map")
     assert not [colour for colour in pairs() if f'"{colour}"' in inside]
     assert "var(--c" in inside

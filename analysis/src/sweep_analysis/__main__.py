@@ -10,13 +10,14 @@ import polars as pl
 
 from sweep_analysis import notebooks, output, tables
 from sweep_analysis.calibration import CELL_MARGIN, MEAN_MARGIN, calibration
+from sweep_analysis.cautions import cautions
 from sweep_analysis.claims import check_claims
 from sweep_analysis.compare import FIGURES, compare, in_figure
 from sweep_analysis.costs import costs
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, line_rates
 from sweep_analysis.experiments import experiment_of
-from sweep_analysis.findings import analyse, cautions, usable_cpus
+from sweep_analysis.findings import analyse, usable_cpus
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep, find_sweep, read_sweep
@@ -93,7 +94,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     _takes_figure(compared)
 
-    _prints(commands, "claims", "say of each claim of branches.toml: held, refuted, not distinguishable", _claims)
+    claimed = _prints(
+        commands, "claims", "say of each claim of branches.toml: held, refuted, not distinguishable", _claims
+    )
+    claimed.add_argument("--by-workload", action="store_true", help="ask each tested claim of every workload alone")
 
     fitted = _prints(commands, "scaling", "print fits of Amdahl's law and the universal scalability law", _scaling)
     fitted.add_argument("--law", choices=LAWS, help="default: both")
@@ -232,19 +236,25 @@ def _compare(asked: argparse.Namespace) -> None:
     frame = compare(times, baseline, asked.figure)
     frame = frame.filter(pl.col("level").is_in(LEVELS[asked.level]))
     more = {"cautions": cautions(analyse(sweep, baseline))} if asked.format == "json" else {}
-    output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more)
+    output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more=more)
 
 
 def _claims(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
-    frame = check_claims(sweep, trial_times(sweep))
-    if frame.is_empty():
+    times = trial_times(sweep).collect()
+    checked = check_claims(sweep, times.lazy())
+    if checked.claims.is_empty():
         raise InputError(
             sweep.path / "manifest.json",
             "no branch claims anything",
             "give branches `claims` in branches.toml before the sweep; its first lines say how",
         )
-    output.show(sweep, "claims", frame, asked.format)
+    if asked.by_workload:
+        read = with_panel(checked.details)
+        output.show(sweep, "claims", read.drop("panel"), asked.format, read=tables.claim_detail_table(read))
+    else:
+        names = times["workload"].unique(maintain_order=True).to_list()
+        output.show(sweep, "claims", checked.claims, asked.format, read=tables.claim_table(checked.claims, names))
 
 
 def _scaling(asked: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ from sweep_analysis.labels import count, percent, with_panel
 
 WALL, CPU = "time", "CPU time"
 SHOWN = 4
-"""Most losses that are named; the others are counted."""
+"""Most losses, gains or names that are told; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,10 @@ def advice(analysis: Analysis) -> Advice:
         names = gains["branch"].unique(maintain_order=True).to_list()
         verbs = "gains here and loses" if len(names) == 1 else "gain here and lose"
         answer = f"None without a price: {_names(names)} {verbs} there."
-        evidence = [f"{row['branch']}: {_claim(row)}." for row in gains.rows(named=True)]
+        shown = gains.sort(pl.col("level") == "workload", "time_ratio").head(SHOWN)
+        evidence = [f"{row['branch']}: {_claim(row)}." for row in shown.rows(named=True)]
+        if gains.height > SHOWN:
+            evidence.append(f"And {gains.height - SHOWN} more such claims, in the table of verdicts.")
         return Advice(None, answer, evidence, _hurts(rows, names, baseline))
     answer = f"None: keep {baseline}. " + (
         "No branch can be told from it."
@@ -144,9 +147,12 @@ def _where(won: pl.DataFrame, baseline: str | None) -> str:
     overall = won.filter(pl.col("level") == "overall")
     gains = overall if overall.height else won
     figures = " and ".join(gains["figure"].unique(maintain_order=True))
-    places = _names(gains["panel"].drop_nulls().unique(maintain_order=True).to_list())
+    places = _names(gains.sort("time_ratio")["panel"].drop_nulls().unique(maintain_order=True).to_list())
     return f"{figures} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
 
 
 def _names(names: list[str]) -> str:
+    """Names in a sentence; of many the first, and how many more."""
+    if len(names) > SHOWN + 1:
+        return f"{', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -9,17 +9,18 @@ tell proves nothing), and refuted if it lies beyond and the comparison finds a d
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from sweep_analysis.compare import FEWEST_PAIRS, FIGURES, compare, differs, drifts, holm
+from sweep_analysis.compare import FEWEST_PAIRS, FIGURES, Paired, differs, drifts, holm
 from sweep_analysis.errors import InputError
-from sweep_analysis.frames import CLAIMS
+from sweep_analysis.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import TWIN_SUFFIX
 
 HELD = "held"
 REFUTED = "refuted"
@@ -31,6 +32,15 @@ EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
 
 MARGIN = 1.02
 """Ratio up to which branches count as equal: what the calibration allows a mean, too."""
+
+MOST_THREADS = 1 << 30
+"""End of a range of threads that has none."""
+
+
+_COLUMNS = pl.Schema(
+    CLAIMS | CLAIM_DETAILS | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift", "p_rank")}
+)
+"""What a claim is judged by."""
 
 
 class Claim(msgspec.Struct):
@@ -66,35 +76,77 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
     return found
 
 
-def check_claims(sweep: Sweep, times: pl.LazyFrame) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Checked:
+    """What became of the claims of a sweep.
+
+    Attributes:
+        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
+        details: rows of `frames.CLAIM_DETAILS`: the same question asked of each workload of a tested claim alone.
+    """
+
+    claims: pl.DataFrame
+    details: pl.DataFrame
+
+
+def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     """Say of every claim of the sweep's manifest what the trials say.
 
-    In:  rows of `frames.TIMES` of the same sweep.
-    Out: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
+    In: rows of `frames.TIMES` of the same sweep.
 
     Raises:
         InputError: a claim is not of the form of `results/README.md`.
     """
     frame = times.collect()
-    rows = [_row(sweep, frame, branch, hypothesis, claim) for branch, hypothesis, claim in claims_of(sweep)]
-    table = pl.DataFrame(
-        rows,
-        schema=CLAIMS | {"units": pl.Int64, "ratio_drift": pl.Float64, "p_drift": pl.Float64, "p_rank": pl.Float64},
+    pairs: dict[tuple[str, str], Paired] = {}
+    rows: list[dict[str, Any]] = []
+    details = []
+    for number, (branch, hypothesis, claim) in enumerate(claims_of(sweep), start=1):
+        against = claim.against or sweep.baseline
+        row = {
+            "claim": number,
+            "branch": branch,
+            "expect": claim.expect,
+            "against": against,
+            "workloads": ",".join(claim.workloads),
+            "threads": claim.threads or "",
+            "figure": claim.figure,
+            "hypothesis": hypothesis,
+        }
+        why = _untestable(sweep, frame, branch, claim)
+        if why or against is None:
+            rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
+            continue
+        key = (against, claim.figure)
+        if key not in pairs:
+            pairs[key] = Paired(times, against, claim.figure)
+        is_meant = _meaning(sweep, claim)
+        found = pairs[key].pooled("overall", branch, is_meant)
+        if not found:
+            reason = f"no cell has good trials of `{branch}` and `{against}`"
+            rows.append(row | {"verdict": UNTESTED, "reason": reason})
+            continue
+        rows.append(row | _told(found[0]))
+        by_workload = [row | _told(it) for it in pairs[key].pooled("workload", branch, is_meant)]
+        details.append(_judged(by_workload).select(CLAIM_DETAILS.names()))
+    return Checked(
+        _judged(rows).select(CLAIMS.names()),
+        pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
     )
+
+
+def _judged(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Correct the p-values of these rows for their number, and fill in the verdicts that are open."""
+    table = pl.DataFrame(rows, schema=_COLUMNS)
     tested = table["verdict"].is_null().to_numpy()
     p_holm = np.full(table.height, np.nan)
     if tested.any():
         p_holm[tested] = holm(table["p_t"].to_numpy()[tested])
-    return (
-        table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None))
-        .with_columns(
-            pl.when(pl.col("verdict").is_null()).then(_verdict()).otherwise(pl.col("verdict")).alias("verdict"),
-            pl.when(drifts() & pl.col("verdict").is_null())
-            .then(pl.lit("the ratio drifted over the sweep by more than it differs from 1"))
-            .otherwise(pl.col("reason"))
-            .alias("reason"),
-        )
-        .select(CLAIMS.names())
+    is_open = pl.col("verdict").is_null()
+    drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
+    return table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)).with_columns(
+        pl.when(is_open).then(_verdict()).otherwise(pl.col("verdict")).alias("verdict"),
+        pl.when(drifts() & is_open).then(drifted).otherwise(pl.col("reason")).alias("reason"),
     )
 
 
@@ -118,57 +170,47 @@ def _verdict() -> pl.Expr:
     return pl.when(drifts()).then(pl.lit(UNTESTED)).otherwise(found)
 
 
-def _row(sweep: Sweep, times: pl.DataFrame, branch: str, hypothesis: str, claim: Claim) -> dict[str, Any]:
-    """One claim with its comparison; `verdict` is None where it can be given, else `UNTESTED` with the reason."""
-    against = claim.against or sweep.baseline
+def _told(found: dict[str, object]) -> dict[str, Any]:
+    """What a claim's row takes over from its comparison; a verdict only if none can be given."""
     row: dict[str, Any] = {
-        "branch": branch,
-        "expect": claim.expect,
-        "against": against,
-        "workloads": ",".join(claim.workloads),
-        "threads": claim.threads or "",
-        "figure": claim.figure,
-        "hypothesis": hypothesis,
+        name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
     }
-    cells, why = _cells(sweep, times, claim)
-    missing = [name for name in (branch, against) if name not in set(times["branch"])]
-    if missing:
-        why = f"`{missing[0]}` has no good trial in this sweep"
-    if why or against is None:
-        return row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"}
-    names = [branch, against, *(name for name in set(times["branch"]) if _is_twin_or_twinned(name, times))]
-    compared = compare(cells.filter(pl.col("branch").is_in(names)).lazy(), against, claim.figure)
-    mine = compared.filter((pl.col("level") == "overall") & (pl.col("branch") == branch))
-    if mine.is_empty():
-        return row | {"verdict": UNTESTED, "reason": f"no cell has good trials of `{branch}` and `{against}`"}
-    found = mine.row(0, named=True)
-    figures = ("cells", "pairs", "units", "time_ratio", "ratio_low", "ratio_high", "band", "p_t", "p_rank")
-    row |= {name: found[name] for name in (*figures, "ratio_drift", "p_drift")}
     if found["band"] is None:
         return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
-    if found["pairs"] < FEWEST_PAIRS:
+    if found["pairs"] < FEWEST_PAIRS:  # type: ignore[operator]
         return row | {"verdict": UNTESTED, "reason": f"{found['pairs']} pairs are too few, {FEWEST_PAIRS} are needed"}
     return row
 
 
-def _is_twin_or_twinned(name: str, times: pl.DataFrame) -> bool:
-    return name.endswith(TWIN_SUFFIX) or name + TWIN_SUFFIX in set(times["branch"])
-
-
-def _cells(sweep: Sweep, times: pl.DataFrame, claim: Claim) -> tuple[pl.DataFrame, str | None]:
-    """The trials that a claim is about, and why there are none."""
+def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:
+    """Why a claim cannot be tested, as far as that can be told before anything is compared."""
+    present = set(times["branch"])
+    missing = [name for name in (branch, claim.against or sweep.baseline) if name is not None and name not in present]
+    if missing:
+        return f"`{missing[0]}` has no good trial in this sweep"
     if claim.workloads:
         times = times.filter(pl.col("workload").is_in(claim.workloads))
         if times.is_empty():
-            return times, "none of its workloads is in this sweep"
+            return "none of its workloads is in this sweep"
     if claim.threads is None:
-        return times, None
-    has = {"cpus": sweep.host.get("cpus_usable"), "cores": sweep.host.get("cores")}
-    first, last = thread_range(claim.threads, has, str(sweep.path / "host.json"))
+        return None
+    first, last = _threads(sweep, claim.threads)
     if first > last:
-        return times.clear(), f"`{claim.threads}` is empty on this host, whose CPUs are {has['cpus']}"
-    chosen = times.filter(pl.col("threads").is_between(first, last))
-    return chosen, f"no thread count in `{claim.threads}` was measured" if chosen.is_empty() else None
+        return f"`{claim.threads}` is empty on this host, whose CPUs are {sweep.host.get('cpus_usable')}"
+    if times.filter(pl.col("threads").is_between(first, last)).is_empty():
+        return f"no thread count in `{claim.threads}` was measured"
+    return None
+
+
+def _meaning(sweep: Sweep, claim: Claim) -> Callable[[dict[str, Any]], bool]:
+    """Whether a claim is about the cells with a key of `schema.CELL_SET`."""
+    first, last = _threads(sweep, claim.threads) if claim.threads is not None else (1, MOST_THREADS)
+    return lambda key: (not claim.workloads or key["workload"] in claim.workloads) and first <= key["threads"] <= last
+
+
+def _threads(sweep: Sweep, text: str) -> tuple[int, int]:
+    has = {"cpus": sweep.host.get("cpus_usable"), "cores": sweep.host.get("cores")}
+    return thread_range(text, has, str(sweep.path / "host.json"))
 
 
 def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
@@ -192,4 +234,4 @@ def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
             raise InputError(where, f"the host's `{word}` is unknown, which a claim names", "sweep again on that host")
         return int(has[word])
 
-    return number("first", 1), number("last", 1 << 30)
+    return number("first", 1), number("last", MOST_THREADS)

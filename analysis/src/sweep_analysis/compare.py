@@ -10,7 +10,9 @@ ratio changes over the sweep by more than the difference that it would show is n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -42,6 +44,9 @@ FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_pe
 """What can be compared, and its column in `frames.TIMES`. A program that is paced by a clock takes its time whatever
 the pool does; CPU time is what it shows. Cycles are time at the measured clock, for sweeps whose clock moved. The ratio
 is called `time_ratio` in every case."""
+
+POOLED = {"workload": PANEL, "overall": []}
+"""Levels that pool cells, and what the cells of one row share."""
 
 ALPHA = 1 - CONFIDENCE
 CORRECTED = {"cell": "p_bh", "workload": "p_holm", "overall": "p_holm"}
@@ -86,27 +91,45 @@ def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.Data
          without the baseline have no rows; `workload` and `overall` pool only cells that all branches have, as a
          geometric mean of the cells' ratios.
     """
-    rng = np.random.default_rng(SEED)
-    times = in_figure(times, figure)
-    sets = [cell_set for cell_set in cell_sets(times) if cell_set.key["program"] == PARALLEL]
-    cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
-    twinned = _twinned(sets, baseline)
-    twin = twinned + TWIN_SUFFIX
-    against_twinned = cells
-    if twinned != baseline:
-        against_twinned = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, twinned, rng)]
-    noise = _Noise([cell for cell in against_twinned if cell.branch == twin])
-    shared = _shared_cells(cells)
-    p_ranks = _rank_p_values([cell.log_ratios for cell in cells])
-    rows = [_row("cell", [cell], noise) | {"p_rank": p_rank} for cell, p_rank in zip(cells, p_ranks, strict=True)]
-    for level, names in (("workload", PANEL), ("overall", [])):
-        groups: dict[tuple[object, ...], list[_Pairs]] = {}
-        for cell in shared:
-            groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in names)), []).append(cell)
-        rows += [_pooled_row(level, group, noise) for group in groups.values()]
+    paired = Paired(times, baseline, figure)
+    p_ranks = _rank_p_values([cell.log_ratios for cell in paired.cells])
+    rows = [
+        _row("cell", [cell], paired.noise) | {"p_rank": p_rank}
+        for cell, p_rank in zip(paired.cells, p_ranks, strict=True)
+    ]
+    shared = _shared_cells(paired.cells)
+    for level in POOLED:
+        rows += _pooled_rows(level, shared, paired.noise)
     frame = pl.DataFrame(rows, schema=COMPARISONS)
-    judged = [_judge(part, twin) for part in frame.partition_by("level", maintain_order=True)]
+    judged = [_judge(part, paired.twin) for part in frame.partition_by("level", maintain_order=True)]
     return pl.concat(judged) if judged else frame
+
+
+class Paired:
+    """Every cell of every branch beside the baseline's, resampled once, to be pooled in any way.
+
+    In: rows of `frames.TIMES`. The noise is that of the branch that was run twice, whether or not it is the baseline.
+    """
+
+    def __init__(self, times: pl.LazyFrame, baseline: str, figure: str = "time") -> None:
+        """Pair all trials with the baseline's of their blocks, in one of `FIGURES`."""
+        rng = np.random.default_rng(SEED)
+        sets = [it for it in cell_sets(in_figure(times, figure)) if it.key["program"] == PARALLEL]
+        self.cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
+        twinned = _twinned(sets, baseline)
+        self.twin = twinned + TWIN_SUFFIX
+        against_twinned = self.cells
+        if twinned != baseline:
+            against_twinned = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, twinned, rng)]
+        self.noise = _Noise([cell for cell in against_twinned if cell.branch == self.twin])
+
+    def pooled(self, level: str, branch: str, is_meant: Callable[[dict[str, Any]], bool]) -> list[dict[str, object]]:
+        """One branch over the cells whose key (`schema.CELL_SET`) is meant: a row per group of a level of `POOLED`.
+
+        The rows have the columns of `frames.COMPARISONS` but for corrected p-values and verdict.
+        """
+        mine = [cell for cell in self.cells if cell.branch == branch and is_meant(cell.cell_set.key)]
+        return _pooled_rows(level, mine, self.noise)
 
 
 def in_figure(times: pl.LazyFrame, figure: str) -> pl.LazyFrame:
@@ -190,6 +213,14 @@ def _row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
         "p_drift": p_drift,
         "p_t": _t_test(log_ratios),
     }
+
+
+def _pooled_rows(level: str, cells: list[_Pairs], noise: _Noise) -> list[dict[str, object]]:
+    """A row for each branch, and each workload if the level is about one."""
+    groups: dict[tuple[object, ...], list[_Pairs]] = {}
+    for cell in cells:
+        groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in POOLED[level])), []).append(cell)
+    return [_pooled_row(level, group, noise) for group in groups.values()]
 
 
 def _pooled_row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:

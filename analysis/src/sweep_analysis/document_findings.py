@@ -28,7 +28,7 @@ ALIKE = {"own, own harness": "pool", "reference, reference harness": "threads"}
 def found(name: str, points: pl.DataFrame) -> list[str]:
     """Sentences on an experiment; none if nothing was measured.
 
-    In: `points` of a `documents.Result`, of one branch.
+    In: `points` of a `experiment_results.Result`, of one branch.
     """
     say = _FINDERS.get(name)
     if say is None or points.filter(pl.col("origin") == HERE).is_empty():

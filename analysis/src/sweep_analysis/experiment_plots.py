@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
+from sweep_analysis import services
 from sweep_analysis.experiments import OVERHEAD_BY_WORDS, Experiment
 from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.palette import Theme
 from sweep_analysis.plots import finished
+from sweep_analysis.service_plots import service_figures
 from sweep_analysis.wall_time_plots import wall_time_figures
 from sweep_analysis.wall_times import AXES
 
@@ -41,12 +43,13 @@ WAYS = {
 def experiment_figures(
     points: pl.DataFrame, experiment: Experiment, cpus: int | None, theme: Theme
 ) -> dict[str, alt.VConcatChart]:
-    """One chart for each generator and depth: measured above, published below, a panel for each number of words.
+    """The charts of an experiment by name, measured above, published below; one of the two alone is drawn alone.
 
-    What has one of the two alone is drawn with that one.
-
-    In: rows of `experiments.points`.
+    Of the packet study: one chart for each generator and depth, a panel for each number of words. In: rows of
+    `findings.Analysis.points`.
     """
+    if experiment.figure in services.FIGURES:
+        return service_figures(points, experiment.figure, theme)
     if experiment.figure in AXES:
         return wall_time_figures(points, experiment.figure, theme)
     figures = {}

@@ -112,24 +112,6 @@ def published(experiment: str) -> pl.DataFrame:
     return frame.select(*known, *missing, pl.lit(PUBLISHED).alias("origin")).select(POINTS.names()).cast(POINTS)
 
 
-def beside(points: pl.DataFrame) -> pl.DataFrame:
-    """Published numbers with what was measured in the same place.
-
-    In:  rows of `POINTS`.
-    Out: one row per published number and branch measured there: `generator`, `way`, `depth`, `words`, `threads`,
-         `published`, `kind`, `branch`, `measured`, `low`, `high`. Bounds have no rows, nor have numbers that nothing
-         measured answers.
-    """
-    place = ["generator", "way", "depth", "words", "threads"]
-    known = points.filter((pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound"))
-    measured = points.filter(pl.col("origin") == HERE)
-    return (
-        known.select(*place, pl.col("value").alias("published"), "kind")
-        .join(measured.select(*place, "branch", pl.col("value").alias("measured"), "low", "high"), on=place)
-        .sort([*place, "branch"])
-    )
-
-
 def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
     """Whether every cell gave the sequential program's answer.
 

@@ -6,38 +6,33 @@ Report and notebooks show these sentences, so that no conclusion is typed by han
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import polars as pl
 
+from sweep_analysis import experiments, services
+from sweep_analysis.claims import VERDICTS as CLAIM_VERDICTS
 from sweep_analysis.claims import check_claims
 from sweep_analysis.clocks import clocks
 from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
-from sweep_analysis.drift import Drift, drift, residuals
+from sweep_analysis.costs import costs
+from sweep_analysis.drift import ClockEffect, Drift, clock_effect, drift, place_trend, places, residuals
 from sweep_analysis.events import event_rates, headline_rates, line_rates
-from sweep_analysis.experiments import experiment_of
+from sweep_analysis.experiments import Experiment, experiment_of
 from sweep_analysis.frames import COMPARISONS
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.latency import latencies
+from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep
+from sweep_analysis.modes import mode_values, modes
+from sweep_analysis.outliers import outliers, shares
 from sweep_analysis.scaling import scaling
-from sweep_analysis.schema import PANEL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
-
-STUDY_THREADS = 32
-"""Threads, each on a core of its own, up to which the 2022 study measured."""
-ROBUST_TRIALS = 6
-"""Fewest trials at which the range of a sample covers its median with at least 95 % (1 - 2**(1 - trials))."""
-QUIET_CPU_SHARE = 0.97
-"""CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
-and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
-DRIFT_ALPHA = 0.01
-"""A trend over the sweep is reported below this p-value."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """All frames of one sweep, each computed once.
+    """All frames of one sweep, each computed once; what only some readers need, when it is first asked for.
 
     Attributes:
         sweep: what was read.
@@ -57,6 +52,7 @@ class Analysis:
         fits: rows of `frames.FITS`.
         fit_residuals: rows of `frames.RESIDUALS_OF_FITS`.
         claims: rows of `frames.CLAIMS`: what was claimed before the sweep, and what became of it.
+        claim_details: rows of `frames.CLAIM_DETAILS`: the same by workload.
     """
 
     sweep: Sweep
@@ -76,6 +72,7 @@ class Analysis:
     fits: pl.DataFrame
     fit_residuals: pl.DataFrame
     claims: pl.DataFrame
+    claim_details: pl.DataFrame
 
     @property
     def cpus(self) -> int | None:
@@ -87,6 +84,70 @@ class Analysis:
         """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference; None: no data."""
         present = set(self.speedups["definition"])
         return next((name for name in DEFINITIONS if name in present), None)
+
+    @cached_property
+    def experiment(self) -> Experiment | None:
+        """The named experiment that the sweep is."""
+        return experiment_of(self.sweep)
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """The experiment's result as rows: answers, or the points of its figure; empty if it has no figure of its own.
+
+        Rows of `experiments.answers`, `experiments.POINTS`, `wall_times.WALL_POINTS`, `services.SERVICE_POINTS` or
+        `services.FORUM_POINTS`.
+        """
+        if self.experiment is None:
+            return pl.DataFrame(schema=experiments.POINTS)
+        if self.experiment.figure == experiments.ANSWERS:
+            return experiments.answers(self.sweep, self.experiment)
+        if self.experiment.figure in services.FIGURES:
+            return services.points(self.sweep, self.experiment)
+        return experiments.points(self.times, self.speedups, self.experiment)
+
+    @cached_property
+    def costs(self) -> pl.DataFrame:
+        """Rows of `frames.COSTS`."""
+        return costs(self.times.lazy(), self.cpus)
+
+    @cached_property
+    def outliers(self) -> pl.DataFrame:
+        """Rows of `frames.OUTLIERS`: trials that are labelled, and stay."""
+        return outliers(self.times.lazy()).collect()
+
+    @cached_property
+    def outlier_shares(self) -> pl.DataFrame:
+        """Rows of `frames.OUTLIER_SHARES`: how many trials of each branch are labelled."""
+        return shares(self.outliers, self.times)
+
+    @cached_property
+    def modes(self) -> pl.DataFrame:
+        """Rows of `frames.MODES`: which cells have several typical times."""
+        return modes(self.times.lazy(), self.sweep.iterations)
+
+    def mode_values(self, found: pl.DataFrame) -> pl.DataFrame:
+        """The values behind flagged rows of `modes`: rows of `frames.MODE_VALUES`."""
+        return mode_values(found, self.times.lazy(), self.sweep.iterations)
+
+    @cached_property
+    def places(self) -> pl.DataFrame:
+        """Rows of `frames.PLACES`: times by place in the block."""
+        return places(self.times.lazy())
+
+    @cached_property
+    def place_trend(self) -> Drift | None:
+        """Trend from the first trial of a block to its last; None with too few blocks."""
+        return place_trend(self.times.lazy())
+
+    @cached_property
+    def clock_effect(self) -> ClockEffect | None:
+        """How far times follow the measured clock; None if that cannot be told."""
+        return clock_effect(self.times.lazy())
+
+    @cached_property
+    def ledger(self) -> pl.DataFrame:
+        """Rows of `frames.LEDGER`: what the figures leave out, and why."""
+        return ledger(self.sweep, self.times.lazy(), self.sweep.baseline)
 
 
 def usable_cpus(sweep: Sweep, times: pl.DataFrame) -> int | None:
@@ -108,6 +169,7 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     failed = pl.col("outcome") != "ok"
     fits, fit_residuals = scaling(times.lazy())
+    checked = check_claims(sweep, times.lazy())
     spent = times["cpu_ns_per_unit"].sum() > 0  # the study's files tell no CPU time
     return Analysis(
         sweep,
@@ -126,8 +188,16 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
         trend=drift(times.lazy()),
         fits=fits,
         fit_residuals=fit_residuals,
-        claims=check_claims(sweep, times.lazy()),
+        claims=checked.claims,
+        claim_details=checked.details,
     )
+
+
+def claims_sentence(analysis: Analysis) -> str:
+    """How many claims were held, refuted and so on; empty if nothing was claimed."""
+    found = [(verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_VERDICTS]
+    told = ", ".join(f"{number} {verdict}" for verdict, number in found if number)
+    return f"Of {count(analysis.claims.height, 'claim')} written down before the sweep: {told}." if told else ""
 
 
 def headline(analysis: Analysis) -> str:
@@ -213,129 +283,10 @@ def noise_sentences(analysis: Analysis) -> list[str]:
             sentences.append(f"{part['panel'][0]}: the noise is unknown.")
             continue
         sentences.append(
-            f"{part['panel'][0]}: one build against itself differs by up to {(_largest(bands) - 1) * 100:.1f} % at one "
+            f"{part['panel'][0]}: one build against itself differs by up to {(max(bands) - 1) * 100:.1f} % at one "
             f"thread count; a true difference there must be about {(others - 1) * 100:.1f} % to be found."
         )
     return sentences
-
-
-def cautions(analysis: Analysis) -> list[str]:
-    """What cannot be concluded from this sweep, and why: read before any figure is quoted."""
-    found = [*analysis.sweep.notes]
-    planned = analysis.sweep.manifest.get("trials_planned")
-    counted = analysis.sweep.counted.select(pl.len()).collect().item()
-    recorded = analysis.times.height + analysis.failures.height + counted
-    if isinstance(planned, int) and recorded < planned:
-        found.append(
-            f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "
-            "`cargo runner sweep --resume` runs the rest."
-        )
-    found += _host_cautions(analysis)
-    found += _design_cautions(analysis)
-    if analysis.failures.height:
-        failed = analysis.failures["branch"].value_counts(sort=True).rows()
-        shown = ", ".join(f"{branch} {number}" for branch, number in failed)
-        total = analysis.failures.height + analysis.times.height
-        found.append(
-            f"{analysis.failures.height} of {count(total, 'trial')} failed ({shown}). Failed trials have no times; "
-            "what remains may be the lucky ones."
-        )
-    if analysis.uncounted.height:
-        reasons = ", ".join(sorted(set(analysis.uncounted["outcome"])))
-        found.append(
-            f"{analysis.uncounted.height} of {count(counted, 'counted trial')} failed ({reasons}); nothing "
-            "of theirs is in the counts."
-        )
-    return found
-
-
-def _host_cautions(analysis: Analysis) -> list[str]:
-    states = set(analysis.sweep.trials.select("freq_state").collect()["freq_state"])
-    cpus = analysis.cpus
-    threads = analysis.times.filter(pl.col("program") == PARALLEL)["threads"].to_list()
-    found = []
-    if states - {"fixed-verified"}:
-        reason = {
-            frozenset({"uncontrolled"}): "this host offers no control over it",
-            frozenset({"dynamic"}): "it was left to the host",
-        }.get(frozenset(states), f"recorded as {', '.join(sorted(states))}")
-        found.append(
-            f"The CPU frequency was not held still ({reason}): clocks that fall as more CPUs work flatten every "
-            "curve. Branches are compared within a block, so the ratios suffer less than the curves."
-        )
-    if cpus is not None and threads and max(threads) > cpus:
-        found.append(
-            f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
-            "threads crowd, not how they scale."
-        )
-    if cpus is not None and cpus < STUDY_THREADS:
-        found.append(
-            f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
-            f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
-        )
-    share = _cpu_share(analysis.sweep)
-    if share is not None and share < QUIET_CPU_SHARE:
-        found.append(
-            f"The host was busy with other work: programs with a single thread got only {share * 100:.0f} % of a CPU. "
-            "Such a sweep shows that the tool works, not which branch is better."
-        )
-    trend = analysis.trend
-    if trend is not None and trend.p_value < DRIFT_ALPHA:
-        word = "rose" if trend.ratio > 1 else "fell"
-        found.append(
-            f"Times {word} by {abs(trend.ratio - 1) * 100:.0f} % from the first block to the last. Branches are "
-            "compared within blocks and hardly suffer; speed-ups compare blocks and do."
-        )
-    if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
-        found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
-    return found
-
-
-def _cpu_share(sweep: Sweep) -> float | None:
-    """CPU time over wall time of all single-threaded iterations together; None if none was told.
-
-    Programs that wait for a clock or for requests, and tell how long, are idle by design and left out.
-    """
-    waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(sweep.trials, on="trial")
-    alone = (
-        sweep.trials.filter(pl.col("threads") == 1)
-        .join(waiting.select("workload").unique(), on="workload", how="anti")
-        .select("trial")
-    )
-    spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
-    share = sweep.iterations.join(alone, on="trial", how="semi").select(spent / pl.col("elapsed_ns").sum())
-    value: float | None = share.collect().item()
-    return value if value and value > 0 else None
-
-
-def _design_cautions(analysis: Analysis) -> list[str]:
-    found = []
-    trials = analysis.times.group_by([*PANEL, "program", "threads", "branch"]).len()["len"]
-    if not trials.is_empty() and _largest(trials) < ROBUST_TRIALS:
-        fewest = int(_largest(trials))
-        found.append(
-            f"Cells have at most {count(fewest, 'trial')}, so the interval of one cell covers the truth with at most "
-            f"{100 * (1 - 2.0 ** (1 - fewest)):.0f} %, not 95 %. Whole workloads pool more trials."
-        )
-    if analysis.comparisons.height and analysis.comparisons["band"].is_null().all():
-        found.append(
-            "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
-        )
-    absent = [text for name, text in DEFINITIONS.items() if name not in set(analysis.speedups["definition"])]
-    if absent and analysis.speedups.height:
-        found.append(f"No speed-up {' or '.join(absent)}: its reference has no good trial.")
-    if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
-        found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
-    if analysis.times.height and analysis.sweep.layouts == 1:
-        found.append(
-            "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory."
-        )
-    return found
-
-
-def _largest(values: pl.Series) -> float:
-    largest: Any = values.max()
-    return float(largest)
 
 
 def _changes(rows: pl.DataFrame) -> str:

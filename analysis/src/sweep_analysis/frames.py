@@ -156,10 +156,46 @@ RESIDUALS = pl.Schema(
         {
             "block": pl.Int64,
             "residual": pl.Float64,  # log of the block's time over that of the other blocks of its cells
+            "clock": pl.Float64,  # the same of its measured clock; null if it was not measured
         }
     )
 )
 """One row per block: see `drift.residuals`."""
+
+PLACES = pl.Schema(
+    {
+        "position": pl.Int64,  # 0-based place in the block
+        "trials": pl.Int64,
+        "excess": pl.Float64,  # log of the time over that of the block's others, beside their cells; median over trials
+        "excess_low": pl.Float64,  # 95 % interval
+        "excess_high": pl.Float64,
+    }
+)
+"""One row per place in a block: see `drift.places`."""
+
+OUTLIER_SHARES = pl.Schema(
+    {
+        "branch": pl.String,
+        "trials": pl.Int64,  # in cells that have enough of them to be labelled
+        "labelled": pl.Int64,  # by either rule
+        "slow": pl.Int64,  # of the labelled: slower than the median of their cell
+        "share": pl.Float64,  # labelled over trials
+        "share_low": pl.Float64,  # 95 % interval (Clopper and Pearson)
+        "share_high": pl.Float64,
+    }
+)
+"""One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
+
+MODE_VALUES = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "scope": pl.String,
+            "deviation": pl.Float64,  # log of the value over the median of the others of its cell or trial
+        }
+    )
+)
+"""One row per value of a flagged row of `MODES`: see `modes.mode_values`."""
 
 FITS = pl.Schema(
     _same([*PANEL, "branch"])
@@ -233,6 +269,7 @@ MODES = pl.Schema(
 
 CLAIMS = pl.Schema(
     {
+        "claim": pl.Int64,  # its number in the manifest, from 1
         "branch": pl.String,
         "expect": pl.String,  # `faster`, `slower`, `equal`, `no-faster` or `no-slower`
         "against": pl.String,
@@ -253,6 +290,13 @@ CLAIMS = pl.Schema(
     }
 )
 """One row per claim of the manifest: see `claims.check_claims`."""
+
+CLAIM_DETAILS = pl.Schema(
+    pl.Schema({"claim": pl.Int64, "branch": pl.String})
+    | _same(PANEL)
+    | {name: kind for name, kind in CLAIMS.items() if name not in ("claim", "branch", "workloads", "hypothesis")}
+)
+"""One row per claim and workload that it pools, `p_holm` being over these: see `claims.check_claims`."""
 
 LEDGER = pl.Schema(
     {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 import polars as pl
@@ -15,8 +16,11 @@ PUBLISHED = "published"
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column `panel`: workload and size, plus mode, input and parameters where panels differ in them.
 
-    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null.
+    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null. Rows that have a
+         `panel` keep it: a part of a frame would call its panels otherwise.
     """
+    if "panel" in frame.columns:
+        return frame
     keys = frame.select(PANEL).unique(maintain_order=True).drop_nulls("workload")
     many_modes = keys["mode"].n_unique() > 1
     named = []
@@ -38,10 +42,27 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.join(panels, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
 
 
+def without_size(frame: pl.DataFrame) -> pl.DataFrame:
+    """Shorten the names of panels if all have the same size: a figure would repeat it in every row. In: `panel`."""
+    sizes = frame["size"].drop_nulls().unique()
+    shorter = pl.col("panel").str.replace(f" · {sizes[0]}", "", literal=True) if sizes.len() == 1 else pl.col("panel")
+    return frame.with_columns(shorter)
+
+
 def percent(ratio: float) -> str:
     """A time ratio as a change in time: 0.95 is `-5.0 %`."""
     change = round((ratio - 1) * 100, 1)
     return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
+
+
+def wrapped(name: str, letters: int) -> list[str]:
+    """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
+    lines = [""]
+    for word in re.split("(?<=-)", name):
+        if lines[-1] and len(lines[-1] + word) > letters:
+            lines.append("")
+        lines[-1] += word
+    return [line for line in lines if line]
 
 
 def ranges(numbers: list[int]) -> str:

@@ -12,7 +12,7 @@ from sweep_analysis.latency import KINDS, QUANTILES
 from sweep_analysis.palette import styles
 from sweep_analysis.plots import Look, branch_colours, branch_lines, finished, side_by_side, under_each_other
 
-CHART = (225, 150)
+CHART = (205, 150)
 """Width and height of one chart in pixels."""
 CHARTS_A_ROW = 3
 LEAST_US = 0.1

@@ -1,17 +1,20 @@
-"""Draws where a branch gains and loses: one small map per branch, workloads down, threads across."""
+"""Draws where branches gain and lose, as maps: coloured cells with the change in per cent. No statistics."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from sweep_analysis.compare import FASTER, SLOWER
-from sweep_analysis.labels import percent, with_panel
+from sweep_analysis.cost_plots import CPU, TOGETHER, WALL, cost_rows
+from sweep_analysis.labels import with_panel, without_size, wrapped
+from sweep_analysis.palette import Theme
 from sweep_analysis.plots import WRITTEN_COLUMNS, Look, diverging_colours, finished
 
-STEP = (42, 21)
+STEP = (32, 18)
 """Width and height of a cell in pixels."""
 NARROW = 16
 """Width of a cell that only has a colour."""
@@ -19,29 +22,45 @@ FIGURE_WIDTH = 860
 """Width that maps beside each other share, labels included."""
 LABEL_WIDTH = 110
 LETTER = 6
-"""Width of a letter of a branch's name in pixels, about."""
+"""Width of a letter of a label in pixels, about."""
+HEAD = 10
+"""Height of a letter of a branch's name above its column, in pixels; a wider name is broken into lines."""
+HEAD_LETTERS = 17
+"""Most letters of a line of a branch's name, unless a single word is longer."""
 LEAST = 0.0005
-"""Changes that read as ±0.0 % stay grey."""
+"""Changes that read as ±0.0 stay grey."""
+WHOLE = 0.0995
+"""Changes from here on are written without a decimal place."""
+
+
+def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.HConcatChart:
+    """Which branch gains on which workload: branches across, workloads down; wall time left, CPU time right.
+
+    All thread counts of a workload together. Cells inside the A/A band are grey, bold numbers are claims; the last
+    column is the baseline against itself. In: rows of `frames.COMPARISONS`, by wall time and by CPU time.
+    """
+    shown = _shown(without_size(cost_rows(wall, cpu)))
+    order = _order(shown, look)
+    panels = shown["panel"].unique(maintain_order=True).sort().to_list()
+    panels = [name for name in panels if name != TOGETHER] + [TOGETHER] * (TOGETHER in panels)
+    figures = [name for name in (WALL, CPU) if name in shown["figure"]]
+    halves = [
+        _half(shown.filter(pl.col("figure") == name), (order, panels), look.theme, labelled=place == 0)
+        for place, name in enumerate(figures)
+    ]
+    joined: alt.HConcatChart = alt.hconcat(*halves, spacing=14)
+    return finished(joined, look.theme)
 
 
 def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
     """Time, or CPU time, relative to the baseline, a map for each branch; the twin is the baseline against itself.
 
-    Cells inside the A/A band are grey, bold numbers are claims, thread counts in brackets exceed the CPUs. In: rows of
-    `frames.COMPARISONS`; only level `cell` is drawn.
+    Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A band are grey, bold
+    numbers are claims. In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
     """
-    theme = look.theme
-    frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
-    present = frame["branch"].unique(maintain_order=True).to_list()
-    order = [branch for branch in look.branches if branch in present]
-    order += [branch for branch in present if branch not in order]
-    change = pl.col("time_ratio") - 1
-    is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
-    shown = frame.with_columns(
-        pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("label"),
-        pl.when(is_outside).then(change).alias("outside"),
-        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
-    ).select("panel", "threads", "branch", "label", "outside", "claimed")
+    frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
+    shown = _shown(frame)
+    order = _order(shown, look)
     columns = frame["threads"].n_unique()
     is_wide = columns <= WRITTEN_COLUMNS
     cpus = look.cpus or max(frame["threads"])
@@ -61,6 +80,55 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
             axis=alt.Axis(labelLimit=260, ticks=False, domain=False),
         ),
     }
+    width = STEP[0] if is_wide else NARROW
+    layered = alt.layer(*_cells(shown, place, look.theme, written=is_wide)).properties(
+        width=alt.Step(width), height=alt.Step(STEP[1])
+    )
+    label = max(LABEL_WIDTH, *(LETTER * len(name) for name in frame["panel"]))
+    lines = {name: wrapped(name, max(HEAD_LETTERS, width * columns // LETTER)) for name in order}
+    each = max(width * columns, *(LETTER * len(line) for name in order for line in lines[name])) + 20
+    beside = max(1, (FIGURE_WIDTH - label) // each)
+    deepest = max(len(name) for name in lines.values())
+    padded = {name: [*[""] * (deepest - len(found)), *found] for name, found in lines.items()}
+    heads = alt.Header(
+        labelAnchor="start", labelFontSize=11, labelPadding=4, labelExpr=f"{json.dumps(padded)}[datum.label]"
+    )
+    faceted: alt.FacetChart = layered.facet(
+        facet=alt.Facet("branch:N", sort=order, title=None, header=heads),
+        columns=min(beside, len(order)),
+        spacing={"row": 14, "column": 20},
+    )
+    return finished(faceted, look.theme)
+
+
+def _shown(frame: pl.DataFrame) -> pl.DataFrame:
+    """What cells need: `label` in per cent, `outside` (the change, if outside the A/A band), `claimed`."""
+    change = pl.col("time_ratio") - 1
+    is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
+    kept = [name for name in ("panel", "threads", "branch", "figure") if name in frame.columns]
+    return frame.select(
+        *kept,
+        change.map_elements(_per_cent, return_dtype=pl.String).alias("label"),
+        pl.when(is_outside).then(change).alias("outside"),
+        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
+    )
+
+
+def _per_cent(change: float) -> str:
+    """A change in as few letters as it needs: `−2.5`, `+14`."""
+    rounded = round(100 * change, 0 if abs(change) >= WHOLE else 1)
+    return f"{'+' if rounded > 0 else '−' if rounded < 0 else '±'}{abs(rounded):.{0 if abs(change) >= WHOLE else 1}f}"
+
+
+def _order(shown: pl.DataFrame, look: Look) -> list[str]:
+    """The branches that are drawn in their order, those that are no branch of the look, as the twin, last."""
+    present = shown["branch"].unique(maintain_order=True).to_list()
+    known = [branch for branch in look.branches if branch in present]
+    return known + [branch for branch in present if branch not in known]
+
+
+def _cells(shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written: bool) -> list[alt.Chart]:
+    """Grey cells, coloured ones outside the band, and their numbers. In: rows of `_shown`."""
     base = alt.Chart(shown)
     edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
     grey = base.mark_rect(color=theme.neutral_cell, **edge).encode(**place)
@@ -69,7 +137,7 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
         .mark_rect(**edge)
         .encode(**place, color=alt.Color("outside:Q", scale=diverging_colours(theme), legend=None))
     )
-    written = [
+    numbers = [
         base.transform_filter(f"datum.claimed == {claimed} && isValid(datum.outside) == {outside}")
         .mark_text(fontSize=10, fontWeight="bold" if claimed == "true" else "normal", color=ink)
         .encode(**place, text="label")
@@ -79,17 +147,44 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
             ("false", "false", theme.faint_ink),
         )
     ]
-    width = STEP[0] if is_wide else NARROW
-    layered = alt.layer(grey, coloured, *(written if is_wide else [])).properties(
-        width=alt.Step(width), height=alt.Step(STEP[1])
+    return [grey, coloured, *(numbers if written else [])]
+
+
+def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, *, labelled: bool) -> alt.LayerChart:
+    """One figure of the gains, with its name and the branches' above. In: rows of `_shown`; branches and panels."""
+    order, panels = axes
+    down = alt.Axis(labelLimit=300, ticks=False, domain=False) if labelled else None
+    place = {
+        "x": alt.X("branch:N", sort=order, scale=alt.Scale(domain=order), axis=None),
+        "y": alt.Y("panel:N", sort=panels, scale=alt.Scale(domain=panels), title=None, axis=down),
+    }
+    lines = {name: wrapped(name, HEAD_LETTERS) for name in order}
+    heads = pl.DataFrame({"branch": order, "text": ["\n".join(lines[name]) for name in order]})
+    above = []
+    for number in sorted({len(found) for found in lines.values()}):
+        # Lines of a name stand beside each other above the middle of its column.
+        mine = heads.filter(pl.col("branch").is_in([name for name in order if len(lines[name]) == number]))
+        above.append(
+            alt.Chart(mine)
+            .mark_text(
+                angle=270,
+                align="left",
+                baseline="middle",
+                fontSize=HEAD,
+                lineHeight=HEAD,
+                lineBreak="\n",
+                dy=-HEAD * (number - 1) / 2,
+                color=theme.ink,
+            )
+            .encode(x=place["x"], y=alt.value(-5), text="text:N")
+        )
+    letters = max(len(line) for found in lines.values() for line in found)
+    title = (
+        alt.Chart(heads.head(1))
+        .mark_text(align="left", fontSize=13, fontWeight="bold", color=theme.ink)
+        .encode(
+            x=alt.value(0), y=alt.value(-LETTER * letters - 14), text=alt.value(f"{shown['figure'][0]}, change in %")
+        )
     )
-    label = max(LABEL_WIDTH, *(LETTER * len(name) for name in frame["panel"]))
-    each = max(width * columns, *(LETTER * len(name) for name in order)) + 20
-    beside = max(1, (FIGURE_WIDTH - label) // each)
-    heads = alt.Header(labelAnchor="start", labelFontSize=11, labelPadding=4)
-    faceted: alt.FacetChart = layered.facet(
-        facet=alt.Facet("branch:N", sort=order, title=None, header=heads),
-        columns=min(beside, len(order)),
-        spacing={"row": 14, "column": 20},
-    )
-    return finished(faceted, theme)
+    layers = [*_cells(shown, place, theme, written=True), *above, title]
+    return alt.LayerChart(layer=layers).properties(width=alt.Step(STEP[0]), height=alt.Step(STEP[1]))

@@ -16,7 +16,8 @@ import polars as pl
 from scipy import stats
 
 from sweep_analysis.bootstrap import SEED, Floats
-from sweep_analysis.frames import MODES
+from sweep_analysis.deviations import deviations
+from sweep_analysis.frames import MODE_VALUES, MODES
 from sweep_analysis.schema import CELL
 
 BETWEEN = "between trials"
@@ -67,6 +68,23 @@ def modes(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     return frame.with_columns(corrected, several).select(MODES.names())
 
 
+def mode_values(found: pl.DataFrame, times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
+    """The values that speak for several modes.
+
+    In:  rows of `frames.MODES`, and what they were made from: rows of `frames.TIMES` and `schema.ITERATIONS`.
+    Out: rows of `frames.MODE_VALUES`, in the order of `found`, of flagged rows alone.
+    """
+    flagged = found.filter("several").select(*CELL, "scope")
+    both = pl.concat(
+        [
+            values.select(*CELL, pl.lit(scope).alias("scope"), pl.col("values").alias("deviation"))
+            for scope, values in ((BETWEEN, _between(times)), (WITHIN, _within(times, iterations)))
+        ]
+    )
+    listed = flagged.join(both, on=[*CELL, "scope"], nulls_equal=True, maintain_order="left")
+    return listed.explode("deviation").select(pl.col(name).cast(kind) for name, kind in MODE_VALUES.items())
+
+
 def several_modes(values: Floats, rng: np.random.Generator) -> tuple[float, float | None]:
     """P-value that `values` have one mode, and, unless it is 1, the ratio between the modes' places.
 
@@ -100,7 +118,7 @@ def _between(times: pl.LazyFrame) -> pl.DataFrame:
     logs = times.select(*CELL, pl.col("ns_per_unit").log().alias("value"))
     keys = [name for name in CELL if name != "threads"]
     return (
-        _deviations(logs, CELL)
+        deviations(logs, CELL, FEWEST_TO_DEVIATE)
         .group_by(keys)
         .agg(pl.col("deviation").alias("values"))
         .with_columns(pl.lit(None, dtype=pl.Int64).alias("threads"))
@@ -113,26 +131,11 @@ def _within(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     logs = iterations.select("trial", (pl.col("elapsed_ns") / pl.col("work_units")).log().alias("value"))
     return (
         times.select(*CELL, "trial")
-        .join(_deviations(logs, ["trial"]), on="trial")
+        .join(deviations(logs, ["trial"], FEWEST_TO_DEVIATE), on="trial")
         .group_by(CELL)
         .agg(pl.col("deviation").alias("values"))
         .collect()
     )
-
-
-def _deviations(values: pl.LazyFrame, groups: list[str]) -> pl.LazyFrame:
-    """Add `deviation`: a row's `value` less the median of all others of its group, small groups left out.
-
-    Less the median of all, one row in three or five would be exactly 0, which looks like a mode.
-    """
-    others = pl.len().over(groups).cast(pl.Int64) - 1
-    ordered = values.filter(others + 1 >= FEWEST_TO_DEVIATE).sort([*groups, "value"])
-    rank = pl.int_range(pl.len()).over(groups)
-    start = pl.int_range(pl.len()) - rank  # row of the group's least value
-    # Of n others, sorted, the middle ones have these ranks; those behind the row itself move up by one.
-    lower, upper = ((middle + (middle >= rank).cast(pl.Int64)) for middle in ((others - 1) // 2, others // 2))
-    median = (pl.col("value").gather(start + lower) + pl.col("value").gather(start + upper)) / 2
-    return ordered.with_columns((pl.col("value") - median).alias("deviation"))
 
 
 def _coefficient(values: Floats) -> float:

@@ -6,10 +6,13 @@ absolute deviation [Iglewicz and Hoaglin 1993]. Both look at logs, so that twice
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+from scipy import special
 
-from sweep_analysis.frames import OUTLIERS
-from sweep_analysis.schema import CELL
+from sweep_analysis.bootstrap import CONFIDENCE
+from sweep_analysis.frames import OUTLIER_SHARES, OUTLIERS
+from sweep_analysis.schema import CELL, PARALLEL
 
 FENCE = 1.5
 """Interquartile ranges beyond a quartile at which Tukey's fence stands."""
@@ -48,3 +51,34 @@ def outliers(times: pl.LazyFrame) -> pl.LazyFrame:
         .select(pl.col(name).cast(kind) for name, kind in OUTLIERS.items())
         .sort([*CELL, "block"])
     )
+
+
+def shares(labelled: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """How many trials of each branch are labelled: a branch with far more than the others has a tail of its own.
+
+    In:  rows of `frames.OUTLIERS`, and of `frames.TIMES` that they are from; the pool's program alone counts.
+    Out: rows of `frames.OUTLIER_SHARES`, in the order of `times`. Labels of one cell depend on each other a little, so
+         the interval is about right, not exact.
+    """
+    pool = pl.col("program") == PARALLEL
+    asked = times.filter(pool).filter(pl.len().over(CELL) >= FEWEST_TRIALS)
+    found = (
+        labelled.filter(pool)
+        .group_by("branch")
+        .agg(pl.len().alias("labelled"), (pl.col("time_ratio") > 1).sum().alias("slow"))
+    )
+    counted = (
+        asked.group_by("branch", maintain_order=True)
+        .agg(pl.len().alias("trials"))
+        .join(found, on="branch", how="left", maintain_order="left")
+        .with_columns(pl.col("labelled", "slow").fill_null(0))
+    )
+    number, of = counted["labelled"].to_numpy(), counted["trials"].to_numpy()
+    tail = (1 - CONFIDENCE) / 2
+    low = np.where(number > 0, special.betaincinv(np.maximum(number, 1), of - number + 1, tail), 0.0)
+    high = np.where(number < of, special.betaincinv(number + 1, np.maximum(of - number, 1), 1 - tail), 1.0)
+    return counted.with_columns(
+        (pl.col("labelled") / pl.col("trials")).alias("share"),
+        pl.Series("share_low", low),
+        pl.Series("share_high", high),
+    ).select(pl.col(name).cast(kind) for name, kind in OUTLIER_SHARES.items())

@@ -15,8 +15,19 @@ from sweep_analysis.provenance import provenance, sentence
 FORMATS = ("csv", "md", "json")
 
 
-def show(sweep: Sweep, name: str, frame: pl.DataFrame, form: str, more: Mapping[str, object] | None = None) -> None:
-    """Print `frame` in one of `FORMATS`; JSON has it under `name`, with `more` and the provenance beside it."""
+def show(
+    sweep: Sweep,
+    name: str,
+    frame: pl.DataFrame,
+    form: str,
+    *,
+    more: Mapping[str, object] | None = None,
+    read: pl.DataFrame | None = None,
+) -> None:
+    """Print `frame` in one of `FORMATS`; JSON has it under `name`, with `more` and the provenance beside it.
+
+    Markdown, which people read, has `read` in its place if there is such.
+    """
     found = provenance(sweep)
     for note in sweep.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -24,7 +35,7 @@ def show(sweep: Sweep, name: str, frame: pl.DataFrame, form: str, more: Mapping[
         whole = {name: frame.to_dicts(), **(more or {}), "provenance": found | {"rows": frame.height}}
         print(msgspec.json.encode(whole).decode())
     elif form == "md":
-        print(tables.markdown(frame), end="")
+        print(tables.markdown(frame if read is None else read), end="")
         print(f"\n{sentence(found, frame.height)}")
     else:
         print(frame.write_csv(), end="")

@@ -12,25 +12,32 @@ import polars as pl
 
 from sweep_analysis import experiments, svg, tables
 from sweep_analysis.advice import Advice, advice
+from sweep_analysis.cautions import cautions
 from sweep_analysis.explore import exploration
 from sweep_analysis.facts import facts, hypotheses
-from sweep_analysis.figures import Figure, figures, has_own_figure, look_of
+from sweep_analysis.figure import Figure
+from sweep_analysis.figures import has_own_figure, look_of
 from sweep_analysis.findings import (
     Analysis,
-    cautions,
+    claims_sentence,
     counter_sentences,
     headline,
     noise_sentences,
     plain_fork,
     verdict_sentences,
 )
+from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.palette import LIGHT, styles
 
 FIRST_CAUTIONS = 3
 """So many cautions stand in the first screen; all of them below."""
+MANY_PICTURES = 9
+"""A figure of more pictures is folded away."""
+MANY_SENTENCES = 12
+"""A longer list of sentences is, too."""
 TEXT_COLUMNS = frozenset(
     {"workload", "branch", "verdict", "outcome", "reason", "size", "stderr_tail", "line", "counted", "waited"}
-    | {"law", "status", "claimed", "figure"}
+    | {"law", "status", "what", "asked", "beyond fences"}
     | {"mode", "freq_state", "parameters", "answer", "origin", "generator", "way", "kind"}
 )
 """Columns of tables that are read from the left."""
@@ -43,16 +50,21 @@ class Section:
     Attributes:
         figure: the entry of the list of figures.
         pictures: SVG that follows the page's colours, by panel.
+        left_out: pictures that are left to the chooser, being too many.
         data: addresses of its full numbers as CSV, by the name of the file.
     """
 
     figure: Figure
     pictures: dict[str, str]
+    left_out: int
     data: dict[str, str]
 
 
-def render_page(analysis: Analysis) -> str:
-    """The page as HTML: it loads nothing, reads in light and dark; without scripts only sorting and choosing fail."""
+def render_page(analysis: Analysis, listed: list[Figure]) -> str:
+    """The page as HTML, with all figures of `listed`.
+
+    It loads nothing, reads in light and dark; without scripts only sorting and choosing fail.
+    """
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -61,7 +73,7 @@ def render_page(analysis: Analysis) -> str:
         loader=jinja2.PackageLoader("sweep_analysis", "templates"),
     )
     sweep = analysis.sweep
-    experiment = experiments.experiment_of(sweep)
+    experiment = analysis.experiment
     own = experiment is not None and has_own_figure(experiment)
     found = cautions(analysis)
     look = look_of(analysis, LIGHT)
@@ -80,11 +92,14 @@ def render_page(analysis: Analysis) -> str:
         legend=styles(look.branches, look.baseline, LIGHT),
         variables=svg.variables_by_name(),
         hypotheses=hypotheses(sweep),
-        claims=tables.claim_table(analysis.claims),
+        claims=_claims(analysis),
+        claims_told=claims_sentence(analysis),
         experiment=experiment,
-        sections=[section(figure) for figure in figures(analysis)],
+        sections=[section(figure) for figure in listed],
         failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
         exploration=_json(chosen) if chosen is not None and chosen["measures"] else None,
+        many_pictures=MANY_PICTURES,
+        many_sentences=MANY_SENTENCES,
         text=tables.text,
         text_columns=TEXT_COLUMNS,
         css=_source("page.css"),
@@ -92,15 +107,52 @@ def render_page(analysis: Analysis) -> str:
     )
 
 
+@dataclass(frozen=True)
+class ClaimShown:
+    """A claim as the page shows it.
+
+    Attributes:
+        branch: whose it is.
+        words: what was claimed.
+        verdict: what became of it.
+        change: of all its cells together, with interval; or why it was not tested.
+        details: the same by workload; None if it was not tested.
+    """
+
+    branch: str
+    words: str
+    verdict: str
+    change: str
+    details: pl.DataFrame | None
+
+
+def _claims(analysis: Analysis) -> list[ClaimShown]:
+    names = analysis.times["workload"].unique(maintain_order=True).to_list()
+    details = tables.claim_detail_table(with_panel(analysis.claim_details))
+    shown = []
+    for claim in analysis.claims.rows(named=True):
+        own = details.filter(claim=claim["claim"]).drop("claim", "branch")
+        change = claim["reason"] or ""
+        if claim["time_ratio"] is not None:
+            ratio, low, high = (percent(claim[name]) for name in ("time_ratio", "ratio_low", "ratio_high"))
+            change = f"{ratio} ({low} to {high}) over {count(claim['cells'], 'cell')}" + (
+                f"; {change}" if change else ""
+            )
+        words = tables.claim_in_words(claim, names)
+        shown.append(ClaimShown(claim["branch"], words, claim["verdict"], change, own if own.height else None))
+    return shown
+
+
 def section(figure: Figure) -> Section:
     """Draw one figure for the page; one without data has no pictures."""
     if figure.missing:
-        return Section(figure, {}, {})
+        return Section(figure, {}, 0, {})
+    left_out = figure.in_chooser if figure.in_chooser > MANY_PICTURES else 0
     pictures = {
-        name: svg.inline(svg.draw(chart), f"{figure.name}-{number}")
-        for number, (name, chart) in enumerate(figure.panels().items())
+        name: svg.inline(svg.draw(chart), f"{figure.name}-{number}", f"{figure.title} {name}")
+        for number, (name, chart) in enumerate(() if left_out else figure.panels().items())
     }
-    return Section(figure, pictures, {name: _csv(frame) for name, frame in figure.data.items()})
+    return Section(figure, pictures, left_out, {name: _csv(frame) for name, frame in figure.data.items()})
 
 
 def _own_advice(experiment: experiments.Experiment) -> Advice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ _Chart = TypeVar(
     "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart
 )
 
-PANEL_WIDTH = 236
+PANEL_WIDTH = 208
 PANEL_HEIGHT = 220
 PANELS_A_ROW = 3
 FEW_BRANCHES = 2
@@ -66,7 +66,7 @@ def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.C
     return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
 
 
-def side_by_side(charts: list[alt.LayerChart], columns: int) -> alt.ConcatChart:
+def side_by_side(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int) -> alt.ConcatChart:
     """Charts with axes of their own and one legend of branches."""
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=min(columns, len(charts)), spacing=24)
@@ -77,7 +77,7 @@ def side_by_side(charts: list[alt.LayerChart], columns: int) -> alt.ConcatChart:
 
 
 def under_each_other(frame: pl.DataFrame, draw: Callable[[pl.DataFrame], _Chart], look: Look) -> alt.VConcatChart:
-    """One chart per panel with its name above, and one legend of branches. In: rows with `schema.PANEL`."""
+    """One chart per panel with its name above, one legend of branches. In: rows with `schema.PANEL`."""
     panels = [
         draw(part).properties(title=str(part["panel"][0]))
         for part in with_panel(frame).partition_by("panel", maintain_order=True)
@@ -172,15 +172,28 @@ def branch_colours(names: list[str], look: Look, *, legend: bool) -> tuple[alt.C
     )
 
 
-def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = True) -> alt.FacetChart:
-    """Change of time against the baseline with its interval: a row per branch, a column per panel.
+def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.ConcatChart:
+    """Change of time against the baseline with its interval, all panels side by side, each with its name.
 
-    The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. Columns have no
-    heads unless `titled`. In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
+    In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
+    """
+    frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
+    panels = [
+        interval_panel(part, look).properties(title=str(part["panel"][0]))
+        for part in frame.partition_by("panel", maintain_order=True)
+    ]
+    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
+
+
+def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
+    """One panel: a row per branch, threads across, change of time upwards.
+
+    The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. In: rows of
+    `frames.COMPARISONS` of level `cell` and one panel.
     """
     looks = styles(look.branches, look.baseline, look.theme)
     order = [branch for branch in look.branches if branch != look.baseline]
-    frame = with_panel(comparisons.filter((pl.col("level") == "cell") & pl.col("branch").is_in(order)))
+    frame = part.filter(pl.col("branch").is_in(order))
     shown = frame.with_columns(
         (pl.col("time_ratio") - 1).alias("change"),
         (pl.col("ratio_low") - 1).alias("low"),
@@ -209,19 +222,16 @@ def interval_figure(comparisons: pl.DataFrame, look: Look, *, titled: bool = Tru
             x=x, y=alt.Y("change:Q", scale=y_scale), stroke=colour, fill=hollow
         ),
     ).properties(width=PANEL_WIDTH, height=56)
-    faceted = layered.facet(
+    faceted: alt.FacetChart = layered.facet(
         row=alt.Row(
             "branch:N",
             sort=order,
             title=None,
             header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"),
         ),
-        column=alt.Column(
-            "panel:N", title=None, header=alt.Header(labels=titled, labelFontSize=13, labelFontWeight="bold")
-        ),
-        spacing={"row": 4, "column": 20},
+        spacing=4,
     )
-    return finished(faceted, theme)
+    return faceted
 
 
 def ratio_figure(comparisons: pl.DataFrame, look: Look) -> alt.VConcatChart:
@@ -229,12 +239,8 @@ def ratio_figure(comparisons: pl.DataFrame, look: Look) -> alt.VConcatChart:
 
     In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
     """
-    frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
-    panels = [
-        ratio_panel(part, look).properties(title=str(part["panel"][0]))
-        for part in frame.partition_by("panel", maintain_order=True)
-    ]
-    return finished(alt.vconcat(*panels, spacing=18), look.theme)
+    cells = comparisons.filter(pl.col("level") == "cell")
+    return under_each_other(cells, lambda part: ratio_panel(part, look), look)
 
 
 def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
@@ -363,10 +369,16 @@ def _ideal(threads: list[int], ceiling: float, look: Look, y_scale: alt.Scale) -
 
 def finished(chart: _Chart, theme: Theme) -> _Chart:
     """Paper, ink and fonts; only a chart that is not part of another can be finished."""
-    configured: _Chart = (
-        chart.configure(background=theme.paper, font="Helvetica, Arial, sans-serif", padding=10)
-        .configure_view(stroke=None)
-        .configure_axis(
+    whole: _Chart = chart.copy(deep=False)
+    # In one step: each `configure_…` would copy the whole chart. Thousands of marks, each with a sentence of its own,
+    # tell a screen reader less than the table beside them.
+    whole.config = alt.Config(
+        aria=False,
+        background=theme.paper,
+        font="Helvetica, Arial, sans-serif",
+        padding=10,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelColor=theme.ink,
             titleColor=theme.faint_ink,
             gridColor=theme.grid,
@@ -375,9 +387,9 @@ def finished(chart: _Chart, theme: Theme) -> _Chart:
             labelFontSize=11,
             titleFontSize=11,
             titleFontWeight="normal",
-        )
-        .configure_title(color=theme.ink, fontSize=13, anchor="start", offset=8)
-        .configure_legend(labelColor=theme.ink, titleColor=theme.faint_ink, labelFontSize=11)
-        .configure_header(labelColor=theme.faint_ink, labelFontSize=10)
+        ),
+        title=alt.TitleConfig(color=theme.ink, fontSize=13, anchor="start", offset=8),
+        legend=alt.LegendConfig(labelColor=theme.ink, titleColor=theme.faint_ink, labelFontSize=11),
+        header=alt.HeaderConfig(labelColor=theme.faint_ink, labelFontSize=10),
     )
-    return configured
+    return whole

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
-from sweep_analysis import experiments, svg, tables
-from sweep_analysis.costs import costs
-from sweep_analysis.figures import experiment_frame, figures
+from sweep_analysis import svg, tables
+from sweep_analysis.figure import Figure
+from sweep_analysis.figures import figures
 from sweep_analysis.findings import Analysis, analyse
-from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep
-from sweep_analysis.outliers import outliers
 from sweep_analysis.page import render_page
 from sweep_analysis.provenance import provenance
 
 SCALE = 2
-"""Pixels of a PNG per pixel of its SVG."""
+"""Pixels of a PNG per pixel of its SVG, unless it is very tall."""
+TALL = 3000
+"""Height of an SVG in pixels from which on its PNG has as many pixels."""
+_HEIGHT = re.compile(r'<svg [^>]*height="([0-9.]+)"')
 
 
 def write_report(sweep: Sweep, output: Path) -> Path:
     """Write figures, tables and `index.html` into `output`; returns the page."""
     analysis = analyse(sweep)
+    listed = figures(analysis)
     output.mkdir(parents=True, exist_ok=True)
     write_tables(analysis, output / "tables")
-    write_figures(analysis, output / "figures")
     page = output / "index.html"
-    page.write_text(render_page(analysis), encoding="utf-8")
+    with debug_mode(arg=False):  # checking every part of hundreds of charts takes longer than drawing them; tests do
+        write_figures(listed, output / "figures")
+        page.write_text(render_page(analysis, listed), encoding="utf-8")
     return page
 
 
@@ -46,16 +51,19 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         "latencies": analysis.waits,
         "clocks": analysis.clocks,
         "residuals": analysis.residuals,
+        "places": analysis.places,
         "fits": analysis.fits,
         "fit-residuals": analysis.fit_residuals,
         "claims": analysis.claims,
-        "costs": costs(analysis.times.lazy(), analysis.cpus),
-        "outliers": outliers(analysis.times.lazy()).collect(),
-        "ledger": ledger(analysis.sweep, analysis.times.lazy(), analysis.sweep.baseline),
+        "claim-details": analysis.claim_details,
+        "costs": analysis.costs,
+        "outliers": analysis.outliers,
+        "outlier-shares": analysis.outlier_shares,
+        "modes": analysis.modes,
+        "ledger": analysis.ledger,
     }
-    experiment = experiments.experiment_of(analysis.sweep)
-    if experiment is not None:
-        frames["experiment"] = experiment_frame(analysis, experiment)
+    if analysis.experiment is not None:
+        frames["experiment"] = analysis.points
     for name, frame in frames.items():
         for suffix in suffixes:
             tables.write(frame, folder / f"{name}.{suffix}")
@@ -64,12 +72,14 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
     (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
 
 
-def write_figures(analysis: Analysis, folder: Path) -> None:
+def write_figures(listed: list[Figure], folder: Path) -> None:
     """Write every figure as SVG in light and dark, and as PNG in light; figures without data are left out."""
     folder.mkdir(parents=True, exist_ok=True)
-    for figure in figures(analysis):
+    for figure in listed:
         for name, chart in figure.whole().items() if figure.missing is None else ():
             drawn = svg.draw(chart)
             (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
             (folder / f"{name}-dark.svg").write_text(svg.dark(drawn), encoding="utf-8")
-            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=SCALE))
+            found = _HEIGHT.match(drawn)
+            scale = 1 if found and float(found[1]) > TALL else SCALE
+            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=scale))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.labels import HERE, PUBLISHED
+from sweep_analysis.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.palette import Theme
 from sweep_analysis.plots import finished
 from sweep_analysis.services import FORUM_GRID
@@ -58,6 +58,28 @@ def service_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[str
         for side, part in sides.items()
         if part.height
     }
+
+
+def cost_figure(costs: pl.DataFrame, workload: str, figure: str, theme: Theme) -> alt.FacetChart:
+    """Median and range over trials by branch, a panel for each load and number of threads, its axis its own.
+
+    In: rows of `services.costs_by_branch`.
+    """
+    part = costs.filter((pl.col("workload") == workload) & (pl.col("figure") == figure)).with_columns(
+        parameter("load").fill_null("closed").alias("load")
+    )
+    part = part.with_columns(pl.format("{} loop, {} threads", "load", "threads").alias("panel"))
+    base = alt.Chart(part).encode(y=alt.Y("branch:N", title=None, axis=alt.Axis(labelLimit=300)))
+    across = alt.Scale(type="log", nice=False, padding=12)
+    rule = base.mark_rule(color=theme.faint_ink).encode(x=alt.X("least:Q", title="µs", scale=across), x2="most:Q")
+    point = base.mark_point(filled=True, size=60, opacity=1, color="#0072b2").encode(x=alt.X("median:Q", scale=across))
+    panels = alt.layer(rule, point).properties(width=230, height=110)
+    chart: alt.FacetChart = (
+        panels.facet(facet=alt.Facet("panel:N", title=None), columns=2)
+        .resolve_scale(x="independent")
+        .properties(title=f"{workload}: {figure}; median over trials, and their range")
+    )
+    return finished(chart, theme)
 
 
 def _origins(points: pl.DataFrame) -> list[pl.DataFrame]:

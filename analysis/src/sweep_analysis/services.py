@@ -48,6 +48,9 @@ REFERENCES = {"pool": "threads", "own, own harness": "reference, reference harne
 REFERENCE_HARNESS = ("own, reference harness", "reference, reference harness")
 """The study's second comparison: both servers under the harness of the reference."""
 
+COSTS = {"server_cpu_per_request": ("server CPU per request", 1e-3), "latency_p50": ("wait, median", 1e-3)}
+"""What a service costs on a branch: title and factor to µs, by the metric's name."""
+
 SERVICE_POINTS = pl.Schema(
     {
         "origin": pl.String,  # `HERE` or `PUBLISHED`
@@ -105,6 +108,32 @@ def published(experiment: Experiment) -> pl.DataFrame:
         frame = frame.rename({"statistic": "panel"})
     missing = [pl.lit(None).alias(name) for name in schema if name not in [*frame.columns, "origin"]]
     return frame.with_columns(*missing, pl.lit(PUBLISHED).alias("origin")).select(schema.names()).cast(schema)
+
+
+def costs_by_branch(sweep: Sweep) -> pl.DataFrame:
+    """What a request costs and how long it waits, by branch; the A/A twin is a branch of its own.
+
+    Out: `workload`, `parameters`, `threads`, `figure`, `branch`, `trials`; in µs `median`, `least`, `most` over trials.
+    """
+    titles = {metric: title for metric, (title, _) in COSTS.items()}
+    factors = {metric: factor for metric, (_, factor) in COSTS.items()}
+    micros = pl.col("value") * pl.col("metric").replace_strict(factors, return_dtype=pl.Float64)
+    place = ["workload", "parameters", "threads", "figure", "branch"]
+    return (
+        sweep.trials.filter(pl.col("program") == PARALLEL)
+        .select("trial", "workload", "parameters", "threads", "branch")
+        .join(sweep.metrics.filter(pl.col("metric").is_in(list(COSTS))), on="trial")
+        .with_columns(pl.col("metric").replace_strict(titles).alias("figure"), micros.alias("micros"))
+        .group_by(place)
+        .agg(
+            pl.len().alias("trials"),
+            pl.col("micros").median().alias("median"),
+            pl.col("micros").min().alias("least"),
+            pl.col("micros").max().alias("most"),
+        )
+        .sort(place)
+        .collect()
+    )
 
 
 def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 import altair as alt
 import vl_convert
@@ -24,11 +25,15 @@ def dark(svg: str) -> str:
     return _COLOURS.sub(lambda found: pairs()[found[0]], svg)
 
 
-def inline(svg: str, prefix: str) -> str:
-    """A picture drawn in the light theme, as a part of a page: colours follow the page, identifiers are its own."""
+def inline(svg: str, prefix: str, label: str) -> str:
+    """A picture drawn in the light theme, as a part of a page: colours follow the page, identifiers are its own.
+
+    `label` is what a screen reader says in its place.
+    """
     variables = {colour: f"var(--{name})" for name, (colour, _) in variables_by_name().items()}
     coloured = _COLOURS.sub(lambda found: variables[found[0]], svg)
-    return re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}-", coloured)
+    named = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}-", coloured)
+    return named.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
 
 
 def variables_by_name() -> dict[str, tuple[str, str]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from sweep_analysis.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.compare import CORRECTED
 from sweep_analysis.events import HEADLINE, scale
-from sweep_analysis.labels import percent
+from sweep_analysis.labels import count, percent
 from sweep_analysis.latency import KINDS, QUANTILES
 
 DIGITS = 4
@@ -23,6 +25,12 @@ EXPECTATIONS = {
     "no-slower": "no slower than ",
 }
 """What may be claimed, as it is read."""
+
+FEW_NAMES = 3
+"""Up to so many workloads that a claim leaves out, or that were not measured, are named."""
+
+MANY_NAMES = 6
+"""More workloads that a claim is about are counted, not named."""
 
 KAPPAS = {"kappa": "kappa", "kappa_low": "kappa from", "kappa_high": "kappa to"}
 """Columns of a law's crosstalk, and what they are called."""
@@ -201,21 +209,147 @@ def fit_table(fits: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def claim_table(claims: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.CLAIMS` that a reader needs."""
+def cost_table(costs: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.COSTS` that a reader needs, times in µs. In: rows with `panel`."""
+    return rounded(
+        costs.select(
+            pl.col("panel").alias("workload"),
+            "branch",
+            "threads",
+            (pl.col("ns_per_unit") / 1e3).alias("wall µs per unit"),
+            (pl.col("cpu_ns_per_unit") / 1e3).alias("CPU µs per unit"),
+            pl.col("cpus_busy").alias("CPUs busy"),
+            pl.col("cpus_busy_low").alias("from"),
+            pl.col("cpus_busy_high").alias("to"),
+            pl.col("cpus_idle").alias("CPUs idle"),
+            "trials",
+        )
+    )
 
-    def ratio(column: str, name: str) -> pl.Expr:
-        return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
 
+def place_table(places: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.PLACES` as changes in per cent."""
+    return places.select(
+        (pl.col("position") + 1).alias("place"),
+        *(
+            pl.col(name).exp().map_elements(percent, return_dtype=pl.String).alias(told)
+            for name, told in (("excess", "time"), ("excess_low", "from"), ("excess_high", "to"))
+        ),
+        "trials",
+    )
+
+
+def outlier_table(outliers: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.OUTLIERS` that a reader needs, the farthest first. In: rows with `panel`."""
+    return outliers.sort(pl.col("time_ratio").log().abs(), descending=True).select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        "block",
+        pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("time"),
+        pl.when("is_beyond_fences").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("beyond fences"),
+        pl.col("modified_z").round(1).alias("scaled MADs"),
+        pl.col("trials").alias("of trials"),
+    )
+
+
+def mode_table(modes: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.MODES` that a reader needs. In: rows with `panel`."""
+    return modes.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        pl.col("threads").cast(pl.String).fill_null("all"),
+        pl.col("scope").alias("asked"),
+        pl.col("gap").map_elements(percent, return_dtype=pl.String).alias("between modes"),
+        "values",
+        pl.col("p_bh").round(3).alias("p corrected"),
+    )
+
+
+def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.LEDGER` under names that people read."""
+    return ledger.select("what", "reason", "branch", pl.col("left_out").alias("left out"), "of")
+
+
+def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
+    """A claim a row, as it reads, with what became of it.
+
+    In: rows of `frames.CLAIMS`, and the workloads of the sweep.
+    """
     return claims.select(
         "branch",
-        pl.concat_str(pl.col("expect").replace(EXPECTATIONS), pl.col("against")).alias("claimed"),
-        pl.col("workloads").replace("", "all").alias("workload"),
-        pl.col("threads").replace("", "all").alias("threads"),
-        "figure",
-        pl.col("verdict"),
-        ratio("time_ratio", "change"),
-        ratio("ratio_low", "from"),
-        ratio("ratio_high", "to"),
+        pl.struct("expect", "against", "figure", "workloads", "threads")
+        .map_elements(lambda claim: claim_in_words(claim, workloads), return_dtype=pl.String)
+        .alias("claimed"),
+        "verdict",
+        *_changes(),
+        "cells",
+        pl.col("p_holm").round(3).alias("p corrected"),
         "reason",
     )
+
+
+def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
+    """Claims by workload, those that speak for or against them first. In: `frames.CLAIM_DETAILS` with `panel`."""
+    rank = pl.col("verdict").replace_strict({HELD: 0, REFUTED: 1, OPEN: 2, UNTESTED: 3}, return_dtype=pl.Int64)
+    return details.sort("claim", rank, "time_ratio").select(
+        "claim",
+        "branch",
+        pl.col("panel").alias("workload"),
+        "verdict",
+        *_changes(),
+        "cells",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        "reason",
+    )
+
+
+def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
+    """A claim as people read it: `as fast as master on all workloads but quicksort, up to the CPUs`.
+
+    Args:
+        claim: `expect`, `against`, `figure`, `workloads` and `threads` of a row of `frames.CLAIMS`.
+        workloads: those of the sweep: a long list is told by what it leaves out of them.
+    """
+    words = EXPECTATIONS[claim["expect"]] + str(claim["against"])
+    words += " in CPU time" if claim["figure"] == "cpu" else ""
+    named = claim["workloads"].split(",") if claim["workloads"] else []
+    inside = [name for name in workloads if name in named]
+    left_out = [name for name in workloads if name not in named]
+    if named and not inside:
+        words += f" on {', '.join(named[:FEW_NAMES])}" + (" and others" if len(named) > FEW_NAMES else "")
+    elif named and left_out and len(inside) > FEW_NAMES >= len(left_out):
+        words += f" on all workloads but {' and '.join(left_out)}"
+    elif named and left_out and len(inside) > MANY_NAMES:
+        words += f" on {len(inside)} of {len(workloads)} workloads"
+    elif named and left_out:
+        words += f" on {' and '.join(inside)}"
+    return words + (f", {threads_in_words(claim['threads'])}" if claim["threads"] else "")
+
+
+def threads_in_words(text: str) -> str:
+    """A range of threads as a claim writes it, in words: `16..=cpus` is `16 threads up to the CPUs`."""
+    ends = {"cpus": "the CPUs", "cores": "the cores"}
+    first, dots, last = text.partition("..")
+    last = last.removeprefix("=")
+    if not dots:
+        return (
+            f"as many threads as {ends[first].removeprefix('the ')}" if first in ends else count(int(first), "thread")
+        )
+    up_to = f"up to {ends.get(last, count(int(last), 'thread') if last.isdecimal() else last)}"
+    if not first:
+        return up_to
+    begin = count(int(first), "thread") if first.isdecimal() else ends[first]
+    return f"{begin} and more" if not last else f"{begin} {up_to}"
+
+
+def _changes() -> list[pl.Expr]:
+    """Ratio, interval and A/A band as changes in per cent."""
+    band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
+    return [
+        *(
+            pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+            for column, name in (("time_ratio", "change"), ("ratio_low", "from"), ("ratio_high", "to"))
+        ),
+        pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
+    ]

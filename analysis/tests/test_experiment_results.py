@@ -1,4 +1,4 @@
-"""The documents' experiments: measured beside published, on made-up trials with a known answer."""
+"""Experiments of older studies: without a sweep what is missing is said, with one it stands beside the published."""
 
 from __future__ import annotations
 
@@ -7,20 +7,30 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sweep_analysis.documents import beside, result, service_costs
-from sweep_analysis.packets import experiment_named
-from sweep_analysis.services import points
+from sweep_analysis import experiments
+from sweep_analysis.experiment_results import PACKETS, Result, beside, experiment_named, result, summary
+from sweep_analysis.labels import HERE
+from sweep_analysis.services import costs_by_branch, points
 from test_services import FORUM, KV, board, made_up, server
 
-NAMES = ["kv-queues", "forum-grid", "locks-mutex-spin", "locks-many-contenders", "async-io-size", "async-io-work"]
+NAMES = [
+    *PACKETS,
+    "kv-queues",
+    "forum-grid",
+    "locks-mutex-spin",
+    "locks-many-contenders",
+    "async-io-size",
+    "async-io-work",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_without_a_sweep_says_so_and_draws_what_was_published(name: str) -> None:
     found = result(experiment_named(name), None)
-    assert name in found.sentences[0]
+    assert found.sentences[0].startswith(f"Not measured here yet: no sweep of {name} is committed")
+    assert f"cargo runner sweep --experiment {name}" in found.sentences[0]
     assert found.charts()
-    assert "No published number" in found.table()
+    assert found.table() == "No published number has a measured one beside it."
 
 
 def test_a_printed_time_stands_beside_the_one_measured_with_the_same_queue_and_threads(tmp_path: Path) -> None:
@@ -45,6 +55,21 @@ def test_of_a_board_only_differences_from_the_reference_are_set_side_by_side(tmp
 
 def test_costs_of_a_service_are_medians_over_trials_in_microseconds(tmp_path: Path) -> None:
     trials = [(server(), {"server_cpu_per_request": (ns, "ns/request")}) for ns in (1e3, 5e3, 3e3)]
-    row = service_costs(made_up(tmp_path / "sweep", trials)).row(0, named=True)
+    row = costs_by_branch(made_up(tmp_path / "sweep", trials)).row(0, named=True)
     assert (row["figure"], row["trials"]) == ("server CPU per request", 3)
     assert (row["median"], row["least"], row["most"]) == (3.0, 1.0, 5.0)
+
+
+def test_published_numbers_meet_what_was_measured_in_the_same_place() -> None:
+    experiment = experiment_named("packets-speedup-uniform")
+    known = experiments.published(experiment.name)
+    place = known.filter(pl.col("kind") == "printed").head(2)
+    measured = place.with_columns(
+        pl.lit(HERE).alias("origin"),
+        pl.lit("master").alias("branch"),
+        pl.lit("measured").alias("kind"),
+        (pl.col("value") * pl.Series([1.0, 2.0])).alias("value"),
+    ).with_columns((pl.col("value") * 0.9).alias("low"), (pl.col("value") * 1.1).alias("high"))
+    found = Result(experiment, pl.concat([known, measured.cast(experiments.POINTS)]), 2, [])
+    assert beside(found.points, experiment.figure).height == 2
+    assert summary([found]).splitlines()[2] == f"| {experiment.name} | 13 | 2 | 1 |"

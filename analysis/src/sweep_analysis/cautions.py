@@ -1,0 +1,151 @@
+"""What cannot be concluded from a sweep, and why: read before any figure is quoted."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.findings import Analysis
+from sweep_analysis.labels import count
+from sweep_analysis.load import Sweep
+from sweep_analysis.schema import PANEL, PARALLEL
+from sweep_analysis.speedup import DEFINITIONS
+
+STUDY_THREADS = 32
+"""Threads, each on a core of its own, up to which the 2022 study measured."""
+ROBUST_TRIALS = 6
+"""Fewest trials at which the range of a sample covers its median with at least 95 % (1 - 2**(1 - trials))."""
+QUIET_CPU_SHARE = 0.97
+"""CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
+and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
+LEAST_PLACE_TREND = 0.005
+"""A trend inside blocks is reported from this change on: with many blocks much less can be told from none."""
+DRIFT_ALPHA = 0.01
+"""A trend over the sweep is reported below this p-value."""
+
+
+def cautions(analysis: Analysis) -> list[str]:
+    """What cannot be concluded from this sweep, a sentence each."""
+    found = [*analysis.sweep.notes]
+    planned = analysis.sweep.manifest.get("trials_planned")
+    counted = analysis.sweep.counted.select(pl.len()).collect().item()
+    recorded = analysis.times.height + analysis.failures.height + counted
+    if isinstance(planned, int) and recorded < planned:
+        found.append(
+            f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "
+            "`cargo runner sweep --resume` runs the rest."
+        )
+    found += _host_cautions(analysis)
+    found += _design_cautions(analysis)
+    if analysis.failures.height:
+        failed = analysis.failures["branch"].value_counts(sort=True).rows()
+        shown = ", ".join(f"{branch} {number}" for branch, number in failed)
+        total = analysis.failures.height + analysis.times.height
+        found.append(
+            f"{analysis.failures.height} of {count(total, 'trial')} failed ({shown}). Failed trials have no times; "
+            "what remains may be the lucky ones."
+        )
+    if analysis.uncounted.height:
+        reasons = ", ".join(sorted(set(analysis.uncounted["outcome"])))
+        found.append(
+            f"{analysis.uncounted.height} of {count(counted, 'counted trial')} failed ({reasons}); nothing "
+            "of theirs is in the counts."
+        )
+    return found
+
+
+def _host_cautions(analysis: Analysis) -> list[str]:
+    states = set(analysis.sweep.trials.select("freq_state").collect()["freq_state"])
+    cpus = analysis.cpus
+    threads = analysis.times.filter(pl.col("program") == PARALLEL)["threads"].to_list()
+    found = []
+    if states - {"fixed-verified"}:
+        reason = {
+            frozenset({"uncontrolled"}): "this host offers no control over it",
+            frozenset({"dynamic"}): "it was left to the host",
+        }.get(frozenset(states), f"recorded as {', '.join(sorted(states))}")
+        found.append(
+            f"The CPU frequency was not held still ({reason}): clocks that fall as more CPUs work flatten every "
+            "curve. Branches are compared within a block, so the ratios suffer less than the curves."
+        )
+    if cpus is not None and threads and max(threads) > cpus:
+        found.append(
+            f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
+            "threads crowd, not how they scale."
+        )
+    if cpus is not None and cpus < STUDY_THREADS:
+        found.append(
+            f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
+            f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
+        )
+    share = _cpu_share(analysis.sweep)
+    if share is not None and share < QUIET_CPU_SHARE:
+        found.append(
+            f"The host was busy with other work: programs with a single thread got only {share * 100:.0f} % of a CPU. "
+            "Such a sweep shows that the tool works, not which branch is better."
+        )
+    trend = analysis.trend
+    if trend is not None and trend.p_value < DRIFT_ALPHA:
+        word = "rose" if trend.ratio > 1 else "fell"
+        found.append(
+            f"Times {word} by {abs(trend.ratio - 1) * 100:.0f} % from the first block to the last. Branches are "
+            "compared within blocks and hardly suffer; speed-ups compare blocks and do."
+        )
+    place = analysis.place_trend
+    if place is not None and place.p_value < DRIFT_ALPHA and abs(place.ratio - 1) >= LEAST_PLACE_TREND:
+        word = "more" if place.ratio > 1 else "less"
+        found.append(
+            f"The last trial of a block takes {abs(place.ratio - 1):.1%} {word} time than the first. The order is "
+            "random, so no branch gains by it, but it adds noise to every comparison."
+        )
+    effect = analysis.clock_effect
+    if effect is not None and effect.p_value < DRIFT_ALPHA and effect.exponent < 0:
+        found.append(
+            f"Times follow the measured clock, which moved by {effect.spread:.1%} (standard deviation) between blocks "
+            f"of the same cells: 1 % more clock goes with {-effect.exponent:.1f} % less time."
+            + (" That is more than a clock can do: what slowed one slowed the other." if effect.exponent < -2 else "")  # noqa: PLR2004
+        )
+    if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
+        found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
+    return found
+
+
+def _cpu_share(sweep: Sweep) -> float | None:
+    """CPU time over wall time of all single-threaded iterations together; None if none was told.
+
+    Programs that wait for a clock or for requests, and tell how long, are idle by design and left out.
+    """
+    waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(sweep.trials, on="trial")
+    alone = (
+        sweep.trials.filter(pl.col("threads") == 1)
+        .join(waiting.select("workload").unique(), on="workload", how="anti")
+        .select("trial")
+    )
+    spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
+    share = sweep.iterations.join(alone, on="trial", how="semi").select(spent / pl.col("elapsed_ns").sum())
+    value: float | None = share.collect().item()
+    return value if value and value > 0 else None
+
+
+def _design_cautions(analysis: Analysis) -> list[str]:
+    found = []
+    trials = analysis.times.group_by([*PANEL, "program", "threads", "branch"]).len()["len"]
+    if not trials.is_empty() and max(trials) < ROBUST_TRIALS:
+        fewest = int(max(trials))
+        found.append(
+            f"Cells have at most {count(fewest, 'trial')}, so the interval of one cell covers the truth with at most "
+            f"{100 * (1 - 2.0 ** (1 - fewest)):.0f} %, not 95 %. Whole workloads pool more trials."
+        )
+    if analysis.comparisons.height and analysis.comparisons["band"].is_null().all():
+        found.append(
+            "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
+        )
+    absent = [text for name, text in DEFINITIONS.items() if name not in set(analysis.speedups["definition"])]
+    if absent and analysis.speedups.height:
+        found.append(f"No speed-up {' or '.join(absent)}: its reference has no good trial.")
+    if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
+        found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
+    if analysis.times.height and analysis.sweep.layouts == 1:
+        found.append(
+            "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory."
+        )
+    return found
