@@ -143,7 +143,7 @@ def transfers(sweep: Sweep) -> pl.DataFrame:
 
 
 def _with_metrics(sweep: Sweep, names: list[str]) -> pl.DataFrame:
-    """Rows of `schema.TIMES` with these metrics of the trial and its context switches as columns, null where untold."""
+    """Rows of `frames.TIMES` with these metrics of the trial and its context switches as columns, null where untold."""
     wanted = [*names, "voluntary_switches", "involuntary_switches"]
     metrics = sweep.metrics.filter(pl.col("metric").is_in(wanted)).collect()
     wide = metrics.pivot("metric", index="trial", values="value")
