@@ -20,6 +20,8 @@ from sweep_analysis.labels import with_panel
 from sweep_analysis.plots import Look
 from sweep_analysis.speedup import DEFINITIONS
 
+MOST_RATIOS = 9
+"""Maps of claims below each other are left out for more workloads: the map by branch has the same on less paper."""
 _NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
 
 
@@ -88,6 +90,7 @@ def cells(analysis: Analysis, look: Look) -> Figure:
 def intervals(analysis: Analysis, look: Look) -> Figure:
     """Every cell of every branch with its interval."""
     rows = _others(analysis)
+    panels = number_of_panels(rows)
     return Figure(
         "intervals",
         "Branch by branch, with intervals",
@@ -95,11 +98,11 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
         "points have more threads than CPUs.",
         missing=None if rows.height else _NO_COMPARISON,
         panels=per_panel(rows, lambda part: plots.finished(plots.interval_panel(part, look), look.theme)),
-        whole=lambda: {
-            "ratio": plots.ratio_figure(analysis.comparisons, look),
-            "intervals": plots.interval_figure(rows, look),
-        },
-        in_chooser=number_of_panels(rows),
+        whole=lambda: (
+            ({"ratio": plots.ratio_figure(analysis.comparisons, look)} if panels <= MOST_RATIOS else {})
+            | {"intervals": plots.interval_figure(rows, look)}
+        ),
+        in_chooser=panels,
     )
 
 
@@ -169,7 +172,7 @@ def latency(analysis: Analysis, look: Look) -> Figure:
         "host's timer and no branch's doing; it is part of the wait until the work was done.",
         missing=None
         if waits.height
-        else "No workload of this sweep tells how long its work waited; ticks, idle, burst, install and inject do.",
+        else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
         panels=per_panel(
             waits, lambda part: plots.finished(latency_plots.latency_panel(part, look, legend=False), look.theme)
         ),
