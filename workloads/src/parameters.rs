@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -139,6 +140,16 @@ impl Values {
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
         self.word(name).parse().unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
+    }
+
+    /// What so many periods, of so many microseconds each, take together; `None` of nothing.
+    ///
+    /// # Panics
+    /// As [`Values::whole`].
+    #[must_use]
+    pub fn periods(&self, count: &str, period_us: &str) -> Option<Duration> {
+        let together = self.whole(count).saturating_mul(self.whole(period_us));
+        (together > 0).then(|| Duration::from_micros(together))
     }
 
     /// [`Values::whole`] as a count of things in memory.

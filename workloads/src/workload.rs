@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,14 @@ pub trait Workload: Sync {
     /// # Errors
     /// If the input file cannot be used.
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
+
+    /// How long an iteration takes on any host, where the parameters say so: it works for a given time, or
+    /// waits for given moments. A mean where gaps are random, and without the work between them. `None`
+    /// where time is up to the host.
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        let _ = values;
+        None
+    }
 }
 
 /// One input, ready to be worked on again and again.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -57,6 +57,10 @@ impl Workload for BarrierJoin {
             arrivals: AtomicU64::new(0),
             latencies: Latencies::new("latency"),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("joins", "gap-us").map(|longest| longest / 2)
     }
 }
 

@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::random::mix;
 use crate::workload::{
@@ -58,6 +58,10 @@ impl Workload for BroadcastDozing {
             reached: (0..setup.threads).map(|_| AtomicU64::new(0)).collect(),
             latencies: Latencies::new("latency"),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("broadcasts", "gap-us").map(|longest| longest / 2)
     }
 }
 

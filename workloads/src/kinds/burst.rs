@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{Gaps, chain, chains, sleep_until};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -66,6 +66,10 @@ impl Workload for Burst {
             setup.values.whole("job-steps"),
             Gaps::between(setup.seed, gap / 2, gap * 3 / 2),
         )))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("bursts", "gap-us")
     }
 }
 

@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
 use crate::kinds::pacing::sleep_until;
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -53,6 +53,10 @@ impl Workload for Idle {
             latencies: Latencies::new("latency"),
             lateness: Latencies::new("lateness"),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("spawns", "period-us")
     }
 }
 

@@ -17,7 +17,7 @@ use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -58,6 +58,10 @@ impl Workload for InjectionPingPong {
             table: Arc::new(Table::default()),
             latencies: Latencies::new("latency"),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("jobs", "gap-us").map(|longest| longest / 2)
     }
 }
 

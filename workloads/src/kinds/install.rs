@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -68,6 +68,10 @@ impl Workload for Install {
             sum: 0,
             latencies: Latencies::new("latency"),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("installs", "gap-us").map(|longest| longest / 2)
     }
 }
 

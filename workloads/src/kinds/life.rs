@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::random::Random;
 use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
 
@@ -69,6 +69,10 @@ impl Workload for Life {
             generations,
             frame: Duration::from_micros(values.whole("frame-us")),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("generations", "frame-us")
     }
 }
 

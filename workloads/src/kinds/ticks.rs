@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{chain, sleep_until};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -89,6 +89,10 @@ impl Workload for Ticks {
                 serial_steps: values.whole("serial-steps"),
             },
         )))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        values.periods("ticks", "period-us")
     }
 }
 

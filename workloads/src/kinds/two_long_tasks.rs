@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::kinds::latency::{Latencies, nanoseconds};
 use crate::kinds::pacing::{Gaps, call_after_gaps, spin_until};
-use crate::parameters::Parameter;
+use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
@@ -61,6 +61,12 @@ impl Workload for TwoLongTasks {
             tally: Tally::default(),
             total: Tally::default(),
         }))
+    }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        // Shared between two workers.
+        let gaps = values.periods("joins", "gap-us").unwrap_or_default() / 2;
+        Some(values.periods("joins", "task-us")? + gaps)
     }
 }
 

@@ -118,6 +118,10 @@ impl Workload for Forum {
             total: Total::new(),
         }))
     }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        Some(Duration::from_millis(values.whole("duration-ms")))
+    }
 }
 
 struct Evening {

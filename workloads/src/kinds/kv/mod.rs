@@ -122,6 +122,12 @@ impl Workload for Kv {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         Ok(Box::new(Trade::new(setup)?))
     }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        let requests = values.whole("sessions").saturating_mul(values.whole("requests"));
+        let seconds = requests as f64 / values.whole("rate") as f64;
+        (values.word("load") == "open").then(|| Duration::from_secs_f64(seconds))
+    }
 }
 
 /// Who handles, without the pool itself.

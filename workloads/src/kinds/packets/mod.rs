@@ -131,6 +131,11 @@ impl Workload for Packets {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         Ok(Box::new(Firewall::new(setup.seed, setup.values, setup.threads)))
     }
+
+    fn lasts(&self, values: &Values) -> Option<Duration> {
+        let duration = Duration::from_millis(values.whole("duration-ms"));
+        (values.word("stop") == "timed").then_some(duration)
+    }
 }
 
 struct Firewall {
