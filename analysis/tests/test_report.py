@@ -189,6 +189,14 @@ def test_cautions_follow_the_host(tmp_path: Path) -> None:
     assert "threads crowd" not in found
 
 
+def test_only_sweeps_of_the_studied_branches_are_held_against_the_study(tmp_path: Path) -> None:
+    folder = made_up.write_sweep(tmp_path / "sweep", small(cpus=4))
+    assert "2022 study" in " ".join(cautions(analyse(read_sweep(folder))))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"is_ad_hoc": True}))
+    assert "2022 study" not in " ".join(cautions(analyse(read_sweep(folder))))
+
+
 def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
     truth = small(trial_noise=0.05)
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))

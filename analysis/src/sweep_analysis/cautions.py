@@ -72,7 +72,9 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
             "threads crowd, not how they scale."
         )
-    if cpus is not None and cpus < STUDY_THREADS:
+    # Whoever compares a tree of their own asks about that tree and not about the study.
+    is_of_study = not analysis.sweep.manifest.get("is_ad_hoc", False)
+    if is_of_study and cpus is not None and cpus < STUDY_THREADS:
         found.append(
             f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
             f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
