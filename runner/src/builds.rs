@@ -54,7 +54,8 @@ impl<'a> Builder<'a> {
     pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
         let output =
             Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().context(
-                "`rustc` cannot be run; install Rust (rustup reads rust-toolchain.toml)",
+                "`rustc` cannot be run; install Rust by rustup, which reads rust-toolchain.toml, and put \
+                 ~/.cargo/bin into PATH",
             )?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let rustc: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -229,7 +230,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         Err(Stop::BadInput(format!(
-            "branch `{}`: path = \"{}\" holds {}; point it at the folder of a rayon-core's Cargo.toml",
+            "branch `{}`: path = \"{}\", seen from branches.toml, holds {}; point it at the folder of a rayon-core's Cargo.toml",
             branch.name,
             path.display(),
             name.map_or("no Cargo package".to_owned(), |name| format!("the package `{name}`")),
@@ -253,7 +254,9 @@ impl<'a> Builder<'a> {
             .args(more)
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"));
-        let done = subprocess::run(&mut command, b"", None).context("`cargo` cannot be run")?;
+        let done = subprocess::run(&mut command, b"", None).context(
+            "`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH",
+        )?;
         if done.is_interrupted {
             bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()));
         }

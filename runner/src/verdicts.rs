@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::checkout::Commit;
-use crate::config::Source;
 use crate::manifest::{Manifest, MeasuredBranch};
 use crate::progress::count;
 use crate::python::Python;
@@ -286,19 +285,7 @@ fn version(branch: &MeasuredBranch) -> String {
         Some(_) => format!(", {}", commit(&receipt.commit)),
         None => String::new(),
     };
-    format!("`{name}`: {}; version {}{tree}", source(&branch.source), receipt.version)
-}
-
-/// The source, without the folders above a working tree: readers of the page have other ones.
-fn source(source: &Source) -> String {
-    match source {
-        Source::Path { path, features } if path.is_absolute() => {
-            let last = path.components().rev().take(2).collect::<Vec<_>>();
-            let path = last.into_iter().rev().collect();
-            Source::Path { path, features: features.clone() }.to_string()
-        }
-        other => other.to_string(),
-    }
+    format!("`{name}`: {}; version {}{tree}", branch.source, receipt.version)
 }
 
 fn commit(commit: &Commit) -> String {

@@ -1,6 +1,7 @@
 //! The page on made-up verdicts: nothing is left out, and nothing is added.
 
 use super::*;
+use crate::config::Source;
 use crate::manifest::{Receipt, Toolchain};
 
 fn comparison(workload: Option<&str>, verdict: &str, time_ratio: f64) -> Comparison {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::checkout::Checkout;
 use crate::cli::Selection;
-use crate::config::{Branch, Config, fork_features};
+use crate::config::{Branch, Config, folder_of, fork_features};
 use crate::experiments::{self, AskedExperiment, Figure};
 use crate::host::Host;
 use crate::plan::{Asked, Instrument, Load, Mode};
@@ -43,8 +43,8 @@ impl Place {
 
     /// Folder that relative paths in the file of branches start from.
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
-        let absolute = std::path::absolute(&self.config)?;
-        Ok(absolute.parent().unwrap_or(Path::new("/")).to_owned())
+        folder_of(&self.config)
+            .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
     /// The file of branches, if it is not the checkout's own; absolute.

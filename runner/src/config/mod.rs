@@ -6,7 +6,8 @@ pub mod spec;
 mod wire;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,7 @@ pub enum Source {
     },
     /// A working tree.
     Path {
-        /// Folder of its `Cargo.toml`, as written: relative to `branches.toml` or absolute.
+        /// Folder of its `Cargo.toml`, as seen from that of `branches.toml`.
         path: PathBuf,
         /// Features to switch on.
         features: BTreeSet<String>,
@@ -137,7 +138,15 @@ impl Config {
             line: None,
             message: format!("cannot be read: {error}; pass --config FILE if it lies elsewhere"),
         })?;
-        parse(&shown, &text, known_features)
+        let mut config = parse(&shown, &text, known_features)?;
+        if let Ok(folder) = folder_of(file) {
+            for branch in &mut config.branches {
+                if let Source::Path { path, .. } = &mut branch.source {
+                    *path = seen_from(&folder, &folder, path);
+                }
+            }
+        }
+        Ok(config)
     }
 
     /// The row with `baseline = true`.
@@ -148,6 +157,28 @@ impl Config {
     pub fn baseline(&self) -> &Branch {
         self.branches.iter().find(|branch| branch.baseline).expect("checked when parsed")
     }
+}
+
+/// The folder of a file of branches, absolute: relative paths in the file start there.
+///
+/// # Errors
+/// If the folder does not exist, or the current one is gone.
+pub fn folder_of(file: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(file)?;
+    // Without links, so that `..` leads to the folder above.
+    absolute.parent().unwrap_or(Path::new("/")).canonicalize()
+}
+
+/// A path, typed in the folder `here`, as it is recorded: as seen from `folder`, since results tell as little
+/// as possible of where things lie on a machine. Both folders are absolute.
+fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
+    if typed.is_relative() && here == folder {
+        return typed.to_owned();
+    }
+    let to = here.join(typed);
+    let shared = folder.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
 }
 
 /// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.

@@ -1,18 +1,18 @@
 //! A branch in one word, as `compare` takes it on the command line.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use serde_spanned::Spanned;
 
 use super::check::{check_fork, check_name, check_version, nearest};
-use super::{Branch, Config, Source};
+use super::{Branch, Config, Source, seen_from};
 
 /// What the words may be, for messages and help.
 pub const SPECS: &str = "a branch of branches.toml, published:1.13.0, path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; \
                          NAME= before it gives it a name";
 
-/// Where specs are read: relative paths start from `here`, and are kept as seen from `config_folder`, where
+/// Where specs are read: relative paths start from `here`, and all are kept as seen from `config_folder`, where
 /// a row of branches.toml would have them.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
@@ -76,8 +76,8 @@ impl Reader<'_> {
             }
             "path" if value.is_empty() => return Err("`path:` without a folder".to_owned()),
             "path" => {
-                let source =
-                    Source::Path { path: self.seen_from_config(value), features: BTreeSet::new() };
+                let path = seen_from(self.config_folder, self.here, Path::new(value));
+                let source = Source::Path { path, features: BTreeSet::new() };
                 (source, format!("path-{}", folder_name(&self.here.join(value))))
             }
             "git" => {
@@ -112,18 +112,6 @@ impl Reader<'_> {
                 .unwrap_or_default();
             format!("no branch has this name; write {SPECS}{hint}")
         })
-    }
-
-    /// A path that was typed `here`, as a row of branches.toml would have it.
-    fn seen_from_config(&self, typed: &str) -> PathBuf {
-        let typed = Path::new(typed);
-        if typed.is_absolute() || self.here == self.config_folder {
-            return typed.to_owned();
-        }
-        let (from, to) = (self.config_folder.components(), self.here.components());
-        let shared = from.clone().zip(to.clone()).take_while(|(a, b)| a == b).count();
-        let up = from.skip(shared).map(|_| Component::ParentDir);
-        up.chain(to.skip(shared)).chain(typed.components()).collect()
     }
 }
 
@@ -205,10 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_path_is_kept_as_seen_from_the_file_of_branches() {
-        let config = read(&["master", "path:../../mine"]).unwrap();
-        let Source::Path { path, .. } = &config.branches[1].source else { panic!("no path") };
-        assert_eq!(path, Path::new("runner/../../mine"));
+    fn a_path_is_kept_as_seen_from_the_file_of_branches_however_it_was_typed() {
+        for (typed, kept) in [
+            ("../../mine", "runner/../../mine"),
+            ("/home/me/rayon/rayon-core", "../rayon/rayon-core"),
+            ("/home/me/lab/rayon-fork", "rayon-fork"),
+            ("/srv/rayon-core", "../../../srv/rayon-core"),
+        ] {
+            let config = read(&["master", &format!("mine=path:{typed}")]).unwrap();
+            let Source::Path { path, .. } = &config.branches[1].source else { panic!("no path") };
+            assert_eq!(path, Path::new(kept));
+        }
     }
 
     #[test]
