@@ -11,7 +11,7 @@ use crate::cli::ListFormat;
 use crate::doctor::{self, Circumstances};
 use crate::frequency::Setup;
 use crate::frequency::backend::Choice;
-use crate::host::Host;
+use crate::host::{CPUS, Host};
 use crate::stop::Exit;
 
 /// Arguments of `doctor`.
@@ -27,7 +27,7 @@ pub(crate) struct DoctorArgs {
 
 pub(crate) fn run(place: &Place, arguments: &DoctorArgs) -> Result<Exit> {
     let host = arguments.host.as_deref().map_or_else(Host::default, Host::at);
-    let sysfs = host.path("sys/devices/system/cpu");
+    let sysfs = host.path(CPUS);
     // On a made-up host the journal is one of its own as well, since its name depends on the folder.
     let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
     let cpus = if host.is_system() { Host::usable_cpus() } else { host.allowed_cpus().len() };

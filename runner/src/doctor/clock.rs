@@ -2,9 +2,7 @@
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
-use crate::host::Host;
-
-const CPUS: &str = "sys/devices/system/cpu";
+use crate::host::{CPUS, Host};
 
 /// Services that write the files by which a frequency is fixed, and the process that each runs as.
 /// The kernel shows fifteen characters of a name.
@@ -142,11 +140,7 @@ fn leftover(around: &Circumstances, diagnosis: &mut Diagnosis) {
 
 fn fights(host: &Host, diagnosis: &mut Diagnosis) {
     let mut found = Vec::new();
-    for process in host.names_in("proc") {
-        if !process.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
-        let Ok(name) = host.read(&format!("proc/{process}/comm")) else { continue };
+    for (process, name) in host.processes() {
         if let Some((_, service)) = FIGHTS.iter().find(|(shown, _)| *shown == name) {
             found.push((format!("process {process} is `{name}`"), *service));
         }

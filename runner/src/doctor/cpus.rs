@@ -2,9 +2,7 @@
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
-use crate::host::{Host, cpu_list};
-
-const CPUS: &str = "sys/devices/system/cpu";
+use crate::host::{CPUS, Host, cpu_list};
 
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;

@@ -63,12 +63,7 @@ fn steal(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn interrupts(host: &Host, diagnosis: &mut Diagnosis) {
-    let is_process = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
-    let mut processes = host.names_in("proc").into_iter().filter(is_process);
-    let balances = |process: &String| {
-        host.read(&format!("proc/{process}/comm")).is_ok_and(|it| it == "irqbalance")
-    };
-    if let Some(process) = processes.find(balances) {
+    if let Some((process, _)) = host.processes().find(|(_, name)| name == "irqbalance") {
         diagnosis.add(
             Note,
             "interrupts",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::Host;
+use super::{CPUS, Host};
 
 /// Facts as they are collected; what the system does not show is `null`, with the reason beside it.
 struct Facts<'a> {
@@ -83,7 +83,7 @@ impl Facts<'_> {
     }
 
     fn topology(&mut self) -> Value {
-        let base = "sys/devices/system/cpu";
+        let base = CPUS;
         let mut topology =
             self.files("topology", base, &["online", "possible", "isolated", "nohz_full"]);
         topology["smt"] =
@@ -134,7 +134,7 @@ impl Facts<'_> {
     }
 
     fn frequency(&mut self) -> Value {
-        let base = "sys/devices/system/cpu";
+        let base = CPUS;
         let policy = format!("{base}/cpu0/cpufreq");
         if !self.host.path(&policy).exists() {
             let reason = format!("/{policy} does not exist: the host shows no frequency control");
@@ -156,9 +156,9 @@ impl Facts<'_> {
 
     /// All policies; those that say the same are told together, with the CPUs of each.
     fn policies(&self) -> Value {
-        let base = "sys/devices/system/cpu/cpufreq";
+        let base = format!("{CPUS}/cpufreq");
         let mut alike: BTreeMap<Vec<Option<String>>, Vec<String>> = BTreeMap::new();
-        for policy in self.host.names_in(base) {
+        for policy in self.host.names_in(&base) {
             let read = |name: &str| self.host.read(&format!("{base}/{policy}/{name}")).ok();
             let Some(cpus) = read("affected_cpus") else { continue };
             alike.entry(OF_POLICY.map(read).to_vec()).or_default().push(cpus);
@@ -176,7 +176,7 @@ impl Facts<'_> {
     }
 
     fn idle(&mut self) -> Value {
-        let base = "sys/devices/system/cpu";
+        let base = CPUS;
         let names = ["current_driver", "current_governor"];
         let mut idle = self.files("idle", &format!("{base}/cpuidle"), &names);
         let mut states = Map::new();
@@ -229,10 +229,10 @@ impl Facts<'_> {
             self.file("kernel.clocksource", &format!("{clock}/current_clocksource"));
         kernel["clocksources"] =
             self.file("kernel.clocksources", &format!("{clock}/available_clocksource"));
-        let folder = "sys/devices/system/cpu/vulnerabilities";
+        let folder = format!("{CPUS}/vulnerabilities");
         let mitigations: Map<String, Value> = self
             .host
-            .names_in(folder)
+            .names_in(&folder)
             .into_iter()
             .filter_map(|name| {
                 let text = self.host.read(&format!("{folder}/{name}")).ok()?;

@@ -1,6 +1,6 @@
 //! What can change from trial to trial: load, stolen time, temperature, throttling.
 
-use super::Host;
+use super::{CPUS, Host};
 
 /// The files to look into beside every trial, found once: a look must not take long.
 #[derive(Clone, Debug)]
@@ -101,9 +101,8 @@ impl Host {
     pub(crate) fn throttle_counts(&self) -> Vec<String> {
         let cpus = self.cpus().into_iter();
         let files = cpus.flat_map(|cpu| {
-            ["core", "package"].map(|what| {
-                format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count")
-            })
+            ["core", "package"]
+                .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
         });
         files.filter(|file| self.number(file).is_some()).collect()
     }

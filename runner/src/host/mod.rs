@@ -17,6 +17,9 @@ pub struct Host {
     root: PathBuf,
 }
 
+/// Folder of what the kernel shows of CPUs.
+pub(crate) const CPUS: &str = "sys/devices/system/cpu";
+
 /// Place of the stolen time among those of `/proc/stat`.
 const STEAL: usize = 7;
 
@@ -67,6 +70,15 @@ impl Host {
         names
     }
 
+    /// Numbers and names of all processes; the kernel shows fifteen characters of a name.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = (String, String)> {
+        let numbers = self.names_in("proc").into_iter();
+        numbers.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter_map(|number| {
+            let name = self.read(&format!("proc/{number}/comm")).ok()?;
+            Some((number, name))
+        })
+    }
+
     /// Whether a hypervisor runs beneath.
     #[must_use]
     pub fn is_virtual(&self) -> bool {
@@ -106,7 +118,7 @@ impl Host {
             .cpus()
             .into_iter()
             .filter_map(|cpu| {
-                let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+                let topology = format!("{CPUS}/cpu{cpu}/topology");
                 let package = self.read(&format!("{topology}/physical_package_id")).ok()?;
                 Some((package, self.read(&format!("{topology}/core_id")).ok()?))
             })
@@ -117,7 +129,7 @@ impl Host {
     /// CPUs that are online.
     #[must_use]
     pub fn cpus(&self) -> Vec<usize> {
-        let online = self.read("sys/devices/system/cpu/online").unwrap_or_default();
+        let online = self.read(&format!("{CPUS}/online")).unwrap_or_default();
         cpu_list(&online)
     }
 
@@ -198,35 +210,33 @@ pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::MadeUp;
 
-    fn made_up() -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write("proc/stat", "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 0 0 0 0 0 0 0 9 0 0\n");
-        write("proc/loadavg", "0.75 0.5 0.25 1/100 1234\n");
-        write("proc/cpuinfo", "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor\n");
-        write("sys/devices/system/cpu/online", "0-3\n");
+    fn made_up() -> MadeUp {
+        let root = MadeUp::new(&[
+            ("proc/stat", "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 0 0 0 0 0 0 0 9 0 0"),
+            ("proc/loadavg", "0.75 0.5 0.25 1/100 1234"),
+            ("proc/cpuinfo", "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor"),
+            ("proc/17/comm", "tuned"),
+            ("sys/devices/system/cpu/online", "0-3"),
+        ]);
         for cpu in 0..4 {
-            let folder = format!("sys/devices/system/cpu/cpu{cpu}/topology");
-            write(&format!("{folder}/physical_package_id"), "0\n");
-            write(&format!("{folder}/core_id"), &format!("{}\n", cpu / 2));
+            let folder = format!("{CPUS}/cpu{cpu}/topology");
+            root.write(&format!("{folder}/physical_package_id"), "0");
+            root.write(&format!("{folder}/core_id"), &(cpu / 2).to_string());
         }
         root
     }
 
     #[test]
     fn siblings_count_as_one_core() {
-        assert_eq!(Host::at(made_up().path()).cores(), 2);
+        assert_eq!(made_up().host().cores(), 2);
     }
 
     #[test]
     fn load_and_steal_are_read_in_their_units() {
         let root = made_up();
-        let host = Host::at(root.path());
+        let host = root.host();
         assert_eq!(host.load(), Some(0.75));
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         assert_eq!(host.steal_ns(), Some(250 * tick_ns));
@@ -235,8 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_is_null_with_the_reason() {
-        let root = made_up();
-        let facts = Host::at(root.path()).facts();
+        let facts = made_up().host().facts();
         assert_eq!(facts["cpu"]["model_name"], "Made Up 9000");
         assert_eq!(facts["cpu"]["is_virtual"], true);
         assert!(facts["frequency"].is_null());
@@ -247,11 +256,17 @@ mod tests {
 
     #[test]
     fn a_host_without_files_still_has_an_identity_and_cpus() {
-        let empty = tempfile::tempdir().unwrap();
-        let host = Host::at(empty.path());
+        let empty = MadeUp::new(&[]);
+        let host = empty.host();
         assert_eq!(host.id().len(), 6);
         assert!(host.cores() >= 1);
         assert_eq!((host.load(), host.steal_ns()), (None, None));
+    }
+
+    #[test]
+    fn processes_are_the_numbers_in_proc() {
+        let processes: Vec<(String, String)> = made_up().host().processes().collect();
+        assert_eq!(processes, [("17".to_owned(), "tuned".to_owned())]);
     }
 
     #[test]
