@@ -1,10 +1,12 @@
-//! SHA-256 in hexadecimal: identities of cells, receipts of binaries.
+//! SHA-256 in hexadecimal: receipts of binaries, identities of folders.
 
 use std::io;
 use std::path::Path;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+use crate::id::Id;
 
 /// Digest of some bytes, 64 hexadecimal digits.
 #[must_use]
@@ -45,14 +47,13 @@ pub fn of_folders(folders: &[&Path]) -> io::Result<String> {
     Ok(identity(&files))
 }
 
-/// Short identity (16 hexadecimal digits) of a value: the digest of its JSON form.
+/// [`Id`] of a value, as text.
 ///
 /// # Panics
-/// If the value has no JSON form (a map whose keys are not strings); ours all have.
+/// As [`Id::of`].
 #[must_use]
 pub fn identity(value: &impl Serialize) -> String {
-    let json = serde_json::to_vec(value).expect("identities are made of plain values");
-    of_bytes(&json)[..16].to_owned()
+    Id::of(value).to_string()
 }
 
 #[cfg(test)]

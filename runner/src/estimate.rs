@@ -1,23 +1,31 @@
-//! How long trials take: from what this host measured before, else from the design of the sizes.
+//! How long trials take: from what this host measured before, else from what parameters and sizes say.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use serde::Deserialize;
+use workloads::parameters::Values;
 use workloads::protocol::Program;
-use workloads::workload::Size;
+use workloads::workload::{self, Size};
 
-use crate::manifest::Run;
-use crate::plan::{Asked, Load, Plan, Trial};
-use crate::record::{Ending, Record};
+use crate::manifest::{Manifest, Run};
+use crate::plan::{Asked, Kind, Load, Plan};
+use crate::record::Ending;
 use crate::stats::median;
 use crate::sweep::SETTLE;
 use crate::sweep_dir::SweepDir;
+use crate::trials_file::Lines;
 
 /// Start and end of a process, and what it prepares; measured once on 2 virtual CPUs.
 const PER_PROCESS: Duration = Duration::from_millis(20);
 
 /// Between two trials on a host that never swept: the pause, the clock measured twice, the disk.
 const BETWEEN: Duration = SETTLE.saturating_add(Duration::from_millis(7));
+
+/// So many trials of a kind tell how long it takes; most sweeps have them in the first replicate, and the
+/// rest of the file is not read.
+const ENOUGH: usize = 8;
 
 /// An estimate and where it is from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,44 +36,65 @@ pub struct Estimate {
     pub measured_share: f64,
 }
 
-/// All that an iteration's time depends on, apart from the branch: a size with another parameter or
-/// another input is another program.
-type Key = (String, String, BTreeMap<String, String>, Option<String>, Program, usize);
-
-/// Median time of an iteration by workload, parameters and threads, in nanoseconds.
+/// What earlier sweeps on this host measured of a sweep that is asked for.
 #[derive(Debug, Default)]
 pub struct Past {
-    iteration_ns: HashMap<Key, f64>,
+    /// Median time of an iteration, in nanoseconds.
+    iteration_ns: HashMap<Kind, f64>,
     /// Longest time that the builds before a sweep took.
     builds: Option<Duration>,
     /// Between two trials, as the newest sweep has it: pause, clock, disk.
     between: Option<Duration>,
 }
 
+/// The little of a record that an estimate needs; the rest is skipped.
+#[derive(Deserialize)]
+struct Measured<'a> {
+    outcome: Ending,
+    #[serde(borrow)]
+    workload: Cow<'a, str>,
+    #[serde(borrow)]
+    size: Cow<'a, str>,
+    #[serde(borrow)]
+    parameters: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    #[serde(borrow)]
+    input: Option<Cow<'a, str>>,
+    program: Program,
+    threads: usize,
+    iterations: Vec<Elapsed>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Elapsed {
+    elapsed_ns: u64,
+}
+
 impl Past {
-    /// What the given sweeps measured, later ones preferred; those of other hosts and broken ones are
-    /// left out, since an estimate is not worth an error.
+    /// What the given sweeps (oldest first) measured of what is asked, later ones preferred; those of other hosts
+    /// and broken ones are left out, since an estimate is not worth an error.
+    ///
+    /// Manifests say what is in a sweep, so that of many sweeps few are read.
     #[must_use]
-    pub fn read(sweeps: &[SweepDir], host: &str) -> Self {
+    pub fn read(sweeps: &[SweepDir], host: &str, asked: &Asked) -> Self {
         let mut past = Self::default();
-        for sweep in sweeps {
+        let wanted: Vec<Kind> = kinds(asked).collect();
+        for sweep in sweeps.iter().rev() {
             let Ok(manifest) = sweep.manifest() else { continue };
             if manifest.host == host {
-                past.learn(&sweep.records().unwrap_or_default());
-                manifest.runs.iter().for_each(|run| past.learn_run(run));
+                manifest.runs.iter().rev().for_each(|run| past.learn_run(run));
+                past.learn(sweep, &manifest, asked, &wanted);
             }
         }
         past
     }
 
+    /// Newest first.
     fn learn_run(&mut self, run: &Run) {
         let builds = Duration::from_nanos(run.builds_ns);
         self.builds = self.builds.max((run.builds_ns > 0).then_some(builds));
-        if let Some(between) =
-            run.wall_ns.saturating_sub(run.in_trials_ns).checked_div(run.trials as u64)
-        {
-            self.between = Some(Duration::from_nanos(between));
-        }
+        let around = run.wall_ns.saturating_sub(run.in_trials_ns);
+        self.between =
+            self.between.or(around.checked_div(run.trials as u64).map(Duration::from_nanos));
     }
 
     /// The longest time that builds took on this host before; `None` if it is not known.
@@ -74,55 +103,108 @@ impl Past {
         self.builds
     }
 
-    fn learn(&mut self, records: &[Record]) {
-        let mut times: HashMap<Key, Vec<f64>> = HashMap::new();
-        for record in records.iter().filter(|record| record.outcome == Ending::Ok) {
-            let key = (
-                record.workload.clone(),
-                record.size.clone(),
-                record.parameters.clone(),
-                record.input.clone(),
-                record.program,
-                record.threads,
-            );
-            let own = record.iterations.iter().map(|iteration| iteration.elapsed_ns as f64);
-            times.entry(key).or_default().extend(own);
+    /// Reads of a sweep what is not known yet.
+    fn learn(&mut self, sweep: &SweepDir, manifest: &Manifest, asked: &Asked, wanted: &[Kind]) {
+        let has = |kind: &Kind| {
+            let wanted = &asked.workloads[kind.load];
+            manifest.asked.workloads.iter().any(|load| is_same(load, wanted))
+                && (kind.program == Program::Sequential
+                    || manifest.asked.threads.contains(&kind.threads))
+        };
+        let mut times: HashMap<Kind, Vec<f64>> = wanted
+            .iter()
+            .filter(|kind| !self.iteration_ns.contains_key(kind) && has(kind))
+            .map(|kind| (*kind, Vec::new()))
+            .collect();
+        let mut missing = times.len();
+        let Ok(mut lines) = Lines::open(&sweep.trials()) else { return };
+        while missing > 0
+            && let Ok(Some(line)) = lines.next_line()
+        {
+            let Ok(measured) = serde_json::from_slice::<Measured<'_>>(line) else { continue };
+            let Some(load) = asked.workloads.iter().position(|load| measured.is_of(load)) else {
+                continue;
+            };
+            let kind = Kind { load, program: measured.program, threads: measured.threads };
+            if let (Some(times), Some(time)) = (times.get_mut(&kind), measured.iteration_ns()) {
+                times.push(time);
+                missing -= usize::from(times.len() == ENOUGH);
+            }
         }
-        for (key, mut times) in times {
+        for (kind, mut times) in times {
             if let Some(time) = median(&mut times) {
-                self.iteration_ns.insert(key, time);
+                self.iteration_ns.insert(kind, time);
             }
         }
     }
 
-    fn iteration(&self, load: &Load, trial: &Trial) -> (Duration, bool) {
-        let key = (
-            load.workload.clone(),
-            load.size.clone(),
-            load.parameters.clone(),
-            load.input.as_ref().map(|input| input.path.clone()),
-            trial.program,
-            trial.threads,
-        );
-        match self.iteration_ns.get(&key) {
-            Some(time) => (Duration::from_secs_f64(time / 1e9), true),
-            None => (by_design(&load.size), false),
-        }
-    }
-
-    /// The time of a whole plan.
+    /// The time of a whole plan of what was asked.
     #[must_use]
     pub fn estimate(&self, asked: &Asked, plan: &Plan) -> Estimate {
+        let iterations = asked.warmup_iterations + asked.iterations;
+        let around = PER_PROCESS + self.between.unwrap_or(BETWEEN);
         let mut time = Duration::ZERO;
-        let mut measured = 0;
-        for trial in &plan.trials {
-            let (iteration, is_measured) = self.iteration(&asked.workloads[trial.load], trial);
-            let iterations = asked.warmup_iterations + asked.iterations;
-            time += PER_PROCESS + self.between.unwrap_or(BETWEEN) + iteration * iterations;
-            measured += usize::from(is_measured);
+        let (mut all, mut measured) = (0, 0);
+        for (kind, trials) in plan.trials_by_kind() {
+            let known = self.iteration_ns.get(&kind);
+            let iteration = known.map_or_else(
+                || guess(&asked.workloads[kind.load]),
+                |time| Duration::from_secs_f64(time / 1e9),
+            );
+            let each = around.saturating_add(iteration.saturating_mul(iterations));
+            time =
+                time.saturating_add(each.saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX)));
+            all += trials;
+            measured += if known.is_some() { trials } else { 0 };
         }
-        Estimate { time, measured_share: measured as f64 / plan.trials.len().max(1) as f64 }
+        Estimate { time, measured_share: measured as f64 / all.max(1) as f64 }
     }
+}
+
+impl Measured<'_> {
+    fn is_of(&self, load: &Load) -> bool {
+        let own = self.parameters.iter().map(|(name, value)| (&**name, &**value));
+        load.workload == self.workload
+            && load.size == self.size
+            && load.input.as_ref().map(|input| input.path.as_str()) == self.input.as_deref()
+            && load.parameters.iter().map(|(name, value)| (&**name, &**value)).eq(own)
+    }
+
+    /// Median time of an iteration; `None` of a failed trial and one that was only counted.
+    fn iteration_ns(&self) -> Option<f64> {
+        let times = self.iterations.iter().map(|iteration| iteration.elapsed_ns as f64);
+        median(&mut times.collect::<Vec<_>>()).filter(|_| self.outcome == Ending::Ok)
+    }
+}
+
+/// Whether two loads are the same instance, wherever its file lies.
+fn is_same(one: &Load, other: &Load) -> bool {
+    let input = |load: &Load| load.input.as_ref().map(|input| input.sha256.clone());
+    (&one.workload, &one.size, &one.parameters) == (&other.workload, &other.size, &other.parameters)
+        && input(one) == input(other)
+}
+
+/// What trials of a sweep can be.
+fn kinds(asked: &Asked) -> impl Iterator<Item = Kind> {
+    (0..asked.workloads.len()).flat_map(|load| {
+        let threads = asked.threads.iter();
+        let parallel = threads.map(move |&threads| (Program::Parallel, threads));
+        std::iter::once((Program::Sequential, 1))
+            .chain(parallel)
+            .map(move |(program, threads)| Kind { load, program, threads })
+    })
+}
+
+/// Of an instance that was never measured: what its parameters say, else its size.
+fn guess(load: &Load) -> Duration {
+    let by_parameters = || {
+        let workload = workload::find(&load.workload).ok()?;
+        let size = Size::find(&load.size).ok()?;
+        let has_input = load.input.is_some();
+        let values = Values::resolve(workload.description(), size, &load.parameters, has_input);
+        workload.lasts(&values.ok()?)
+    };
+    by_parameters().unwrap_or_else(|| by_design(&load.size))
 }
 
 /// What the sizes are made for (see [`Size`]), on one core.
@@ -170,31 +252,47 @@ mod tests {
         }
     }
 
-    fn measured_share(measured: &Load, planned: Load) -> f64 {
-        let key = |program| {
-            (
-                measured.workload.clone(),
-                measured.size.clone(),
-                measured.parameters.clone(),
-                None,
-                program,
-                1,
-            )
-        };
-        let programs = [Program::Sequential, Program::Parallel];
-        let past = Past {
-            iteration_ns: programs.map(|program| (key(program), 1e6)).into_iter().collect(),
-            ..Past::default()
-        };
-        let asked = asked(planned);
+    fn estimate(past: &Past, asked: &Asked) -> Estimate {
         let identities = BTreeMap::from([("master".to_owned(), String::new())]);
-        past.estimate(&asked, &plan::order(&asked, &identities)).measured_share
+        past.estimate(asked, &plan::order(asked, &identities))
+    }
+
+    /// Whether a record of 1 ms tells something of a planned load.
+    fn tells(line: &str, planned: &Load) -> bool {
+        let measured: Measured<'_> = serde_json::from_str(line).unwrap();
+        measured.is_of(planned) && measured.iteration_ns() == Some(1e6)
     }
 
     #[test]
-    fn a_measured_time_counts_for_the_same_parameters_only() {
-        let shares =
-            ["1000", "1000000000"].map(|elements| measured_share(&load("1000"), load(elements)));
-        assert!(shares[0] > 0.99 && shares[1] < 0.01, "{shares:?}");
+    fn a_measured_time_counts_for_the_same_parameters_and_input_only() {
+        let line = r#"{"outcome":"ok","workload":"quicksort","size":"tiny","parameters":{"elements":"1000"},
+            "input":null,"program":"parallel","threads":1,"iterations":[{"elapsed_ns":1000000}],"new":7}"#;
+        assert!(tells(line, &load("1000")));
+        assert!(!tells(line, &load("1000000000")));
+        assert!(!tells(&line.replace("null", "\"other\""), &load("1000")));
+        assert!(!tells(&line.replace("ok", "crash"), &load("1000")));
+    }
+
+    #[test]
+    fn what_was_measured_is_not_guessed() {
+        let asked = asked(load("1000"));
+        let known = kinds(&asked).map(|kind| (kind, 1e9)).collect();
+        let past = Past { iteration_ns: known, ..Past::default() };
+        let Estimate { time, measured_share } = estimate(&past, &asked);
+        assert!(time > Duration::from_secs(2) && measured_share > 0.99, "{time:?}");
+        assert!(estimate(&Past::default(), &asked).measured_share < 0.01);
+    }
+
+    #[test]
+    fn what_runs_for_a_given_time_is_guessed_from_its_parameters() {
+        let timed = |duration_ms: &str| {
+            let parameters = [("stop", "timed"), ("duration-ms", duration_ms)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let packets =
+                Load { workload: "packets".to_owned(), parameters: parameters.into(), ..load("1") };
+            estimate(&Past::default(), &asked(packets)).time
+        };
+        // One trial of either program, one iteration each.
+        assert_eq!(timed("7000"), timed("1000") + 2 * Duration::from_secs(6));
     }
 }

@@ -15,6 +15,7 @@ pub mod estimate;
 pub mod experiments;
 pub mod frequency;
 pub mod host;
+pub mod id;
 pub mod interrupt;
 pub mod manifest;
 pub mod plan;
@@ -32,5 +33,6 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod trial;
+pub mod trials_file;
 pub mod variant;
 pub mod verdicts;

@@ -1,21 +1,19 @@
 //! What a person sees while a sweep runs, on standard error, between trials only.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use workloads::protocol::Program;
 
-use crate::plan::{Asked, Load, Plan, Trial};
+use crate::id::Id;
+use crate::plan::{Asked, Kind, Load, Plan, Trial};
 use crate::record::{Ending, Record};
 use crate::sweep::Watch;
 
 /// Without a terminal: a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
-
-/// What trials of the same kind take alike: workload (by index), program and threads.
-type Kind = (usize, Program, usize);
 
 /// A bar, or a line now and then where standard error is no terminal.
 #[derive(Debug)]
@@ -32,19 +30,18 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress of a plan of which `is_done` trials were recorded by earlier runs.
-    pub fn new(plan: &Plan, is_done: impl Fn(&str) -> bool) -> Self {
+    /// Progress of a plan of which the trials `done` were recorded by earlier runs.
+    #[must_use]
+    pub fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
         let mut left: HashMap<Kind, usize> = HashMap::new();
-        let mut done = 0;
-        for trial in &plan.trials {
-            if is_done(&trial.id) {
-                done += 1;
-            } else {
-                *left.entry(kind(trial)).or_default() += 1;
+        for trial in plan.trials() {
+            if !done.contains(&trial.id) {
+                *left.entry(trial.kind).or_default() += 1;
             }
         }
+        let total = plan.len();
+        let done = total - left.values().sum::<usize>();
         let has_bar = std::io::stderr().is_terminal();
-        let total = plan.trials.len();
         let target =
             if has_bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target);
@@ -106,16 +103,12 @@ impl Progress {
     }
 }
 
-fn kind(trial: &Trial) -> Kind {
-    (trial.load, trial.program, trial.threads)
-}
-
 impl Watch for Progress {
-    fn begin(&mut self, load: &Load, trial: &Trial) {
-        self.current = Some((kind(trial), Instant::now()));
-        let threads = match trial.program {
+    fn begin(&mut self, load: &Load, trial: &Trial<'_>) {
+        self.current = Some((trial.kind, Instant::now()));
+        let threads = match trial.kind.program {
             Program::Sequential => "sequential".to_owned(),
-            Program::Parallel => format!("{} threads", trial.threads),
+            Program::Parallel => format!("{} threads", trial.kind.threads),
         };
         self.bar.set_prefix(self.standing());
         self.bar.set_message(format!("{} {threads}, {}", load.workload, trial.branch));
@@ -175,7 +168,7 @@ pub fn headline(asked: &Asked, plan: &Plan) -> String {
         if asked.twin { " and the baseline's twin" } else { "" },
         workloads.join(" "),
         count(asked.threads.len(), "thread count", "thread counts"),
-        count(plan.trials.len(), "trial", "trials")
+        count(plan.len(), "trial", "trials")
     )
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use workloads::protocol::{Events, Iteration, Metric, Program, Usage};
 
+use crate::id::Id;
 use crate::plan::Mode;
 
 /// What a sweep knows of the CPU frequency during a trial.
@@ -65,8 +66,8 @@ impl std::fmt::Display for Ending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub schema: u32,
-    pub trial: String,
-    pub cell: String,
+    pub trial: Id,
+    pub cell: Id,
     pub replicate: u32,
     pub block: usize,
     pub position: usize,

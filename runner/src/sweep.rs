@@ -10,6 +10,7 @@ use workloads::protocol::{Request, SCHEMA};
 
 use crate::frequency::{ControlFrequency, Seen};
 use crate::host::gauges::{self, Gauges};
+use crate::id::Id;
 use crate::plan::{Asked, Load, Plan, Trial};
 use crate::record::{Ending, Record};
 use crate::trial::{Ended, RunTrial};
@@ -28,7 +29,7 @@ pub struct Job<'a> {
     /// Instance files for the processes, one for each of [`Asked::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
     /// Identities of trials that an earlier run recorded.
-    pub done: HashSet<String>,
+    pub done: HashSet<Id>,
     /// CPUs that the processes may use; more threads are marked as oversubscribed.
     pub cpus: usize,
     /// Pause before each trial.
@@ -54,7 +55,7 @@ pub struct Surroundings<'a> {
 /// Somebody who looks on; nothing is told while a trial runs.
 pub trait Watch {
     /// A trial is about to start.
-    fn begin(&mut self, load: &Load, trial: &Trial);
+    fn begin(&mut self, load: &Load, trial: &Trial<'_>);
     /// It ended.
     fn end(&mut self, record: &Record);
 }
@@ -96,7 +97,7 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
 fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
-    for trial in &job.plan.trials {
+    for trial in job.plan.trials() {
         if job.done.contains(&trial.id) {
             continue;
         }
@@ -104,15 +105,15 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             tally.is_interrupted = true;
             break;
         }
-        let load = &job.asked.workloads[trial.load];
-        around.watch.begin(load, trial);
+        let load = &job.asked.workloads[trial.kind.load];
+        around.watch.begin(load, &trial);
         // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
-        timed(&mut tally.clocking, || around.frequency.before(trial.mode, trial.threads))?;
+        timed(&mut tally.clocking, || around.frequency.before(trial.mode, trial.kind.threads))?;
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
         let before = Before { started_at: Timestamp::now(), seen: around.gauges.look() };
-        let request = request(job, trial);
+        let request = request(job, &trial);
         let Some(ended) =
-            around.trials.run_trial(job.asked.binary_of(&trial.branch), trial.layout, &request)
+            around.trials.run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
         else {
             tally.is_interrupted = true;
             break;
@@ -120,7 +121,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         let seen = timed(&mut tally.clocking, || around.frequency.after());
         tally.trials += 1;
         tally.in_trials += ended.process;
-        let record = record(job, trial, seen, before, ended, around.gauges.look());
+        let record = record(job, &trial, seen, before, ended, around.gauges.look());
         tally.failed += usize::from(record.outcome != Ending::Ok);
         timed(&mut tally.writing, || (around.keep)(&record))?;
         around.watch.end(&record);
@@ -144,16 +145,16 @@ struct Before {
     seen: gauges::Seen,
 }
 
-fn request(job: &Job<'_>, trial: &Trial) -> Request {
-    let load = &job.asked.workloads[trial.load];
+fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
+    let load = &job.asked.workloads[trial.kind.load];
     Request {
         schema: SCHEMA,
         workload: load.workload.clone(),
         size: load.size.clone(),
         parameters: load.parameters.clone(),
-        input: job.inputs[trial.load].clone(),
-        program: trial.program,
-        threads: trial.threads,
+        input: job.inputs[trial.kind.load].clone(),
+        program: trial.kind.program,
+        threads: trial.kind.threads,
         seed: job.asked.seed,
         warmup_iterations: job.asked.warmup_iterations,
         iterations: job.asked.iterations,
@@ -164,31 +165,31 @@ fn request(job: &Job<'_>, trial: &Trial) -> Request {
 
 fn record(
     job: &Job<'_>,
-    trial: &Trial,
+    trial: &Trial<'_>,
     seen: Seen,
     before: Before,
     ended: Ended,
     after: gauges::Seen,
 ) -> Record {
-    let load = &job.asked.workloads[trial.load];
+    let load = &job.asked.workloads[trial.kind.load];
     let Before { started_at, seen: before } = before;
     let mut record = Record {
         schema: SCHEMA,
-        trial: trial.id.clone(),
-        cell: trial.cell.clone(),
+        trial: trial.id,
+        cell: trial.cell,
         replicate: trial.replicate,
         block: trial.block,
         position: trial.position,
-        branch: trial.branch.clone(),
-        program: trial.program,
+        branch: trial.branch.to_owned(),
+        program: trial.kind.program,
         workload: load.workload.clone(),
         size: load.size.clone(),
         parameters: load.parameters.clone(),
         input: load.input.as_ref().map(|input| input.path.clone()),
-        threads: trial.threads,
+        threads: trial.kind.threads,
         mode: trial.mode,
         freq_state: seen.state,
-        oversubscribed: trial.threads > job.cpus,
+        oversubscribed: trial.kind.threads > job.cpus,
         seed: job.asked.seed,
         started_at: started_at.to_string(),
         process_ns: nanoseconds(ended.process),
@@ -207,7 +208,7 @@ fn record(
         celsius_after: after.celsius,
         throttles: gauges::since(before.throttles, after.throttles),
         quota_throttled_ns: gauges::since(before.quota_throttled_ns, after.quota_throttled_ns),
-        layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(&trial.branch))
+        layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch))
             .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
         events: None,
         ghz_before: seen.ghz_before,
@@ -222,7 +223,7 @@ fn record(
             record.events = outcome.events;
             // Counting takes time, so an instrumented build has none to show: what is not in the
             // record cannot get into a table of times.
-            if !job.asked.is_instrumented(&trial.branch) {
+            if !job.asked.is_instrumented(trial.branch) {
                 record.warmup = outcome.warmup;
                 record.iterations = outcome.iterations;
                 record.usage = Some(outcome.usage);

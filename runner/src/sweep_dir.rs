@@ -1,8 +1,7 @@
 //! A sweep's folder: a manifest that is whole or absent, and trials that are only ever appended.
 
-use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -12,8 +11,8 @@ use workloads::protocol::SCHEMA;
 
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;
-use crate::record::Record;
 use crate::stop::Stop;
+use crate::trials_file::{Appender, Records};
 
 /// A folder with a manifest.
 #[derive(Clone, Debug)]
@@ -144,7 +143,9 @@ impl SweepDir {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    fn trials(&self) -> PathBuf {
+    /// The file of trials.
+    #[must_use]
+    pub fn trials(&self) -> PathBuf {
         self.path.join("trials.jsonl")
     }
 
@@ -191,41 +192,9 @@ impl SweepDir {
     /// All whole lines of `trials.jsonl`. A torn last line is left out.
     ///
     /// # Errors
-    /// A line that is no record of this version, or a trial that is there twice, by the line's number.
-    pub fn records(&self) -> Result<Vec<Record>> {
-        let path = self.trials();
-        let bytes = fs::read(&path).map_err(|error| {
-            Stop::BadInput(format!(
-                "{} cannot be read: {error}; a sweep is a folder with manifest.json, host.json and \
-                 trials.jsonl",
-                path.display()
-            ))
-        })?;
-        let mut records: Vec<Record> = Vec::new();
-        let mut lines = HashMap::new();
-        for (index, line) in whole_lines(&bytes).split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            let place = || format!("{}:{}", path.display(), index + 1);
-            check_schema(&String::from_utf8_lossy(line), place)?;
-            let record: Record = serde_json::from_slice(line).map_err(|error| {
-                let place = place();
-                Stop::BadInput(format!(
-                    "{place}: no trial record: {error}; sweeps are never edited by hand"
-                ))
-            })?;
-            if let Some(first) = lines.insert(record.trial.clone(), index + 1) {
-                bail!(Stop::BadInput(format!(
-                    "{}: trial {} is in line {first} already; sweeps are never edited by hand, so delete \
-                     what was copied there",
-                    place(),
-                    record.trial
-                )));
-            }
-            records.push(record);
-        }
-        Ok(records)
+    /// If it cannot be read.
+    pub fn records(&self) -> Result<Records> {
+        Records::open(self.trials())
     }
 
     /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
@@ -234,85 +203,7 @@ impl SweepDir {
     /// # Errors
     /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
     pub fn appender(&self) -> Result<Appender> {
-        let path = self.trials();
-        let describe = || format!("{} cannot be opened for appending", path.display());
-        let mut file =
-            OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
-                "another sweep writes to {}; wait for it or end it",
-                self.path.display()
-            ))),
-            Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).with_context(describe)?;
-        let whole = whole_lines(&bytes).len();
-        let torn = (whole < bytes.len()).then(|| self.set_aside(&bytes[whole..])).transpose()?;
-        if torn.is_some() {
-            file.set_len(whole as u64).with_context(describe)?;
-            file.sync_all().with_context(describe)?;
-        }
-        file.seek(SeekFrom::End(0)).with_context(describe)?;
-        Ok(Appender { file, path, torn })
-    }
-
-    fn set_aside(&self, torn: &[u8]) -> Result<PathBuf> {
-        let mut number = 1;
-        loop {
-            let path = self.path.join(format!("trials.torn-{number}"));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(mut file) => {
-                    file.write_all(torn)?;
-                    file.sync_all()?;
-                    return Ok(path);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => {
-                    return Err(error)
-                        .with_context(|| format!("{} cannot be written", path.display()));
-                }
-            }
-        }
-    }
-}
-
-/// The open end of `trials.jsonl`.
-#[derive(Debug)]
-pub struct Appender {
-    file: File,
-    path: PathBuf,
-    torn: Option<PathBuf>,
-}
-
-impl Appender {
-    /// Where half a line of an earlier run was put, if there was one.
-    #[must_use]
-    pub fn torn(&self) -> Option<&Path> {
-        self.torn.as_deref()
-    }
-
-    /// Appends a record and waits until it is on the disk.
-    ///
-    /// # Errors
-    /// If the disk refuses (full, for example); the file then ends with the record before.
-    pub fn append(&mut self, record: &Record) -> Result<()> {
-        let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
-        line.push(b'\n');
-        let before = self.file.stream_position()?;
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
-        written.or_else(|error| {
-            // Best effort: if this fails too, the torn line is set aside on resume.
-            let _ = self.file.set_len(before);
-            Err(error).with_context(|| {
-                format!(
-                    "{} cannot be written; every earlier trial is safe. Mend the cause (disk full? \
-                     permissions?), then continue with `cargo runner sweep --resume`",
-                    self.path.display()
-                )
-            })
-        })
+        Appender::open(self.trials())
     }
 }
 
@@ -410,7 +301,7 @@ fn without_path(error: &io::Error) -> String {
 }
 
 /// Refuses what another version of the format says, before its fields are looked for.
-fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
+pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
     #[derive(Deserialize)]
     struct Version {
         schema: u32,
@@ -425,12 +316,6 @@ fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
          name ends with",
         place()
     )))
-}
-
-/// Everything up to and including the last line end.
-fn whole_lines(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    &bytes[..end]
 }
 
 /// Writes a file so that a crash leaves the old one or the new one, never half of it.

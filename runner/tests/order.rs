@@ -6,6 +6,7 @@ use std::time::Duration;
 use runner::frequency::{ControlFrequency, Seen};
 use runner::host::Host;
 use runner::host::gauges::Gauges;
+use runner::id::Id;
 use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::sweep::{self, Job, Surroundings, Tally, Watch};
@@ -117,14 +118,14 @@ impl ControlFrequency for Modes {
 struct Nobody;
 
 impl Watch for Nobody {
-    fn begin(&mut self, _load: &Load, _trial: &Trial) {}
+    fn begin(&mut self, _load: &Load, _trial: &Trial<'_>) {}
     fn end(&mut self, _record: &Record) {}
 }
 
 fn run(
     asked: &Asked,
     plan: &Plan,
-    done: HashSet<String>,
+    done: HashSet<Id>,
     fake: &mut Fake,
 ) -> (Tally, Vec<Record>, Vec<Mode>) {
     let inputs = asked.workloads.iter().map(|_| None).collect();
@@ -155,8 +156,8 @@ fn every_planned_trial_runs_once_and_in_the_planned_order() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
     let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    let ran: Vec<&str> = records.iter().map(|record| record.trial.as_str()).collect();
-    let planned: Vec<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    let ran: Vec<Id> = records.iter().map(|record| record.trial).collect();
+    let planned: Vec<Id> = plan.trials().map(|trial| trial.id).collect();
     assert_eq!(ran, planned);
     assert_eq!((tally.trials, tally.failed, tally.is_interrupted), (planned.len(), 0, false));
     assert_eq!(tally.in_trials, Duration::from_millis(3) * u32::try_from(planned.len()).unwrap());
@@ -212,7 +213,7 @@ fn a_failed_trial_is_recorded_and_the_sweep_goes_on() {
     let (asked, mut fake) = (asked(), Fake { fails_at: Some(3), ..Fake::default() });
     let plan = plan_of(&asked);
     let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    assert_eq!((tally.trials, tally.failed), (plan.trials.len(), 1));
+    assert_eq!((tally.trials, tally.failed), (plan.len(), 1));
     assert_eq!(
         (records[3].outcome, records[3].reason.as_deref()),
         (Ending::Timeout, Some("no answer"))
@@ -228,11 +229,11 @@ fn after_an_interrupt_the_rest_and_only_the_rest_runs() {
     let (tally, before, _) = run(&asked, &plan, HashSet::new(), &mut first);
     assert!(tally.is_interrupted);
     assert_eq!(before.len(), 5);
-    let done = before.iter().map(|record| record.trial.clone()).collect();
+    let done = before.iter().map(|record| record.trial).collect();
     let (tally, after, _) = run(&asked, &plan, done, &mut Fake::default());
     assert!(!tally.is_interrupted);
-    let all: Vec<&str> = before.iter().chain(&after).map(|record| record.trial.as_str()).collect();
-    let planned: Vec<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
+    let all: Vec<Id> = before.iter().chain(&after).map(|record| record.trial).collect();
+    let planned: Vec<Id> = plan.trials().map(|trial| trial.id).collect();
     assert_eq!(all, planned);
 }
 

@@ -1,8 +1,10 @@
 //! `merge`: the shards of one plan, put together to the sweep that they are parts of.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::io::{BufWriter, Write as _};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -12,6 +14,7 @@ use serde_json::Value;
 
 use super::Place;
 use super::sweep::{identities, name};
+use crate::id::Id;
 use crate::manifest::{Manifest, MergedShard};
 use crate::plan::{self, Plan, Shard};
 use crate::progress::count;
@@ -61,18 +64,13 @@ pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
             first.name, first.runner
         )));
     }
-    let trials = merged_trials(place, &parts, &whole)?;
-    warn(&parts, trials.len(), whole.trials.len());
+    let trials = find_trials(place, &parts, &whole)?;
+    warn(&parts, trials.len(), whole.len());
     let parent = place.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
-    let manifest = merged_manifest(&parts, whole.trials.len());
+    let manifest = merged_manifest(&parts, whole.len());
     let fill = |folder: &Path| {
-        let mut file = BufWriter::new(fs::File::create(folder.join("trials.jsonl"))?);
-        for line in &trials {
-            file.write_all(line)?;
-            file.write_all(b"\n")?;
-        }
-        file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+        copy_trials(&parts, &trials, &folder.join("trials.jsonl"))?;
         for part in &parts {
             let own = folder.join(format!("shards/{}-of-{}", part.shard.number, part.shard.of));
             fs::create_dir_all(&own)?;
@@ -86,7 +84,7 @@ pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
     eprintln!(
         "{} of {} from {}",
         count(trials.len(), "trial", "trials"),
-        whole.trials.len(),
+        whole.len(),
         count(parts.len(), "shard", "shards")
     );
     println!("{}", place.checkout.shown(sweep.path()));
@@ -151,34 +149,45 @@ fn check_same_plan(place: &Place, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// The records as they are, in the order of the whole plan.
-fn merged_trials(place: &Place, parts: &[Part], whole: &Plan) -> Result<Vec<Vec<u8>>> {
-    let places: HashMap<&str, usize> =
-        whole.trials.iter().enumerate().map(|(index, it)| (it.id.as_str(), index)).collect();
-    let mut lines: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
-    for part in parts {
-        let own = whole.clone().part(&part.manifest.asked, Some(part.shard));
-        let own: HashSet<&str> = own.trials.iter().map(|trial| trial.id.as_str()).collect();
-        for record in part.sweep.records()? {
-            let index = places.get(record.trial.as_str()).filter(|_| own.contains(&*record.trial));
-            let Some(&index) = index else {
+/// Where the line of a trial is: its block and position in the plan, then the part and the bytes of its file.
+type Found = ((usize, usize), usize, Range<u64>);
+
+/// The trials of all parts, in the order of the whole plan.
+fn find_trials(place: &Place, parts: &[Part], whole: &Plan) -> Result<Vec<Found>> {
+    let mut found: Vec<Found> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let own = whole.clone().part(Some(part.shard));
+        let own: HashMap<Id, (usize, usize)> =
+            own.trials().map(|trial| (trial.id, (trial.block, trial.position))).collect();
+        let mut records = part.sweep.records()?;
+        while let Some(record) = records.next() {
+            let trial = record?.trial;
+            let Some(order) = own.get(&trial) else {
                 bail!(Stop::BadInput(format!(
-                    "{}: trial {} does not belong to shard {}; sweeps are never edited by hand",
+                    "{}: trial {trial} does not belong to shard {}; sweeps are never edited by hand",
                     place.checkout.shown(part.sweep.path()),
-                    record.trial,
                     part.shard
                 )));
             };
-            if lines.insert(index, serde_json::to_vec(&record)?).is_some() {
-                bail!(Stop::BadInput(format!(
-                    "{}: trial {} is there twice; sweeps are never edited by hand",
-                    place.checkout.shown(part.sweep.path()),
-                    record.trial
-                )));
-            }
+            found.push((*order, index, records.place()));
         }
     }
-    Ok(lines.into_values().collect())
+    found.sort_unstable_by_key(|(order, ..)| *order);
+    Ok(found)
+}
+
+/// Copies the lines as they are.
+fn copy_trials(parts: &[Part], trials: &[Found], path: &Path) -> io::Result<()> {
+    let open = |part: &Part| File::open(part.sweep.trials());
+    let files = parts.iter().map(open).collect::<io::Result<Vec<File>>>()?;
+    let mut out = BufWriter::new(File::create(path)?);
+    let mut line = Vec::new();
+    for (_, part, bytes) in trials {
+        line.resize(usize::try_from(bytes.end - bytes.start).map_err(io::Error::other)?, 0);
+        files[*part].read_exact_at(&mut line, bytes.start)?;
+        out.write_all(&line)?;
+    }
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// Says what is missing, and where the machines are not alike.

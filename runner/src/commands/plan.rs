@@ -22,14 +22,14 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         .into_iter()
         .map(|branch| (branch.name, branch.source.to_string()))
         .collect();
-    let plan = plan::order(&asked, &sources).part(&asked, arguments.selection.shard);
+    let plan = plan::order(&asked, &sources).part(arguments.selection.shard);
     if arguments.order {
         print_order(&asked, &plan)?;
         return Ok(Exit::Good);
     }
     let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count)).collect();
     let modes: Vec<String> = asked.modes.iter().map(ToString::to_string).collect();
-    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id());
+    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id(), &asked);
     let estimate = past.estimate(&asked, &plan);
     let mut facts = vec![Fact::new("branches", asked.branches.join("\n"))];
     if let Some(twin) = asked.twin_name() {
@@ -63,8 +63,8 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     if let Some(shard) = arguments.selection.shard {
         facts.push(Fact::new("shard", format!("{shard}: what follows is this part alone")));
     }
-    let (cells, trials) = (plan.cells(), plan.trials.len());
-    let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks);
+    let (cells, trials) = (plan.cells(), plan.len());
+    let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks());
     facts.push(Fact::new("in all", all));
     let guess =
         if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" };
@@ -151,8 +151,8 @@ fn marked(threads: usize) -> String {
 fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "block,position,replicate,workload,program,threads,mode,branch")?;
-    for trial in &plan.trials {
-        let program = match trial.program {
+    for trial in plan.trials() {
+        let program = match trial.kind.program {
             workloads::protocol::Program::Sequential => "sequential",
             workloads::protocol::Program::Parallel => "parallel",
         };
@@ -162,8 +162,8 @@ fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
             trial.block,
             trial.position,
             trial.replicate,
-            asked.workloads[trial.load].workload,
-            trial.threads,
+            asked.workloads[trial.kind.load].workload,
+            trial.kind.threads,
             trial.mode,
             trial.branch
         )?;

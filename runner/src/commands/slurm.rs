@@ -63,10 +63,10 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
         .map(|branch| (branch.name, branch.source.to_string()))
         .collect();
     let whole = plan::order(&asked, &sources);
-    if whole.blocks < shards as usize {
+    if whole.blocks() < shards as usize {
         bail!(Stop::BadInput(format!(
             "--shards {shards}: the plan has only {}; ask for fewer shards or more --trials",
-            count(whole.blocks, "block", "blocks")
+            count(whole.blocks(), "block", "blocks")
         )));
     }
     let shown = format!("results/shards/{name}");
@@ -81,8 +81,8 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
         .with_context(|| format!("{shown}/job.sh cannot be written"))?;
     eprintln!(
         "{}, {} in {}",
-        count(whole.trials.len(), "trial", "trials"),
-        count(whole.blocks, "block", "blocks"),
+        count(whole.len(), "trial", "trials"),
+        count(whole.blocks(), "block", "blocks"),
         count(shards as usize, "shard", "shards")
     );
     println!("sbatch {shown}/job.sh\ncargo runner merge {shown}");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::config::TWIN_SUFFIX;
-use crate::experiments::AskedExperiment;
+use crate::experiments::{AskedExperiment, Figure};
 use crate::record::Record;
 
 /// How the CPU frequency is treated.
@@ -29,6 +29,11 @@ pub enum Mode {
     Dynamic,
     /// One frequency on all CPUs.
     Fixed,
+}
+
+impl Mode {
+    /// Number of modes.
+    pub(super) const COUNT: usize = 2;
 }
 
 impl std::fmt::Display for Mode {
@@ -123,15 +128,6 @@ fn is_one(number: &u32) -> bool {
 }
 
 impl Asked {
-    /// The layout in which a replicate runs, as an index into a branch's binaries.
-    ///
-    /// A block has the same one for all, but for the twin: the same binary twice would hide from
-    /// the A/A band how far two layouts of one program lie apart.
-    pub(super) fn layout(&self, name: &str, replicate: u32) -> usize {
-        let shift = u32::from(self.twin_name().as_deref() == Some(name));
-        if self.is_instrumented(name) { 0 } else { ((replicate + shift) % self.layouts) as usize }
-    }
-
     /// The name of the baseline's A/A twin, if it runs.
     #[must_use]
     pub fn twin_name(&self) -> Option<String> {
@@ -148,13 +144,14 @@ impl Asked {
     /// instance, apart from parameters that mean nothing to that program.
     #[must_use]
     pub fn sequential_load(&self, load: usize) -> usize {
-        let instance = |load: &Load| {
-            let mut parameters = load.parameters.clone();
-            parameters.retain(|name, _| !self.is_ignored_by_sequential(name));
-            (load.workload.clone(), load.size.clone(), parameters, load.input.clone())
+        let wanted = &self.workloads[load];
+        let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
+        let is_same = |other: &Load| {
+            (&other.workload, &other.size, &other.input)
+                == (&wanted.workload, &wanted.size, &wanted.input)
+                && other.parameters.iter().filter(kept).eq(wanted.parameters.iter().filter(kept))
         };
-        let wanted = instance(&self.workloads[load]);
-        self.workloads.iter().position(|other| instance(other) == wanted).unwrap_or(load)
+        self.workloads.iter().position(is_same).unwrap_or(load)
     }
 
     /// Whether a parameter means nothing to the sequential program.
@@ -163,6 +160,12 @@ impl Asked {
         self.experiment.as_ref().is_some_and(|experiment| {
             experiment.sequential_ignores.iter().any(|it| it == parameter)
         })
+    }
+
+    /// Whether the result is not time but agreement.
+    #[must_use]
+    pub fn is_about_answers(&self) -> bool {
+        self.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
     }
 
     /// The one of [`Asked::workloads`] that a record belongs to.

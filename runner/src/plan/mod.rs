@@ -1,28 +1,31 @@
 //! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can
 //! recompute it from the manifest and a test can look at it.
+//!
+//! A plan of many trials is small: two bytes for each, and a few for each block. What a trial is in full is
+//! put together when it is looked at.
 
 mod asked;
 mod shard;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use workloads::protocol::{Program, SCHEMA};
 
-use crate::digest;
+use crate::id::Id;
 
 pub use asked::{Asked, Input, Instrument, Load, Mode};
 pub use shard::Shard;
 
 /// One process to start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trial {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial<'a> {
     /// Identity: hash of cell and replicate.
-    pub id: String,
+    pub id: Id,
     /// Identity of the cell: hash of all that defines it.
-    pub cell: String,
+    pub cell: Id,
     /// 0-based number of the trial within its cell.
     pub replicate: u32,
     /// 0-based number of the block within the sweep.
@@ -30,41 +33,151 @@ pub struct Trial {
     /// 0-based place within the block.
     pub position: usize,
     /// Branch, or the baseline's twin.
-    pub branch: String,
-    /// Which program.
-    pub program: Program,
-    /// Index into [`Asked::workloads`].
-    pub load: usize,
-    /// Threads of the pool.
-    pub threads: usize,
+    pub branch: &'a str,
+    /// Program, load and threads.
+    pub kind: Kind,
     /// Frequency mode.
     pub mode: Mode,
     /// Index into the binaries of its branch.
     pub layout: usize,
 }
 
+/// What trials have in common that differ in branch, mode or replicate only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind {
+    /// Index into [`Asked::workloads`].
+    pub load: usize,
+    /// Which program.
+    pub program: Program,
+    /// Threads of the pool.
+    pub threads: usize,
+}
+
 /// The trials of a sweep in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// All trials, block after block.
-    pub trials: Vec<Trial>,
-    /// Number of blocks.
-    pub blocks: usize,
+    /// Whatever trials run under: branches, the twin, instrumented builds.
+    names: Vec<Name>,
+    /// Number of layouts that trials take turns with.
+    layouts: u32,
+    kinds: Vec<Kind>,
+    /// Identities of cells, by [`Plan::cell`].
+    cells: Vec<Id>,
+    blocks: Vec<Block>,
+    /// Names of the trials, as indices, block after block.
+    order: Vec<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    text: String,
+    is_twin: bool,
+    /// Instrumented builds are counted and not timed.
+    is_counted: bool,
+}
+
+/// A visit to the cells that differ only in branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    /// 0-based number within the sweep, whose shard this may be.
+    number: u32,
+    /// Index into [`Plan::kinds`].
+    kind: u32,
+    replicate: u32,
+    mode: Mode,
+    /// Where its trials begin in [`Plan::order`].
+    first: u32,
+    trials: u16,
 }
 
 impl Plan {
+    /// Number of trials.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(|block| usize::from(block.trials)).sum()
+    }
+
+    /// Whether there is nothing to run, as in a shard too many.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Number of blocks.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// All trials, block after block.
+    pub fn trials(&self) -> impl Iterator<Item = Trial<'_>> {
+        self.blocks.iter().flat_map(move |block| {
+            let names = self.names_of(block).iter().enumerate();
+            names.map(move |(position, &name)| self.trial(block, position, usize::from(name)))
+        })
+    }
+
+    fn names_of(&self, block: &Block) -> &[u16] {
+        let first = block.first as usize;
+        &self.order[first..first + usize::from(block.trials)]
+    }
+
+    fn trial(&self, block: &Block, position: usize, name: usize) -> Trial<'_> {
+        let cell = self.cells[self.cell(block.kind as usize, block.mode, name)];
+        let Name { text: branch, is_twin, is_counted } = &self.names[name];
+        // A block has the same layout for all, but for the twin: the same binary twice would hide from
+        // the A/A band how far two layouts of one program lie apart.
+        let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
+        Trial {
+            id: Id::of(&(cell, block.replicate)),
+            cell,
+            replicate: block.replicate,
+            block: block.number as usize,
+            position,
+            branch,
+            kind: self.kinds[block.kind as usize],
+            mode: block.mode,
+            layout: if *is_counted { 0 } else { layout as usize },
+        }
+    }
+
+    /// Index into [`Plan::cells`].
+    fn cell(&self, kind: usize, mode: Mode, name: usize) -> usize {
+        (kind * Mode::COUNT + mode as usize) * self.names.len() + name
+    }
+
     /// Identity of the whole order.
     #[must_use]
     pub fn digest(&self) -> String {
-        digest::identity(&self.trials.iter().map(|trial| &trial.id).collect::<Vec<_>>())
+        struct Ids<'a>(&'a Plan);
+        impl Serialize for Ids<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(self.0.trials().map(|trial| trial.id))
+            }
+        }
+        Id::of(&Ids(self)).to_string()
     }
 
     /// Number of distinct cells.
     #[must_use]
     pub fn cells(&self) -> usize {
-        let cells: std::collections::HashSet<&str> =
-            self.trials.iter().map(|trial| trial.cell.as_str()).collect();
-        cells.len()
+        let mut is_visited = vec![false; self.cells.len()];
+        for block in &self.blocks {
+            for &name in self.names_of(block) {
+                is_visited[self.cell(block.kind as usize, block.mode, usize::from(name))] = true;
+            }
+        }
+        is_visited.into_iter().filter(|is_so| *is_so).count()
+    }
+
+    /// How many trials there are of each kind.
+    #[must_use]
+    pub fn trials_by_kind(&self) -> BTreeMap<Kind, usize> {
+        let mut counts = vec![0; self.kinds.len()];
+        for block in &self.blocks {
+            counts[block.kind as usize] += usize::from(block.trials);
+        }
+        self.kinds.iter().copied().zip(counts).filter(|(_, count)| *count > 0).collect()
     }
 }
 
@@ -87,15 +200,6 @@ struct Cell<'a> {
     iterations: u32,
 }
 
-/// A block before it has a place in the order.
-#[derive(Clone, Copy)]
-struct Visit {
-    program: Program,
-    load: usize,
-    threads: usize,
-    replicate: u32,
-}
-
 /// Orders a sweep.
 ///
 /// Replicates are rounds: every block is visited once before any is visited again, so that a sweep
@@ -104,32 +208,28 @@ struct Visit {
 /// the branches are. All shuffles come from the sweep's seed and do not depend on the identities.
 ///
 /// # Panics
-/// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones.
+/// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones, if the baseline is not among
+/// the branches, or with more than 2^32 trials.
 #[must_use]
 pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
-    let mut random = ChaCha8Rng::seed_from_u64(asked.seed);
-    let mut names = asked.branches.clone();
-    names.extend(asked.twin_name());
-    let mut cells = Cells { asked, identities, known: HashMap::new() };
-    let mut trials = Vec::new();
-    let mut block = 0;
+    let plan = unordered(asked, identities);
+    let baseline = asked.branches.iter().position(|name| *name == asked.baseline);
+    let baseline = [small(baseline.expect("the baseline is one of the branches"))];
+    let timed = small(asked.branches.len() + usize::from(asked.twin));
+    let (pooled, counted): (Vec<u16>, Vec<u16>) =
+        (0..small(plan.names.len())).partition(|name| *name < timed);
+    let all: Vec<u32> = (0_u32..).zip(&plan.kinds).map(|(index, _)| index).collect();
+    let mut parallel = all.clone();
+    parallel.retain(|&kind| plan.kinds[kind as usize].program == Program::Parallel);
+    let mut draft = Draft { plan, random: ChaCha8Rng::seed_from_u64(asked.seed) };
     for replicate in 0..asked.trials {
         let mut modes = asked.modes.clone();
-        shuffle(&mut modes, &mut random);
+        shuffle(&mut modes, &mut draft.random);
         for mode in modes {
-            let mut visits = visits(asked, replicate);
-            shuffle(&mut visits, &mut random);
-            for visit in visits {
-                let mut branches = match visit.program {
-                    Program::Parallel => names.clone(),
-                    Program::Sequential => vec![asked.baseline.clone()],
-                };
-                shuffle(&mut branches, &mut random);
-                for (position, branch) in branches.into_iter().enumerate() {
-                    trials.push(cells.trial(visit, mode, block, position, branch));
-                }
-                block += 1;
-            }
+            draft.visit(&all, mode, replicate, |program| match program {
+                Program::Parallel => &pooled,
+                Program::Sequential => &baseline,
+            });
         }
     }
     // After the last timed trial: what is only counted must not stand between trials that are
@@ -137,94 +237,110 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
             for &mode in &asked.modes {
-                let mut visits = visits(asked, replicate);
-                visits.retain(|visit| visit.program == Program::Parallel);
-                shuffle(&mut visits, &mut random);
-                for visit in visits {
-                    let mut branches = instrument.branches.clone();
-                    shuffle(&mut branches, &mut random);
-                    for (position, branch) in branches.into_iter().enumerate() {
-                        trials.push(cells.trial(visit, mode, block, position, branch));
-                    }
-                    block += 1;
+                draft.visit(&parallel, mode, replicate, |_| &counted);
+            }
+        }
+    }
+    draft.plan
+}
+
+/// A plan on the way.
+struct Draft {
+    plan: Plan,
+    random: ChaCha8Rng,
+}
+
+impl Draft {
+    /// Adds a block for each of `kinds`, in random order, with what `names` says in random order.
+    fn visit<'a>(
+        &mut self,
+        kinds: &[u32],
+        mode: Mode,
+        replicate: u32,
+        names: impl Fn(Program) -> &'a [u16],
+    ) {
+        let mut kinds = kinds.to_vec();
+        shuffle(&mut kinds, &mut self.random);
+        for kind in kinds {
+            let first = self.plan.order.len();
+            self.plan.order.extend(names(self.plan.kinds[kind as usize].program));
+            shuffle(&mut self.plan.order[first..], &mut self.random);
+            let trials = small(self.plan.order.len() - first);
+            let [number, first] = [self.plan.blocks.len(), first].map(|index| {
+                u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime")
+            });
+            self.plan.blocks.push(Block { number, kind, replicate, mode, first, trials });
+        }
+    }
+}
+
+/// An index into names.
+fn small(index: usize) -> u16 {
+    u16::try_from(index).expect("there are fewer branches than 2^16")
+}
+
+/// A plan that knows what there is, and has no trials yet.
+fn unordered(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
+    let mut kinds = Vec::new();
+    for load in 0..asked.workloads.len() {
+        if asked.sequential_load(load) == load {
+            kinds.push(Kind { load, program: Program::Sequential, threads: 1 });
+        }
+        let parallel = |&threads| Kind { load, program: Program::Parallel, threads };
+        kinds.extend(asked.threads.iter().map(parallel));
+    }
+    let twin = asked.twin_name();
+    let counted = asked.instrument.iter().flat_map(|instrument| &instrument.branches);
+    let names: Vec<Name> = asked
+        .branches
+        .iter()
+        .chain(&twin)
+        .chain(counted)
+        .map(|name| Name {
+            text: name.clone(),
+            is_twin: twin.as_ref() == Some(name),
+            is_counted: asked.is_instrumented(name),
+        })
+        .collect();
+    let mut plan = Plan {
+        cells: vec![Id::default(); kinds.len() * Mode::COUNT * names.len()],
+        names,
+        layouts: asked.layouts,
+        kinds,
+        blocks: Vec::new(),
+        order: Vec::new(),
+    };
+    for (index, kind) in plan.kinds.iter().enumerate() {
+        for &mode in &asked.modes {
+            for (number, Name { text: name, .. }) in plan.names.iter().enumerate() {
+                if kind.program == Program::Parallel || *name == asked.baseline {
+                    let cell = plan.cell(index, mode, number);
+                    plan.cells[cell] = identity_of_cell(asked, identities, *kind, mode, name);
                 }
             }
         }
     }
-    Plan { trials, blocks: block }
-}
-
-fn visits(asked: &Asked, replicate: u32) -> Vec<Visit> {
-    let mut visits = Vec::new();
-    for load in 0..asked.workloads.len() {
-        if asked.sequential_load(load) == load {
-            visits.push(Visit { program: Program::Sequential, load, threads: 1, replicate });
-        }
-        for &threads in &asked.threads {
-            visits.push(Visit { program: Program::Parallel, load, threads, replicate });
-        }
-    }
-    visits
-}
-
-/// Names cells, each once: their hash is the dearest part of a plan.
-struct Cells<'a> {
-    asked: &'a Asked,
-    identities: &'a BTreeMap<String, String>,
-    known: HashMap<(Program, usize, usize, Mode, String), String>,
-}
-
-impl Cells<'_> {
-    fn trial(
-        &mut self,
-        visit: Visit,
-        mode: Mode,
-        block: usize,
-        position: usize,
-        branch: String,
-    ) -> Trial {
-        let place = (visit.program, visit.load, visit.threads, mode, branch.clone());
-        let (asked, identities) = (self.asked, self.identities);
-        let cell = self
-            .known
-            .entry(place)
-            .or_insert_with(|| identity_of_cell(asked, identities, visit, mode, &branch))
-            .clone();
-        let layout = asked.layout(&branch, visit.replicate);
-        Trial {
-            id: digest::identity(&(&cell, visit.replicate)),
-            cell,
-            replicate: visit.replicate,
-            block,
-            position,
-            branch,
-            program: visit.program,
-            load: visit.load,
-            threads: visit.threads,
-            mode,
-            layout,
-        }
-    }
+    plan
 }
 
 fn identity_of_cell(
     asked: &Asked,
     identities: &BTreeMap<String, String>,
-    visit: Visit,
+    kind: Kind,
     mode: Mode,
     branch: &str,
-) -> String {
-    let load = &asked.workloads[visit.load];
-    digest::identity(&Cell {
+) -> Id {
+    let load = &asked.workloads[kind.load];
+    Id::of(&Cell {
         schema: SCHEMA,
         branch,
         identity: &identities[asked.binary_of(branch)],
-        program: visit.program,
+        program: kind.program,
         workload: &load.workload,
         size: &load.size,
         parameters: &load.parameters,
         input: load.input.as_ref().map(|input| input.sha256.as_str()),
-        threads: visit.threads,
+        threads: kind.threads,
         mode,
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,

@@ -1,10 +1,10 @@
 //! A plan cut into parts for identical machines: by block, since branches are compared inside blocks.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Plan, Trial};
+use super::{Kind, Plan};
 
 /// One of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -40,39 +40,42 @@ impl Plan {
     /// Every block is in exactly one part, and no part has two blocks more than another. Blocks that differ
     /// only in replicate go to the parts in turn, so that each has its share of every cell.
     #[must_use]
-    pub fn part(self, asked: &Asked, shard: Option<Shard>) -> Self {
+    pub fn part(mut self, shard: Option<Shard>) -> Self {
         let Some(shard) = shard else { return self };
-        let kind = |trial: &Trial| {
-            let is_counted = asked.is_instrumented(&trial.branch);
-            (is_counted, trial.load, trial.program, trial.threads, trial.mode)
-        };
-        let mut blocks: BTreeMap<_, BTreeMap<u32, usize>> = BTreeMap::new();
-        for trial in &self.trials {
-            blocks.entry(kind(trial)).or_default().insert(trial.replicate, trial.block);
-        }
-        let ordered: Vec<usize> = blocks.into_values().flat_map(BTreeMap::into_values).collect();
-        let own: std::collections::HashSet<usize> = ordered
+        let mut blocks: Vec<_> = self
+            .blocks
+            .iter()
+            .map(|block| {
+                let name = usize::from(self.names_of(block)[0]);
+                let is_counted = self.names[name].is_counted;
+                let Kind { load, program, threads } = self.kinds[block.kind as usize];
+                ((is_counted, load, program, threads, block.mode), block.replicate, block.number)
+            })
+            .collect();
+        blocks.sort_unstable();
+        let own: HashSet<u32> = blocks
             .into_iter()
+            .map(|(.., number)| number)
             .skip(shard.number as usize - 1)
             .step_by(shard.of as usize)
             .collect();
-        let blocks = own.len();
-        let trials = self.trials.into_iter().filter(|trial| own.contains(&trial.block)).collect();
-        Self { trials, blocks }
+        self.blocks.retain(|block| own.contains(&block.number));
+        self
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeSet, HashMap};
+    use std::collections::{BTreeMap, BTreeSet, HashMap};
 
     use super::super::tests::{asked, identities};
-    use super::super::{Instrument, order};
+    use super::super::{Asked, Instrument, Trial, order};
     use super::*;
+    use crate::id::Id;
 
     fn parts(asked: &Asked, of: u32) -> Vec<Plan> {
         let whole = order(asked, &counted_identities());
-        (1..=of).map(|number| whole.clone().part(asked, Some(Shard { number, of }))).collect()
+        (1..=of).map(|number| whole.clone().part(Some(Shard { number, of }))).collect()
     }
 
     fn counted_identities() -> BTreeMap<String, String> {
@@ -91,10 +94,10 @@ mod tests {
         for of in [1, 2, 3, 7] {
             let asked = counting();
             let whole = order(&asked, &counted_identities());
-            let mut together: Vec<Trial> =
-                parts(&asked, of).into_iter().flat_map(|part| part.trials).collect();
+            let parts = parts(&asked, of);
+            let mut together: Vec<Trial<'_>> = parts.iter().flat_map(Plan::trials).collect();
             together.sort_by_key(|trial| (trial.block, trial.position));
-            assert_eq!(together, whole.trials);
+            assert_eq!(together, whole.trials().collect::<Vec<_>>());
         }
     }
 
@@ -102,8 +105,8 @@ mod tests {
     fn no_block_is_split() {
         let mut seen = BTreeSet::new();
         for part in parts(&counting(), 3) {
-            let blocks: BTreeSet<usize> = part.trials.iter().map(|trial| trial.block).collect();
-            assert_eq!(blocks.len(), part.blocks);
+            let blocks: BTreeSet<usize> = part.trials().map(|trial| trial.block).collect();
+            assert_eq!(blocks.len(), part.blocks());
             assert!(seen.is_disjoint(&blocks));
             seen.extend(blocks);
         }
@@ -112,12 +115,12 @@ mod tests {
     #[test]
     fn shards_are_balanced_as_a_whole_and_in_every_cell() {
         let parts = parts(&asked(), 3);
-        let blocks = parts.iter().map(|part| part.blocks);
+        let blocks = parts.iter().map(Plan::blocks);
         assert!(blocks.clone().max().unwrap() - blocks.min().unwrap() <= 1);
-        let mut shares: HashMap<String, [usize; 3]> = HashMap::new();
+        let mut shares: HashMap<Id, [usize; 3]> = HashMap::new();
         for (index, part) in parts.iter().enumerate() {
-            for trial in &part.trials {
-                shares.entry(trial.cell.clone()).or_default()[index] += 1;
+            for trial in part.trials() {
+                shares.entry(trial.cell).or_default()[index] += 1;
             }
         }
         for share in shares.values() {

@@ -40,7 +40,7 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
     assert_eq!(one, order(&asked(), &identities()));
     let other = order(&Asked { seed: 8, ..asked() }, &identities());
     let branches = |plan: &Plan| -> Vec<(String, usize)> {
-        plan.trials.iter().map(|trial| (trial.branch.clone(), trial.threads)).collect()
+        plan.trials().map(|trial| (trial.branch.to_owned(), trial.kind.threads)).collect()
     };
     assert_ne!(branches(&one), branches(&other));
 }
@@ -48,9 +48,10 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
 #[test]
 fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
     let plan = order(&asked(), &identities());
-    let first: Vec<_> = plan.trials[..6]
-        .iter()
-        .map(|trial| (trial.block, trial.branch.as_str(), trial.load, trial.threads))
+    let first: Vec<_> = plan
+        .trials()
+        .take(6)
+        .map(|trial| (trial.block, trial.branch, trial.kind.load, trial.kind.threads))
         .collect();
     // Printed once from this function; a change here strands every unfinished sweep.
     assert_eq!(first, FIRST_SIX);
@@ -68,18 +69,17 @@ const FIRST_SIX: [(usize, &str, usize, usize); 6] = [
 #[test]
 fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
     let plan = order(&asked(), &identities());
-    for block in 0..plan.blocks {
-        let members: Vec<_> = plan.trials.iter().filter(|trial| trial.block == block).collect();
+    for block in 0..plan.blocks() {
+        let members: Vec<Trial<'_>> = plan.trials().filter(|trial| trial.block == block).collect();
         let first = members[0];
-        let names: BTreeSet<&str> = members.iter().map(|trial| trial.branch.as_str()).collect();
-        if first.program == Program::Sequential {
-            assert_eq!((names.len(), first.threads), (1, 1));
+        let names: BTreeSet<&str> = members.iter().map(|trial| trial.branch).collect();
+        if first.kind.program == Program::Sequential {
+            assert_eq!((names.len(), first.kind.threads), (1, 1));
         } else {
             assert_eq!(names, ["master", "master-again", "packed", "split"].into());
         }
         assert!(members.iter().all(|trial| {
-            (trial.program, trial.load, trial.threads, trial.mode, trial.replicate)
-                == (first.program, first.load, first.threads, first.mode, first.replicate)
+            (trial.kind, trial.mode, trial.replicate) == (first.kind, first.mode, first.replicate)
         }));
         let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
         assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
@@ -91,25 +91,26 @@ fn counts_are_those_of_the_definition() {
     let plan = order(&asked(), &identities());
     // 2 workloads × (3 thread counts × 4 names + 1 sequential) cells, 3 trials each.
     assert_eq!(plan.cells(), 2 * (3 * 4 + 1));
-    assert_eq!(plan.trials.len(), plan.cells() * 3);
-    let ids: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
-    assert_eq!(ids.len(), plan.trials.len());
+    assert_eq!(plan.len(), plan.cells() * 3);
+    let ids: HashSet<Id> = plan.trials().map(|trial| trial.id).collect();
+    assert_eq!(ids.len(), plan.len());
 }
 
 #[test]
 fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
     let asked = Asked { layouts: 3, ..asked() };
     let plan = order(&asked, &identities());
-    for block in plan.trials.chunk_by(|one, next| one.block == next.block) {
-        let (twins, others): (Vec<_>, Vec<_>) =
+    let trials: Vec<Trial<'_>> = plan.trials().collect();
+    for block in trials.chunk_by(|one, next| one.block == next.block) {
+        let (twins, others): (Vec<&Trial<'_>>, Vec<&Trial<'_>>) =
             block.iter().partition(|trial| trial.branch == "master-again");
         let shared: HashSet<usize> = others.iter().map(|trial| trial.layout).collect();
         assert_eq!(shared.len(), 1);
         assert!(twins.iter().all(|twin| !shared.contains(&twin.layout)));
     }
-    let mut seen: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for trial in &plan.trials {
-        seen.entry(&trial.cell).or_default().insert(trial.layout);
+    let mut seen: BTreeMap<Id, BTreeSet<usize>> = BTreeMap::new();
+    for trial in &trials {
+        seen.entry(trial.cell).or_default().insert(trial.layout);
     }
     assert!(seen.values().all(|layouts| layouts.len() == 3));
 }
@@ -117,7 +118,7 @@ fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
 #[test]
 fn a_replicate_begins_only_when_the_one_before_is_complete() {
     let plan = order(&asked(), &identities());
-    assert!(plan.trials.is_sorted_by_key(|trial| trial.replicate));
+    assert!(plan.trials().is_sorted_by_key(|trial| trial.replicate));
 }
 
 #[test]
@@ -126,8 +127,8 @@ fn a_changed_binary_changes_its_cells_but_not_the_order() {
     let mut changed = identities();
     changed.insert("split".to_owned(), "rebuilt".to_owned());
     let after = order(&asked(), &changed);
-    for (old, new) in before.trials.iter().zip(&after.trials) {
-        assert_eq!((&old.branch, old.block), (&new.branch, new.block));
+    for (old, new) in before.trials().zip(after.trials()) {
+        assert_eq!((old.branch, old.block), (new.branch, new.block));
         assert_eq!(old.cell == new.cell, old.branch != "split");
     }
 }
@@ -166,22 +167,23 @@ fn counted() -> (Asked, Plan) {
 fn counted_trials_come_last_and_leave_every_timed_one_as_it_was() {
     let timed = order(&asked(), &identities());
     let (asked, plan) = counted();
-    let (before, after) = plan.trials.split_at(timed.trials.len());
-    assert_eq!(before, timed.trials);
-    assert!(after.iter().all(|trial| asked.is_instrumented(&trial.branch)));
-    assert!(before.iter().all(|trial| !asked.is_instrumented(&trial.branch)));
+    let trials: Vec<Trial<'_>> = plan.trials().collect();
+    let (before, after) = trials.split_at(timed.len());
+    assert_eq!(before, timed.trials().collect::<Vec<_>>());
+    assert!(after.iter().all(|trial| asked.is_instrumented(trial.branch)));
+    assert!(before.iter().all(|trial| !asked.is_instrumented(trial.branch)));
 }
 
 #[test]
 fn every_cell_of_the_pool_is_counted_as_often_as_asked() {
     let (asked, plan) = counted();
-    let is_counted = |trial: &&Trial| asked.is_instrumented(&trial.branch);
-    let counted: Vec<&Trial> = plan.trials.iter().filter(is_counted).collect();
+    let is_counted = |trial: &Trial<'_>| asked.is_instrumented(trial.branch);
+    let counted: Vec<Trial<'_>> = plan.trials().filter(is_counted).collect();
     // 2 builds × 2 workloads × 3 thread counts, 2 trials each; the sequential program has no pool.
     assert_eq!(counted.len(), 2 * 2 * 3 * 2);
-    assert!(counted.iter().all(|trial| trial.program == Program::Parallel));
-    let ids: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
-    assert_eq!(ids.len(), plan.trials.len());
-    let blocks: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
-    assert_eq!(blocks.len(), plan.blocks);
+    assert!(counted.iter().all(|trial| trial.kind.program == Program::Parallel));
+    let ids: HashSet<Id> = plan.trials().map(|trial| trial.id).collect();
+    assert_eq!(ids.len(), plan.len());
+    let blocks: BTreeSet<usize> = plan.trials().map(|trial| trial.block).collect();
+    assert_eq!(blocks.len(), plan.blocks());
 }

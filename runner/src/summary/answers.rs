@@ -1,15 +1,13 @@
 //! Whether every cell gave the answer of the sequential program: the table of experiments about
 //! correctness.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde::Serialize;
 use workloads::protocol::Program;
 
-use crate::plan::Asked;
-use crate::record::{Ending, Record};
+use super::Summary;
 use crate::table::{Format, data};
 
 /// The trials of one branch on one instance, all thread counts together.
@@ -39,49 +37,41 @@ impl Agreement {
     }
 }
 
-/// One row for each instance and branch, in the order of the plan.
-#[must_use]
-pub fn agreements(asked: &Asked, records: &[Record]) -> Vec<Agreement> {
-    let mut rows = Vec::new();
-    for (index, load) in asked.workloads.iter().enumerate() {
-        let reference = asked.sequential_load(index);
-        let of = |wanted: usize, program: Program| {
-            records.iter().filter(move |record| {
-                record.program == program && asked.load_of(record) == Some(wanted)
-            })
-        };
-        let answers: BTreeSet<&str> = of(reference, Program::Sequential)
-            .filter(|record| record.outcome == Ending::Ok)
-            .filter_map(|record| record.answer.as_deref())
-            .collect();
-        let expected = (answers.len() == 1).then(|| answers.first().copied()).flatten();
-        let (ignored, kept): (Vec<_>, Vec<_>) = asked
-            .differing_parameters(index)
-            .into_iter()
-            .partition(|(name, _)| asked.is_ignored_by_sequential(name));
-        let words = |parameters: Vec<(&str, &str)>| {
-            parameters.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
-        };
-        let (way, instance) = (words(ignored).join(" "), words(kept).join(" "));
-        for branch in &asked.branches {
-            let own: Vec<&Record> =
-                of(index, Program::Parallel).filter(|record| record.branch == *branch).collect();
-            rows.push(Agreement {
-                workload: load.workload.clone(),
-                way: way.clone(),
-                instance: instance.clone(),
-                expected: expected.map(str::to_owned),
-                branch: branch.clone(),
-                trials: own.len(),
-                agreeing: own
-                    .iter()
-                    .filter(|record| record.outcome == Ending::Ok)
-                    .filter(|record| record.answer.as_deref() == expected && expected.is_some())
-                    .count(),
-            });
+impl Summary {
+    /// One row for each instance and branch, in the order of the plan; only of experiments about answers.
+    #[must_use]
+    pub fn agreements(&self) -> Vec<Agreement> {
+        let asked = &self.asked;
+        let mut rows = Vec::new();
+        for (index, load) in asked.workloads.iter().enumerate() {
+            let reference = asked.sequential_load(index);
+            let known = self.answers(reference, Program::Sequential, |_| true).good;
+            let expected = (known.len() == 1).then(|| known.into_keys().next()).flatten();
+            let (ignored, kept): (Vec<_>, Vec<_>) = asked
+                .differing_parameters(index)
+                .into_iter()
+                .partition(|(name, _)| asked.is_ignored_by_sequential(name));
+            let words = |parameters: Vec<(&str, &str)>| {
+                parameters.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+            };
+            let (way, instance) = (words(ignored).join(" "), words(kept).join(" "));
+            for branch in &asked.branches {
+                let is_own = |name: usize| self.names[name] == *branch;
+                let own = self.answers(index, Program::Parallel, is_own);
+                let agreeing = expected.as_ref().and_then(|expected| own.good.get(expected));
+                rows.push(Agreement {
+                    workload: load.workload.clone(),
+                    way: way.clone(),
+                    instance: instance.clone(),
+                    expected: expected.clone(),
+                    branch: branch.clone(),
+                    trials: own.trials,
+                    agreeing: agreeing.copied().unwrap_or(0),
+                });
+            }
         }
+        rows
     }
-    rows
 }
 
 /// The rows as text that ends with a line end.
@@ -145,10 +135,15 @@ fn grouped(rows: &[Agreement]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{asked, record};
+    use super::super::tests::{asked, record, summary};
     use super::*;
     use crate::experiments::{AskedExperiment, Figure};
-    use crate::plan::Load;
+    use crate::plan::{Asked, Load};
+    use crate::record::{Ending, Record};
+
+    fn agreements(asked: &Asked, records: &[Record]) -> Vec<Agreement> {
+        summary(asked, records).agreements()
+    }
 
     fn experiment() -> Asked {
         let load = |depth: &str, generator: &str| Load {

@@ -5,10 +5,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
-use workloads::protocol::Program;
 
-use super::Row;
-use crate::plan::{Asked, Mode};
+use super::{Cell, Row, Summary};
+use crate::plan::Asked;
 use crate::record::{Ending, FreqState, Record};
 use crate::stats::median;
 
@@ -59,35 +58,60 @@ impl Drift {
     }
 }
 
-/// Looks through the records of a sweep.
-#[must_use]
-pub fn conditions(asked: &Asked, records: &[Record]) -> Conditions {
-    let timed: Vec<&Record> = records
-        .iter()
-        .filter(|record| record.outcome == Ending::Ok && !record.iterations.is_empty())
-        .collect();
-    let count = |has: &dyn Fn(&Record) -> Option<bool>| -> Option<usize> {
-        let known: Vec<bool> = timed.iter().filter_map(|record| has(record)).collect();
-        (!known.is_empty()).then(|| known.into_iter().filter(|is_so| *is_so).count())
-    };
-    let mut frequency = BTreeMap::new();
-    for record in &timed {
-        *frequency.entry(name(record.freq_state)).or_default() += 1;
+/// What is kept of the records for [`Conditions`].
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    trials: usize,
+    stolen_from: Counted,
+    stolen_ns: u64,
+    throttled: Counted,
+    out_of_quota: Counted,
+    frequency: BTreeMap<&'static str, usize>,
+    ghz: Option<(f64, f64)>,
+}
+
+/// In how many trials something was so; `None` until one tells.
+type Counted = Option<usize>;
+
+impl Gathered {
+    pub(super) fn add(&mut self, record: &Record) {
+        if record.outcome != Ending::Ok || record.iterations.is_empty() {
+            return;
+        }
+        let count = |counted: &mut Counted, is_so: Option<bool>| {
+            if let Some(is_so) = is_so {
+                *counted.get_or_insert(0) += usize::from(is_so);
+            }
+        };
+        self.trials += 1;
+        let much = MUCH_STOLEN * record.process_ns as f64;
+        count(&mut self.stolen_from, record.steal_ns.map(|stolen| stolen as f64 > much));
+        self.stolen_ns += record.steal_ns.unwrap_or(0);
+        count(&mut self.throttled, record.throttles.map(|throttles| throttles > 0));
+        count(&mut self.out_of_quota, record.quota_throttled_ns.map(|stopped| stopped > 0));
+        *self.frequency.entry(name(record.freq_state)).or_default() += 1;
+        for ghz in [record.ghz_before, record.ghz_after].into_iter().flatten() {
+            let (low, high) = self.ghz.unwrap_or((ghz, ghz));
+            self.ghz = Some((low.min(ghz), high.max(ghz)));
+        }
     }
-    let clocks = timed.iter().flat_map(|record| [record.ghz_before, record.ghz_after]).flatten();
-    Conditions {
-        trials: timed.len(),
-        stolen_from: count(&|record| {
-            Some(record.steal_ns? as f64 > MUCH_STOLEN * record.process_ns as f64)
-        }),
-        stolen: Duration::from_nanos(timed.iter().filter_map(|record| record.steal_ns).sum()),
-        throttled: count(&|record| Some(record.throttles? > 0)),
-        out_of_quota: count(&|record| Some(record.quota_throttled_ns? > 0)),
-        frequency,
-        ghz: clocks.fold(None, |range: Option<(f64, f64)>, ghz| {
-            Some(range.map_or((ghz, ghz), |(low, high)| (low.min(ghz), high.max(ghz))))
-        }),
-        drift: drift(asked, &timed),
+}
+
+impl Summary {
+    /// What the trials ran under.
+    #[must_use]
+    pub fn conditions(&self) -> Conditions {
+        let gathered = &self.gathered;
+        Conditions {
+            trials: gathered.trials,
+            stolen_from: gathered.stolen_from,
+            stolen: Duration::from_nanos(gathered.stolen_ns),
+            throttled: gathered.throttled,
+            out_of_quota: gathered.out_of_quota,
+            frequency: gathered.frequency.clone(),
+            ghz: gathered.ghz,
+            drift: drift(self.cells()),
+        }
     }
 }
 
@@ -107,32 +131,19 @@ fn name(state: FreqState) -> &'static str {
 /// trial is compared with the median of its cell, and a replicate's figure is the mean over all its trials.
 /// Replicates and not trials are what is ordered: the trials of one replicate share its layouts, whose
 /// luck would otherwise look like a trend.
-fn drift(asked: &Asked, timed: &[&Record]) -> Option<Drift> {
-    type Cell<'a> = (usize, Mode, Program, usize, &'a str);
-    let mut cells: BTreeMap<Cell<'_>, Vec<(u32, f64)>> = BTreeMap::new();
-    for record in timed {
-        let Some(load) = asked.load_of(record) else { continue };
-        let cell = (load, record.mode, record.program, record.threads, record.branch.as_str());
-        let mut costs: Vec<f64> = record
-            .iterations
-            .iter()
-            .map(|iteration| iteration.elapsed_ns as f64 / iteration.work_units.max(1) as f64)
-            .collect();
-        if let Some(cost) = median(&mut costs).filter(|cost| *cost > 0.0) {
-            cells.entry(cell).or_default().push((record.replicate, cost.ln()));
+fn drift<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<Drift> {
+    /// Number and sum of what the trials of a replicate are above the middle of their cells.
+    type Above = (usize, f64);
+    let mut replicates: BTreeMap<u32, Above> = BTreeMap::new();
+    for cell in cells {
+        let Some(centre) = cell.cost().map(f64::ln) else { continue };
+        for trial in &cell.timed {
+            let (count, sum) = replicates.entry(trial.replicate).or_default();
+            *count += 1;
+            *sum += trial.cost.ln() - centre;
         }
     }
-    let mut residuals: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for trials in cells.values() {
-        let centre = median(&mut trials.iter().map(|(_, cost)| *cost).collect::<Vec<_>>())?;
-        for (replicate, cost) in trials {
-            residuals.entry(*replicate).or_default().push(cost - centre);
-        }
-    }
-    let means: Vec<f64> = residuals
-        .into_values()
-        .map(|residuals| residuals.iter().sum::<f64>() / residuals.len() as f64)
-        .collect();
+    let means: Vec<f64> = replicates.into_values().map(|(count, sum)| sum / count as f64).collect();
     if means.len() < FEWEST_REPLICATES {
         return None;
     }
@@ -258,9 +269,14 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-    use super::super::tests::{asked, record};
+    use workloads::protocol::Program;
+
+    use super::super::tests::{asked, record, rows, summary};
     use super::*;
-    use crate::summary::rows;
+
+    fn conditions(asked: &Asked, records: &[Record]) -> Conditions {
+        summary(asked, records).conditions()
+    }
 
     fn uniform(random: &mut ChaCha8Rng) -> f64 {
         random.next_u64() as f64 / u64::MAX as f64

@@ -3,20 +3,24 @@
 
 mod answers;
 mod conditions;
+mod fold;
 mod show;
-
-use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use workloads::protocol::Program;
 
-use crate::plan::{Asked, Mode};
-use crate::record::{Ending, Record};
+use crate::plan::{Kind, Mode};
 use crate::stats::{FEWEST_PAIRS, median, noise_band};
 
-pub use answers::{Agreement, agreements, answers_table};
-pub use conditions::{Conditions, Drift, conditions, foot};
+use fold::Cell;
+
+pub use answers::{Agreement, answers_table};
+pub use conditions::{Conditions, Drift, foot};
+pub use fold::Summary;
 pub use show::table;
+
+/// Its index among the names of a summary; the twin, if it runs, is the next.
+const BASELINE: usize = 0;
 
 /// A branch in one place of the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,148 +90,86 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Trials of one branch in one place.
-#[derive(Default)]
-struct Cell {
-    /// Time per unit of work by block.
-    cost_by_block: BTreeMap<usize, f64>,
-    medians_ns: Vec<f64>,
-    failed: usize,
-    oversubscribed: bool,
-}
-
-impl Cell {
-    fn add(&mut self, record: &Record) {
-        self.oversubscribed = record.oversubscribed;
-        let mut times: Vec<f64> =
-            record.iterations.iter().map(|iteration| iteration.elapsed_ns as f64).collect();
-        // Programs that run for a given time do more work when they are fast, so times alone would
-        // all be alike; per unit of work both kinds compare.
-        let mut costs: Vec<f64> = record
-            .iterations
-            .iter()
-            .map(|iteration| iteration.elapsed_ns as f64 / iteration.work_units.max(1) as f64)
-            .collect();
-        match (record.outcome, median(&mut times), median(&mut costs)) {
-            (Ending::Ok, Some(time), Some(cost)) if cost > 0.0 => {
-                self.medians_ns.push(time);
-                self.cost_by_block.insert(record.block, cost);
-            }
-            _ => self.failed += 1,
-        }
-    }
-
-    fn cost(&self) -> Option<f64> {
-        median(&mut self.cost_by_block.values().copied().collect::<Vec<_>>())
-    }
-
-    /// Logarithms of the ratios to the baseline, block by block; blocks that lack one are left out.
-    fn log_ratios(&self, baseline: &Self) -> Vec<f64> {
-        let pair = |(block, cost): (&usize, &f64)| {
-            baseline.cost_by_block.get(block).map(|base| (cost / base).ln())
-        };
-        self.cost_by_block.iter().filter_map(pair).collect()
-    }
-}
-
-/// Index into [`Asked::workloads`], and what else tells cells apart.
-type Place<'a> = (usize, Mode, Program, usize, &'a str);
-
-/// One row for each cell, in the order workload, mode, threads, branch.
-#[must_use]
-pub fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
-    let mut cells: HashMap<Place<'_>, Cell> = HashMap::new();
-    for record in records {
-        let Some(load) = asked.load_of(record) else { continue };
-        let place = (load, record.mode, record.program, record.threads, record.branch.as_str());
-        cells.entry(place).or_default().add(record);
-    }
-    let twin_name = asked.twin_name();
-    let mut names = vec![asked.baseline.clone()];
-    names.extend(twin_name.clone());
-    names.extend(asked.branches.iter().filter(|name| **name != asked.baseline).cloned());
-    let mut rows = Vec::new();
-    for load in 0..asked.workloads.len() {
-        for &mode in &asked.modes {
-            let at = |program, threads, branch| cells.get(&(load, mode, program, threads, branch));
-            let sequential = at(Program::Sequential, 1, asked.baseline.as_str());
-            let reference = asked.sequential_load(load);
-            let sequential_cost = cells
-                .get(&(reference, mode, Program::Sequential, 1, asked.baseline.as_str()))
-                .and_then(Cell::cost);
-            if let Some(cell) = sequential {
-                rows.push(row(asked, load, mode, Program::Sequential, 1, &asked.baseline, cell));
-            }
-            for &threads in &asked.threads {
-                let baseline = at(Program::Parallel, threads, asked.baseline.as_str());
-                let twin =
-                    twin_name.as_deref().and_then(|twin| at(Program::Parallel, threads, twin));
-                let band = twin
-                    .zip(baseline)
-                    .and_then(|(twin, baseline)| noise_band(&twin.log_ratios(baseline)));
-                for name in &names {
-                    let Some(cell) = at(Program::Parallel, threads, name) else { continue };
-                    let mut row = row(asked, load, mode, Program::Parallel, threads, name, cell);
-                    row.speed_up = sequential_cost.zip(cell.cost()).map(|(base, own)| base / own);
-                    if *name != asked.baseline {
-                        let mut ratios =
-                            baseline.map(|base| cell.log_ratios(base)).unwrap_or_default();
-                        let is_judged = ratios.len() >= FEWEST_PAIRS;
-                        let ratio = median(&mut ratios);
-                        row.ratio = ratio.map(f64::exp);
-                        row.verdict = judge(ratio, band.filter(|_| is_judged));
-                        if twin_name.as_ref() == Some(name) {
-                            row.verdict = Verdict::Twin;
-                        }
-                    }
-                    row.band_low = band.map(|band| (-band).exp());
-                    row.band_high = band.map(f64::exp);
-                    rows.push(row);
+impl Summary {
+    /// One row for each cell, in the order workload, mode, threads, branch.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let asked = &self.asked;
+        let mut rows = Vec::new();
+        for load in 0..asked.workloads.len() {
+            let sequential = |load| Kind { load, program: Program::Sequential, threads: 1 };
+            let reference = sequential(asked.sequential_load(load));
+            let own = sequential(load);
+            for &mode in &asked.modes {
+                let sequential_cost = self.cell(reference, mode, BASELINE).and_then(Cell::cost);
+                if let Some(cell) = self.cell(own, mode, BASELINE) {
+                    rows.push(self.row(own, mode, BASELINE, cell));
+                }
+                for &threads in &asked.threads {
+                    let kind = Kind { load, program: Program::Parallel, threads };
+                    self.add_rows(&mut rows, kind, mode, sequential_cost);
                 }
             }
         }
+        rows
     }
-    rows
-}
 
-fn row(
-    asked: &Asked,
-    load: usize,
-    mode: Mode,
-    program: Program,
-    threads: usize,
-    branch: &str,
-    cell: &Cell,
-) -> Row {
-    let is_sequential = program == Program::Sequential;
-    let parameters: Vec<String> = asked
-        .differing_parameters(load)
-        .into_iter()
-        .filter(|(name, _)| !(is_sequential && asked.is_ignored_by_sequential(name)))
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    let load = &asked.workloads[load];
-    Row {
-        workload: load.workload.clone(),
-        size: load.size.clone(),
-        parameters: parameters.join(" "),
-        mode,
-        program,
-        threads,
-        oversubscribed: cell.oversubscribed,
-        branch: branch.to_owned(),
-        trials: cell.medians_ns.len(),
-        failed: cell.failed,
-        median_ns: median(&mut cell.medians_ns.clone()),
-        speed_up: (is_sequential && cell.cost().is_some()).then_some(1.0),
-        ratio: None,
-        band_low: None,
-        band_high: None,
-        verdict: if is_sequential || branch == asked.baseline {
-            Verdict::Reference
-        } else {
-            Verdict::Unknown
-        },
+    /// The rows of all branches in one place.
+    fn add_rows(&self, rows: &mut Vec<Row>, kind: Kind, mode: Mode, sequential_cost: Option<f64>) {
+        let baseline = self.cell(kind, mode, BASELINE);
+        let twin_name = if self.asked.twin { Some(BASELINE + 1) } else { None };
+        let twin = twin_name.and_then(|twin| self.cell(kind, mode, twin));
+        let band =
+            twin.zip(baseline).and_then(|(twin, baseline)| noise_band(&twin.log_ratios(baseline)));
+        for name in 0..self.names.len() {
+            let Some(cell) = self.cell(kind, mode, name) else { continue };
+            let mut row = self.row(kind, mode, name, cell);
+            row.speed_up = sequential_cost.zip(cell.cost()).map(|(base, own)| base / own);
+            if name != BASELINE {
+                let mut ratios = baseline.map(|base| cell.log_ratios(base)).unwrap_or_default();
+                let is_judged = ratios.len() >= FEWEST_PAIRS;
+                let ratio = median(&mut ratios);
+                row.ratio = ratio.map(f64::exp);
+                row.verdict = judge(ratio, band.filter(|_| is_judged));
+                if twin_name == Some(name) {
+                    row.verdict = Verdict::Twin;
+                }
+            }
+            row.band_low = band.map(|band| (-band).exp());
+            row.band_high = band.map(f64::exp);
+            rows.push(row);
+        }
+    }
+
+    fn row(&self, kind: Kind, mode: Mode, name: usize, cell: &Cell) -> Row {
+        let Kind { load, program, threads } = kind;
+        let is_sequential = program == Program::Sequential;
+        let parameters: Vec<String> = self
+            .asked
+            .differing_parameters(load)
+            .into_iter()
+            .filter(|(name, _)| !(is_sequential && self.asked.is_ignored_by_sequential(name)))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let load = &self.asked.workloads[load];
+        Row {
+            workload: load.workload.clone(),
+            size: load.size.clone(),
+            parameters: parameters.join(" "),
+            mode,
+            program,
+            threads,
+            oversubscribed: cell.oversubscribed,
+            branch: self.names[name].clone(),
+            trials: cell.timed.len(),
+            failed: cell.failed,
+            median_ns: cell.median_ns(),
+            speed_up: (is_sequential && cell.cost().is_some()).then_some(1.0),
+            ratio: None,
+            band_low: None,
+            band_high: None,
+            verdict: if name == BASELINE { Verdict::Reference } else { Verdict::Unknown },
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use workloads::protocol::{Events, Iteration, SCHEMA};
 
 use super::*;
-use crate::plan::{Instrument, Load};
-use crate::record::FreqState;
+use crate::id::Id;
+use crate::plan::{Asked, Instrument, Load};
+use crate::record::{Ending, FreqState, Record};
 use crate::table::{Format, Look};
 
 pub(crate) fn asked() -> Asked {
@@ -35,6 +36,16 @@ pub(crate) fn asked() -> Asked {
     }
 }
 
+pub(super) fn summary(asked: &Asked, records: &[Record]) -> Summary {
+    let mut summary = Summary::new(asked);
+    summary.extend(records);
+    summary
+}
+
+pub(super) fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
+    summary(asked, records).rows()
+}
+
 /// A trial of three iterations around `elapsed_ns`, one of them an outlier.
 pub(super) fn record(
     branch: &str,
@@ -47,8 +58,8 @@ pub(super) fn record(
         |elapsed_ns| Iteration { elapsed_ns, user_ns: 0, system_ns: 0, work_units: 100 };
     Record {
         schema: SCHEMA,
-        trial: String::new(),
-        cell: String::new(),
+        trial: Id::default(),
+        cell: Id::default(),
         replicate: 0,
         block,
         position: 0,

@@ -41,8 +41,8 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
-    let plan = whole.part(&asked, shard);
-    if let (Some(shard), true) = (shard, plan.trials.is_empty()) {
+    let plan = whole.part(shard);
+    if let (Some(shard), true) = (shard, plan.is_empty()) {
         bail!(Stop::BadInput(format!(
             "--shard {shard}: the plan has fewer blocks than shards; ask for fewer shards or more --trials"
         )));
@@ -74,7 +74,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
         shard,
         shards: Vec::new(),
         plan_digest,
-        trials_planned: plan.trials.len(),
+        trials_planned: plan.len(),
         runs: Vec::new(),
     };
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
@@ -128,4 +128,26 @@ pub(super) fn build_all(
         })
         .collect();
     Ok((measured, built.into_iter().map(|(name, built)| (name, built.binaries)).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// So many of the oldest, whatever is added.
+    const LOOKED_AT: usize = 4;
+
+    #[test]
+    fn committed_sweeps_still_have_the_order_and_the_identities_that_they_were_begun_with() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let sweeps = SweepDir::all(&checkout.join("results/sweeps"));
+        assert!(!sweeps.is_empty());
+        for sweep in sweeps.iter().take(LOOKED_AT) {
+            let manifest = sweep.manifest().unwrap();
+            let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
+            assert_eq!(plan.digest(), manifest.plan_digest, "{}", manifest.name);
+        }
+    }
 }

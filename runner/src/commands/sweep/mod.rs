@@ -22,17 +22,19 @@ use crate::estimate::Past;
 use crate::frequency::control::Controller;
 use crate::host::Host;
 use crate::host::gauges::Gauges;
+use crate::id::Id;
 use crate::interrupt;
 use crate::manifest::{Manifest, Run};
 use crate::plan::{Asked, Plan};
 use crate::progress::{Progress, count, headline, human};
 use crate::record::Record;
 use crate::stop::{Exit, Stop};
-use crate::summary::{self, Agreement};
+use crate::summary::{Agreement, Summary};
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
-use crate::sweep_dir::{Appender, HostLock, SweepDir};
+use crate::sweep_dir::{HostLock, SweepDir};
 use crate::table::Format;
 use crate::trial::Subprocesses;
+use crate::trials_file::Appender;
 
 /// Prints the result of a sweep.
 type Print<'a> = dyn Fn(&SweepDir, &Manifest) -> Result<()> + 'a;
@@ -84,12 +86,11 @@ fn already_finished(
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let records = sweep.records()?;
-    let present: HashSet<&str> = records.iter().map(|record| record.trial.as_str()).collect();
-    if present.len() < manifest.trials_planned {
+    let summary = show::summarized(sweep, &manifest)?;
+    if summary.trials() < manifest.trials_planned {
         return Ok(None);
     }
-    finish(place, arguments, purpose, sweep, &manifest, &records, Tally::default()).map(Some)
+    finish(place, arguments, purpose, sweep, &manifest, &summary, Tally::default()).map(Some)
 }
 
 /// All that is needed to run trials.
@@ -118,16 +119,7 @@ fn measure(
             "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
         );
     }
-    let mut records = sweep.records()?;
-    let done: HashSet<String> = records.iter().map(|record| record.trial.clone()).collect();
-    let planned: HashSet<&str> = plan.trials.iter().map(|trial| trial.id.as_str()).collect();
-    if let Some(stray) = records.iter().find(|record| !planned.contains(record.trial.as_str())) {
-        bail!(Stop::BadInput(format!(
-            "{}: trial {} is not part of the plan; sweeps are never edited by hand",
-            sweep.name(),
-            stray.trial
-        )));
-    }
+    let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
     announce(place, &sweep, &manifest.asked, &plan, done.len());
     let started_at = Timestamp::now();
     let mut run = Run {
@@ -156,7 +148,7 @@ fn measure(
         cpus: Host::usable_cpus(),
         settle: SETTLE,
     };
-    let result = run_trials(place, &job, binaries, &mut appender, &mut records, &mut frequency);
+    let result = run_trials(place, &job, binaries, &mut appender, &mut summary, &mut frequency);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -177,17 +169,39 @@ fn measure(
     let noted = sweep.write_manifest(&manifest);
     result?;
     noted?;
-    finish(place, arguments, purpose, &sweep, &manifest, &records, tally)
+    finish(place, arguments, purpose, &sweep, &manifest, &summary, tally)
+}
+
+/// What earlier runs recorded: for the tables, and as identities.
+fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summary, HashSet<Id>)> {
+    let mut summary = Summary::new(&manifest.asked);
+    let mut done = HashSet::new();
+    for record in sweep.records()? {
+        let record = record?;
+        summary.add(&record);
+        done.insert(record.trial);
+    }
+    let mut strays = done.clone();
+    for trial in plan.trials() {
+        strays.remove(&trial.id);
+    }
+    if let Some(stray) = strays.into_iter().min() {
+        bail!(Stop::BadInput(format!(
+            "{}: trial {stray} is not part of the plan; sweeps are never edited by hand",
+            sweep.name()
+        )));
+    }
+    Ok((summary, done))
 }
 
 fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
-    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id());
-    let left = 1.0 - done as f64 / plan.trials.len().max(1) as f64;
+    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id(), asked);
+    let left = 1.0 - done as f64 / plan.len().max(1) as f64;
     let time = past.estimate(asked, plan).time.mul_f64(left);
     eprintln!("{}", headline(asked, plan));
     eprintln!("writing {}, about {}", place.checkout.shown(sweep.path()), human(time));
     if done > 0 {
-        eprintln!("resuming: {done} trials are there, {} are missing", plan.trials.len() - done);
+        eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
     }
 }
 
@@ -196,14 +210,14 @@ fn run_trials(
     job: &Job<'_>,
     binaries: BTreeMap<String, Vec<PathBuf>>,
     appender: &mut Appender,
-    records: &mut Vec<Record>,
+    summary: &mut Summary,
     frequency: &mut Controller,
 ) -> Result<Tally> {
-    let mut progress = Progress::new(job.plan, |id| job.done.contains(id));
+    let mut progress = Progress::new(job.plan, &job.done);
     let limit = Duration::from_secs_f64(job.asked.timeout_s);
     let mut keep = |record: &Record| {
         appender.append(record)?;
-        records.push(record.clone());
+        summary.add(record);
         Ok(())
     };
     let tally = sweep::run(
@@ -266,11 +280,11 @@ fn finish(
     purpose: &Purpose<'_>,
     sweep: &SweepDir,
     manifest: &Manifest,
-    records: &[Record],
+    summary: &Summary,
     tally: Tally,
 ) -> Result<Exit> {
     let which = place.reference_to(sweep);
-    let left = manifest.trials_planned - records.len();
+    let left = manifest.trials_planned.saturating_sub(summary.trials());
     if tally.is_interrupted {
         bail!(Stop::Interrupted(format!(
             "interrupted with {left} of {} trials left; every finished one is kept. Go on with: \
@@ -280,13 +294,12 @@ fn finish(
     }
     match purpose.print {
         Some(print) => print(sweep, manifest)?,
-        None => show::print(manifest, records, arguments.format)?,
+        None => show::print(manifest, summary, arguments.format)?,
     }
-    let failed =
-        records.iter().filter(|record| record.outcome != crate::record::Ending::Ok).count();
+    let failed = summary.failed();
     let end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(records.len(), failed, tally),
+        done_now(summary.trials(), failed, tally),
         place.checkout.shown(sweep.path()),
     );
     match arguments.format {
@@ -301,8 +314,8 @@ fn finish(
         );
         return Ok(Exit::BuildFailed);
     }
-    let is_proven = !show::is_about_answers(manifest)
-        || summary::agreements(&manifest.asked, records).iter().all(Agreement::is_proven);
+    let is_proven =
+        !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
     Ok(if failed == 0 && is_proven { Exit::Good } else { Exit::TrialsFailed })
 }
 

@@ -73,7 +73,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
             manifest.name, manifest.runner
         )));
     }
-    let plan = plan.part(&manifest.asked, manifest.shard);
+    let plan = plan.part(manifest.shard);
     Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
 }
 
