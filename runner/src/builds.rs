@@ -125,7 +125,13 @@ impl<'a> Builder<'a> {
     /// If the lock cannot be made; [`Stop::Interrupted`].
     pub fn lock(&self) -> Result<fs::File> {
         let path = self.folder.join("build.lock");
-        let describe = || format!("{} cannot be locked", path.display());
+        let describe = || {
+            format!(
+                "{} cannot be locked; give yourself the right to write there, or name another folder by \
+                 CARGO_TARGET_DIR",
+                path.display()
+            )
+        };
         fs::create_dir_all(&self.folder).with_context(describe)?;
         let file = fs::File::create(&path).with_context(describe)?;
         let mut is_told = false;

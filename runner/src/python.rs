@@ -93,7 +93,10 @@ fn lock(root: &Path) -> Result<File> {
         file.lock()?;
         Ok::<File, std::io::Error>(file)
     };
-    open().with_context(|| format!("{} cannot be locked", folder.join("python.lock").display()))
+    open().with_context(|| {
+        let lock = folder.join("python.lock");
+        format!("{} cannot be locked; give yourself the right to write there", lock.display())
+    })
 }
 
 /// What the step prints goes to standard error, where people look.

@@ -267,14 +267,22 @@ fn assign(
             .filter(|it| it.parameter(name).is_some())
             .collect();
         if takers.is_empty() {
-            let known: Vec<String> = picked
+            // Of the workload that was named, if it was picked; else of all.
+            let named: Vec<&Description> =
+                picked.iter().copied().filter(|it| workload == Some(it.name)).collect();
+            let among = if named.is_empty() { picked.to_vec() } else { named };
+            let known: Vec<String> = among
                 .iter()
                 .flat_map(|it| {
                     it.parameters.iter().map(|known| format!("{}.{}", it.name, known.name))
                 })
                 .collect();
+            let own = known.iter().filter_map(|it| it.split_once('.')).map(|(_, own)| own);
+            let hint = nearest(name, own)
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
             bail!(Stop::BadInput(format!(
-                "--parameter {text}: no picked workload has `{key}`; known: {}",
+                "--parameter {text}: no picked workload has `{key}`; {hint}known: {}",
                 known.join(", ")
             )));
         }

@@ -189,6 +189,7 @@ fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
         (["--threads", "0"], "`0` is no thread count"),
         (["--size", "huge"], "unknown size `huge`"),
         (["--parameter", "color=red"], "no picked workload has `color`"),
+        (["--parameter", "packets.wrods=9"], "did you mean `words`? known: packets.strategy"),
         (["--parameter", "elements=many"], "a whole number"),
         (["--workloads", "quicksrt"], "did you mean `quicksort`?"),
         (["--timeout", "-1"], "positive number of seconds"),

@@ -13,7 +13,7 @@ use crate::plan;
 use crate::progress::human;
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
-use crate::table::{Column, Format, Look, Sheet, data};
+use crate::table::{Column, Format, Look, Sheet, data, wrapped};
 
 pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     let (asked, branches) = asked(place, &arguments.selection)?;
@@ -83,7 +83,9 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         let note = format!("* more threads than the {} CPUs here", Host::usable_cpus());
         facts.push(Fact::new("note", note));
     }
-    std::io::stdout().lock().write_all(shown(&facts, arguments.format)?.as_bytes())?;
+    std::io::stdout()
+        .lock()
+        .write_all(shown(&facts, arguments.format, Look::of_stdout())?.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -100,7 +102,7 @@ impl Fact {
     }
 }
 
-fn shown(facts: &[Fact], format: Format) -> Result<String> {
+fn shown(facts: &[Fact], format: Format, look: Look) -> Result<String> {
     if let Some(text) = data(facts, format)? {
         return Ok(text);
     }
@@ -111,11 +113,17 @@ fn shown(facts: &[Fact], format: Format) -> Result<String> {
         }
         return Ok(sheet.text(format, Look::default()));
     }
-    let line = |fact: &Fact| {
-        format!("{:12}{}\n", fact.what, fact.says.replace('\n', &format!("\n{:12}", "")))
+    let width = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(LABEL));
+    let text = |fact: &Fact| {
+        let lines: Vec<String> = fact.says.lines().map(|line| wrapped(line, width, "  ")).collect();
+        let beside = lines.join("\n").replace('\n', &format!("\n{:LABEL$}", ""));
+        format!("{:LABEL$}{beside}\n", fact.what)
     };
-    Ok(facts.iter().map(line).collect())
+    Ok(facts.iter().map(text).collect())
 }
+
+/// Columns before what a fact says.
+const LABEL: usize = 12;
 
 fn workloads(asked: &plan::Asked) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
@@ -169,4 +177,23 @@ fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_fits_a_terminal_of_eighty_columns_and_a_file_has_a_line_for_each_workload() {
+        let words =
+            "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
+        let facts = [Fact::new("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
+        let text =
+            |columns| shown(&facts, Format::Table, Look { has_colour: false, columns }).unwrap();
+        let narrow = text(Some(80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        let all = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(all(&narrow), all(&text(None)));
+        assert_eq!(text(None).lines().count(), 2);
+    }
 }
