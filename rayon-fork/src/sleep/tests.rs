@@ -4,7 +4,7 @@
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
 use super::counters::{Packed, Split, SplitIdle, axes::*};
-use super::parking::{ParkingSlot, Slot};
+use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
@@ -163,6 +163,21 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
     assert_eq!(sleep.counters.inactive(), 0);
 }
 
+/// Waits until the first `workers` workers are blocked.
+///
+/// That they are counted as asleep is not enough: a split form counts a worker first, and then lets
+/// it turn back if there is news. A test that announces a job in between would wait for a wake-up
+/// that nobody owes.
+fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
+    let patience = Instant::now();
+    let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
+    while !sleep.slots[..workers].iter().all(|slot| is_blocked(slot)) {
+        assert!(patience.elapsed() < PATIENCE, "not all of {workers} workers fell asleep");
+        std::thread::yield_now();
+    }
+    assert_eq!(sleep.counters.sleeping(), workers);
+}
+
 /// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
 fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
     let (sleep, mut idle, latch) = one_worker::<C>();
@@ -171,11 +186,7 @@ fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
             let queues = Scripted::default();
             rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         });
-        let patience = Instant::now();
-        while sleep.counters.sleeping() == 0 {
-            assert!(patience.elapsed() < PATIENCE, "it never fell asleep");
-            std::thread::yield_now();
-        }
+        until_blocked(&sleep, 1);
         rouse(&sleep, &latch);
     });
     assert_eq!(sleep.counters.sleeping(), 0, "its waker must have uncounted it");
@@ -222,9 +233,7 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
             });
         }
         let idle = sleep.begin_search(3);
-        while sleep.counters.sleeping() < 3 {
-            std::thread::yield_now();
-        }
+        until_blocked(&sleep, 3);
         sleep.end_search(idle);
         assert_eq!(sleep.counters.sleeping(), 1);
         while roused[..2].iter().any(|roused| roused.load(Ordering::Acquire) == 0) {
