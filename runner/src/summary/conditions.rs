@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
-
 use super::{Cell, Row, Summary};
 use crate::plan::Asked;
 use crate::record::{Ending, FreqState, Record};
@@ -125,7 +123,7 @@ fn name(state: FreqState) -> &'static str {
     }
 }
 
-/// Rank correlation of the replicates' times with their order.
+/// Whether the replicates' times rise or fall with their order.
 ///
 /// All cells are visited once before any is visited again, so a replicate is a stretch of the sweep. Each
 /// trial is compared with the median of its cell, and a replicate's figure is the mean over all its trials.
@@ -153,28 +151,26 @@ fn drift<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<Drift> {
     Some(Drift { change: (last - first).exp() - 1.0, p: trend(&means) })
 }
 
-/// Two-sided p-value of Spearman's rank correlation of `values` with their order.
+/// Two-sided p-value of Mann's test for a trend (Kendall's rank correlation of `values` with their
+/// order): the share of all orders with as few pairs that fall, or as few that rise. Exact, since sweeps
+/// have few replicates. Equal values count as rising.
 fn trend(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let squares: f64 = values
-        .iter()
-        .enumerate()
-        .map(|(order, value)| {
-            // Ties share the mean of their ranks.
-            let below = values.iter().filter(|other| other.total_cmp(value).is_lt()).count() as f64;
-            let equal = values.iter().filter(|other| other.total_cmp(value).is_eq()).count() as f64;
-            let rank = below + f64::midpoint(equal, 1.0);
-            (rank - (order as f64 + 1.0)).powi(2)
-        })
-        .sum();
-    let correlation = 1.0 - 6.0 * squares / (count * (count * count - 1.0));
-    let freedom = count - 2.0;
-    let rest = 1.0 - correlation * correlation;
-    if rest <= f64::EPSILON {
-        return 0.0;
+    let falls = |later: usize| values[..later].iter().filter(|it| **it > values[later]).count();
+    let falling: usize = (0..values.len()).map(falls).sum();
+    // By number of falling pairs: the share of the orders of so many values that have it. A further
+    // value may come after any number of those before it.
+    let mut shares = vec![1.0];
+    for size in 2..=values.len() {
+        let mut wider = vec![0.0; shares.len() + size - 1];
+        for (pairs, share) in shares.iter().enumerate() {
+            for sum in &mut wider[pairs..pairs + size] {
+                *sum += share / size as f64;
+            }
+        }
+        shares = wider;
     }
-    let student = correlation.abs() * (freedom / rest).sqrt();
-    StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |students| 2.0 * (1.0 - students.cdf(student)))
+    let fewest = falling.min(shares.len() - 1 - falling);
+    (2.0 * shares[..=fewest].iter().sum::<f64>()).min(1.0)
 }
 
 /// The foot of a table: a line for each condition.
@@ -329,6 +325,14 @@ mod tests {
         let conditions = conditions(&asked(), &sweep(1, 0.3));
         let text = foot(&asked(), &[], &conditions, Some(10));
         assert!(text.contains("times rose by"), "{text}");
+    }
+
+    #[test]
+    fn five_values_in_order_are_two_orders_of_a_hundred_and_twenty() {
+        assert!((trend(&[1.0, 2.0, 3.0, 4.0, 5.0]) - 2.0 / 120.0).abs() < 1e-12);
+        // One neighbouring pair falls: four such orders beside the one in which none does.
+        assert!((trend(&[5.0, 4.0, 3.0, 1.0, 2.0]) - 10.0 / 120.0).abs() < 1e-12);
+        assert!((trend(&[3.0, 1.0, 5.0, 4.0, 2.0]) - 1.0).abs() < 1e-12);
     }
 
     #[test]

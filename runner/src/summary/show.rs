@@ -29,6 +29,10 @@ pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<
 fn alone(rows: &[Row], format: Format, look: Look) -> String {
     let title = if format == Format::Markdown { "## " } else { "" };
     let mut text = String::new();
+    // Instances of several workloads may take turns.
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    let order: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
+    rows.sort_by_key(|row| (order.iter().position(|name| *name == row.workload), row.mode));
     for place in rows.chunk_by(|a, b| (&a.workload, a.mode) == (&b.workload, b.mode)) {
         let first = &place[0];
         let _ = writeln!(
