@@ -179,9 +179,11 @@ impl Measured<'_> {
 
 /// Whether two loads are the same instance, wherever its file lies.
 fn is_same(one: &Load, other: &Load) -> bool {
-    let input = |load: &Load| load.input.as_ref().map(|input| input.sha256.clone());
-    (&one.workload, &one.size, &one.parameters) == (&other.workload, &other.size, &other.parameters)
-        && input(one) == input(other)
+    fn instance(load: &Load) -> impl PartialEq {
+        let input = load.input.as_ref().map(|input| &input.sha256);
+        (&load.workload, &load.size, &load.parameters, input)
+    }
+    instance(one) == instance(other)
 }
 
 /// What trials of a sweep can be.
