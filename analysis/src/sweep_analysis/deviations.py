@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from sweep_analysis.schema import CELL
+
+
+def beside_cell(column: str) -> pl.Expr:
+    """Log of a figure less the median of its cell, the row's own value included."""
+    return pl.col(column).log() - pl.col(column).log().median().over(CELL)
+
 
 def deviations(values: pl.LazyFrame, groups: list[str], fewest: int) -> pl.LazyFrame:
     """Add `deviation`: a row's `value` less the median of all others of its group; groups below `fewest` are left out.

@@ -182,8 +182,8 @@ def _board(points: pl.DataFrame) -> list[str]:
         ),
         (
             f"A client gets most answers with posters and readers {best('own, own harness')} there, whose server had "
-            f"six cores; here with {best('pool')} through the pool and {best('threads')} with a thread for each "
-            "connection, as two CPUs also carry the clients."
+            f"six cores; here, where server and clients share the CPUs, with {best('pool')} through the pool and "
+            f"{best('threads')} with a thread for each connection."
         ),
         (
             f"Reads for a post, all in all: {reads['own, own harness']} there; {reads['pool']} through the pool and "

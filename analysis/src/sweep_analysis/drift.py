@@ -12,7 +12,7 @@ import polars as pl
 from scipy import special, stats
 
 from sweep_analysis.bootstrap import CONFIDENCE, Floats
-from sweep_analysis.deviations import deviations
+from sweep_analysis.deviations import beside_cell, deviations
 from sweep_analysis.frames import PLACES, RESIDUALS
 from sweep_analysis.schema import CELL, CELL_SET
 
@@ -128,7 +128,7 @@ def place_trend(times: pl.LazyFrame) -> Drift | None:
 def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
     """One row per block: `residual`, `clock`, and `when` it ran in blocks before or after the mean of its cell set."""
     return (
-        times.with_columns(_beside_cell("ns_per_unit").alias("residual"), pl.col("ghz").log().alias("clock"))
+        times.with_columns(beside_cell("ns_per_unit").alias("residual"), pl.col("ghz").log().alias("clock"))
         .group_by([*CELL_SET, "block"])
         .agg(pl.col("residual").median(), pl.col("clock").median())
         .filter(pl.len().over(CELL_SET) > 1)
@@ -142,13 +142,8 @@ def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
 
 def _in_blocks(times: pl.LazyFrame) -> pl.LazyFrame:
     """Trials of blocks of several, with `excess`: their log time beside the cell, less that of the block's others."""
-    beside = times.filter(pl.len().over(CELL) > 1).with_columns(_beside_cell("ns_per_unit").alias("value"))
+    beside = times.filter(pl.len().over(CELL) > 1).with_columns(beside_cell("ns_per_unit").alias("value"))
     return deviations(beside, ["block"], 2).rename({"deviation": "excess"})
-
-
-def _beside_cell(column: str) -> pl.Expr:
-    """Log of a figure less the median of its cell."""
-    return pl.col(column).log() - pl.col(column).log().median().over(CELL)
 
 
 def _no_dependence(one: Floats, other: Floats, groups: int) -> float:

@@ -11,6 +11,7 @@ import polars as pl
 from scipy import special
 
 from sweep_analysis.bootstrap import CONFIDENCE
+from sweep_analysis.deviations import beside_cell
 from sweep_analysis.frames import OUTLIER_SHARES, OUTLIERS
 from sweep_analysis.schema import CELL, PARALLEL
 
@@ -30,14 +31,11 @@ def outliers(times: pl.LazyFrame) -> pl.LazyFrame:
     In:  rows of `frames.TIMES`.
     Out: rows of `frames.OUTLIERS`, sorted by cell and block; empty if none is labelled.
     """
-    log_time = pl.col("ns_per_unit").log()
     deviation = pl.col("deviation")
     lower, upper = (deviation.quantile(share, "linear").over(CELL) for share in (0.25, 0.75))
     scale = deviation.abs().median().over(CELL) / NORMAL_MAD
     return (
-        times.with_columns(
-            (log_time - log_time.median().over(CELL)).alias("deviation"), pl.len().over(CELL).alias("trials")
-        )
+        times.with_columns(beside_cell("ns_per_unit").alias("deviation"), pl.len().over(CELL).alias("trials"))
         .filter(pl.col("trials") >= FEWEST_TRIALS)
         .with_columns(
             deviation.exp().alias("time_ratio"),
