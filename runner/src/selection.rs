@@ -83,11 +83,12 @@ impl Preset {
 /// The workloads of the original study.
 const HEADLINE: &str = "quicksort,tsp,packets";
 
-/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`.
+/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The list was
+/// given as `field`, an option or a key of a file, and names things of a `kind`, such as `branch`.
 ///
 /// # Errors
-/// [`Stop::BadInput`] for a word that matches nothing, with the likely name.
-pub fn pick<'a>(kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
+/// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.
+pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let mut picked: BTreeSet<&str> = BTreeSet::new();
     // A list of exclusions alone means all but those.
@@ -100,7 +101,7 @@ pub fn pick<'a>(kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str
             None => (false, word),
         };
         let glob = Glob::new(if pattern == "all" { "*" } else { pattern })
-            .map_err(|error| Stop::BadInput(format!("{kind} `{pattern}`: {error}")))?
+            .map_err(|error| Stop::BadInput(format!("{field}: `{pattern}`: {error}")))?
             .compile_matcher();
         let matched: Vec<&str> = known.iter().copied().filter(|name| glob.is_match(name)).collect();
         if matched.is_empty() {
@@ -109,7 +110,7 @@ pub fn pick<'a>(kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str
                 .unwrap_or_default();
             // The hint first: the list is long.
             bail!(Stop::BadInput(format!(
-                "no {kind} matches `{pattern}`; {hint}known: {}",
+                "{field}: no {kind} matches `{pattern}`; {hint}known: {}",
                 known.join(", ")
             )));
         }
@@ -122,7 +123,10 @@ pub fn pick<'a>(kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str
         }
     }
     if picked.is_empty() {
-        bail!(Stop::BadInput(format!("`{list}` leaves no {kind}; known: {}", known.join(", "))));
+        bail!(Stop::BadInput(format!(
+            "{field}: `{list}` leaves no {kind}; known: {}",
+            known.join(", ")
+        )));
     }
     Ok(known.iter().copied().filter(|name| picked.contains(name)).collect())
 }
@@ -137,11 +141,11 @@ pub fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
     let baseline = config.baseline().name.as_str();
     if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
         bail!(Stop::BadInput(format!(
-            "`!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
+            "--branches: `!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
              move `baseline = true` in branches.toml to compare with another"
         )));
     }
-    let picked = pick("branch", list, &known)?;
+    let picked = pick("--branches", "branch", list, &known)?;
     let is_added = !picked.contains(&baseline);
     let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
     Ok((config.branches.iter().filter(chosen).cloned().collect(), is_added))
@@ -205,7 +209,7 @@ pub fn loads(
     parameters: &[String],
     input: Option<&Path>,
 ) -> Result<Vec<Load>> {
-    let picked: Vec<&Description> = pick("workload", list, &workload_names())?
+    let picked: Vec<&Description> = pick("--workloads", "workload", list, &workload_names())?
         .into_iter()
         .map(|name| Ok(workload::find(name)?.description()))
         .collect::<Result<_, _>>()

@@ -6,7 +6,7 @@ const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
 
 #[test]
 fn names_globs_and_exclusions_pick_in_the_order_of_the_file() {
-    let pick = |list| pick("branch", list, &KNOWN).unwrap();
+    let pick = |list| pick("--branches", "branch", list, &KNOWN).unwrap();
     assert_eq!(pick("all"), KNOWN);
     assert_eq!(pick("split,master"), ["master", "split"]);
     assert_eq!(pick("split*"), ["split", "split-padded"]);
@@ -16,14 +16,20 @@ fn names_globs_and_exclusions_pick_in_the_order_of_the_file() {
 
 #[test]
 fn a_misspelt_name_is_refused_with_the_likely_one() {
-    let error = pick("branch", "pakced", &KNOWN).unwrap_err().to_string();
-    assert!(error.contains("no branch matches `pakced`") && error.contains("`packed`?"), "{error}");
+    let error = pick("--branches", "branch", "pakced", &KNOWN).unwrap_err().to_string();
+    assert!(
+        error.starts_with("--branches: no branch matches `pakced`; did you mean `packed`?"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_list_that_excludes_everything_is_refused() {
     assert!(
-        pick("branch", "split*,!split*", &KNOWN).unwrap_err().to_string().contains("leaves no")
+        pick("--branches", "branch", "split*,!split*", &KNOWN)
+            .unwrap_err()
+            .to_string()
+            .contains("leaves no")
     );
 }
 

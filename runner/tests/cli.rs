@@ -120,8 +120,8 @@ fn counting_needs_a_branch_that_can_count() {
         run(&folder(), &[&arguments[..], &other[..]].concat()).code(2)
     };
     trace(["--branch", "master"]).stderr(contains("records nothing; only branches of rayon-fork/"));
-    trace(["--branch", "split*"]).stderr(contains("branches; a trace is of one"));
-    trace(["--workload", "all"]).stderr(contains("workloads; a trace is of one"));
+    trace(["--branch", "split*"]).stderr(contains("a trace is of one branch"));
+    trace(["--workload", "all"]).stderr(contains("a trace is of one workload"));
     trace(["--workload", "quicksrt"]).stderr(contains("did you mean `quicksort`?"));
 }
 
@@ -156,7 +156,7 @@ fn a_misspelt_experiment_is_bad_input_with_the_likely_name() {
 fn a_misspelt_branch_is_bad_input_with_the_likely_name() {
     run(&folder(), &["plan", "--branches", "pakced"])
         .code(2)
-        .stderr(contains("error: no branch matches `pakced`"))
+        .stderr(contains("error: --branches: no branch matches `pakced`"))
         .stderr(contains("did you mean `packed`?"));
 }
 

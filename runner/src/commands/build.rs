@@ -16,7 +16,7 @@ use crate::{interrupt, selection};
 pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
     let config = place.config()?;
     let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
-    let picked = selection::pick("branch", &arguments.branches, &known)?;
+    let picked = selection::pick("--branches", "branch", &arguments.branches, &known)?;
     let branches: Vec<Branch> = config
         .branches
         .iter()

@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
 
-use super::Place;
 use super::sweep::{self, Purpose};
+use super::{Place, asked_among};
 use crate::cli::CompareArgs;
 use crate::config::fork_features;
 use crate::config::spec::Reader;
@@ -27,7 +27,10 @@ pub(crate) fn run(place: &Place, arguments: &CompareArgs) -> Result<Exit> {
                 here: &std::env::current_dir().context("the current folder cannot be read")?,
                 config_folder: &place.config_folder()?,
             };
-            Some(reader.config(words).map_err(Stop::BadInput)?)
+            let config = reader.config(words).map_err(Stop::BadInput)?;
+            // A slip in an option is told before Python is set up, which takes a minute the first time.
+            asked_among(place, &config, &arguments.sweep.selection)?;
+            Some(config)
         }
     };
     // Told before everything is measured, not after.

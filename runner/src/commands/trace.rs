@@ -57,30 +57,26 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
 fn branch(place: &Place, name: &str) -> Result<Branch> {
     let config = place.config()?;
     let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
-    let picked = selection::pick("branch", name, &known)?;
-    let [only] = picked[..] else {
-        bail!(Stop::BadInput(format!(
-            "--branch {name}: {} branches; a trace is of one",
-            picked.len()
-        )));
-    };
+    let only = one("--branch", "branch", name, &known)?;
     let found = config.branches.iter().find(|branch| branch.name == only);
     found.cloned().context("a picked branch is among those it was picked from")
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
-    let mut loads = selection::loads(
-        &arguments.workload,
-        &arguments.size,
-        &arguments.parameters,
-        arguments.input.as_deref(),
-    )?;
-    match (loads.pop(), loads.len()) {
-        (Some(load), 0) => Ok(load),
-        (_, others) => bail!(Stop::BadInput(format!(
-            "--workload {}: {} workloads; a trace is of one",
-            arguments.workload,
-            others + 1
+    let known = selection::workload_names();
+    let workload = one("--workload", "workload", &arguments.workload, &known)?;
+    let input = arguments.input.as_deref();
+    let mut loads = selection::loads(workload, &arguments.size, &arguments.parameters, input)?;
+    loads.pop().context("a picked workload gives its load")
+}
+
+/// The only thing of its kind that `text` names.
+fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'a str> {
+    match selection::pick(option, kind, text, known)?[..] {
+        [only] => Ok(only),
+        ref several => bail!(Stop::BadInput(format!(
+            "{option}: `{text}` matches {}; a trace is of one {kind}",
+            several.join(", ")
         ))),
     }
 }

@@ -111,11 +111,14 @@ pub(super) fn check(
         }
         let workloads = match &claim.workloads {
             None => Vec::new(),
-            Some(list) => selection::pick("workload", list.get_ref(), &selection::workload_names())
-                .map_err(|error| wrong(list.span().start, format!("`workloads`: {error}")))?
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
+            Some(list) => {
+                let known = selection::workload_names();
+                selection::pick("`workloads`", "workload", list.get_ref(), &known)
+                    .map_err(|error| wrong(list.span().start, error.to_string()))?
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect()
+            }
         };
         if let Some(threads) = &claim.threads {
             check_threads(threads.get_ref()).map_err(|why| wrong(threads.span().start, why))?;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use workloads::protocol::SCHEMA;
 
 use super::super::{Place, asked, asked_among, build, builds};
-use super::{Purpose, Ready};
+use super::{Purpose, Ready, warn_of};
 use crate::builds::Builder;
 use crate::checkout::Commit;
 use crate::cli::SweepArgs;
@@ -31,6 +31,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>)
     let parent = place.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
     let inputs = place.inputs(&asked, None)?;
+    warn_of(&Host::default());
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;

@@ -59,10 +59,6 @@ pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_
     let _host_lock = HostLock::take()?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     super::frequency::restore_leftover(&arguments.selection.frequency.setup())?;
-    // Before the builds, which are a load themselves.
-    for finding in doctor::first_look(&Host::default()) {
-        eprintln!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
-    }
     let ready = match &arguments.resume {
         Some(which) => {
             let parent = place.sweeps(arguments.output.as_deref());
@@ -76,6 +72,14 @@ pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_
         None => begin::begin(place, arguments, purpose)?,
     };
     measure(place, arguments, purpose, ready)
+}
+
+/// Says what about the host makes times doubtful: once it is clear that something will be measured, and
+/// before the builds, which are a load themselves.
+fn warn_of(host: &Host) {
+    for finding in doctor::first_look(host) {
+        eprintln!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
+    }
 }
 
 /// Prints a sweep that has all its trials.

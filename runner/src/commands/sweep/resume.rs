@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use super::super::Place;
-use super::Ready;
 use super::begin::{build_all, identities};
+use super::{Ready, warn_of};
 use crate::builds::Builder;
 use crate::checkout::Commit;
 use crate::cli::SweepArgs;
@@ -38,6 +38,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
     let frequency = arguments.selection.frequency.setup();
     frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
     let inputs = place.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
+    warn_of(&Host::default());
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?;
