@@ -158,6 +158,18 @@ def test_too_few_trials_are_said(tmp_path: Path) -> None:
     assert "at most 3 trials, so the interval of one cell covers the truth with at most 75 %" in page
 
 
+def test_a_speed_up_is_absent_because_nothing_was_asked_on_one_thread_or_because_it_failed(tmp_path: Path) -> None:
+    asked = made_up.write_sweep(tmp_path / "asked", small(threads=[2, 4]))
+    assert any("the sweep has no trial on one thread" in text for text in cautions(analyse(read_sweep(asked))))
+    failed = made_up.write_sweep(tmp_path / "failed", small())
+    trials = [json.loads(line) for line in (failed / "trials.jsonl").read_text().splitlines()]
+    for trial in trials:
+        if trial["program"] == "parallel" and trial["threads"] == 1:
+            trial |= {"outcome": "timeout", "iterations": []}
+    (failed / "trials.jsonl").write_text("".join(json.dumps(trial) + "\n" for trial in trials))
+    assert any("its reference has no good trial" in text for text in cautions(analyse(read_sweep(failed))))
+
+
 def test_an_unfinished_sweep_is_said(tmp_path: Path) -> None:
     folder = made_up.write_sweep(tmp_path / "sweep", small())
     assert not any("not finished" in text for text in cautions(analyse(read_sweep(folder))))

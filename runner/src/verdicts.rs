@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::checkout::Commit;
+use crate::config::Source;
 use crate::manifest::{Manifest, MeasuredBranch};
 use crate::progress::count;
 use crate::python::Python;
@@ -281,9 +282,10 @@ fn version(branch: &MeasuredBranch) -> String {
     let Some(receipt) = &branch.receipt else {
         return format!("`{name}`: {}, which could not be built", branch.source);
     };
-    let tree = match &receipt.commit.commit {
-        Some(_) => format!(", {}", commit(&receipt.commit)),
-        None => String::new(),
+    let tree = match (&branch.source, &receipt.commit.commit) {
+        // Its address says so.
+        (Source::Git { .. }, _) | (_, None) => String::new(),
+        (_, Some(_)) => format!(", {}", commit(&receipt.commit)),
     };
     format!("`{name}`: {}; version {}{tree}", branch.source, receipt.version)
 }

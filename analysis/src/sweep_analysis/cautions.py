@@ -96,14 +96,14 @@ def _host_cautions(analysis: Analysis) -> list[str]:
     if place is not None and place.p_value < DRIFT_ALPHA and abs(place.ratio - 1) >= LEAST_PLACE_TREND:
         word = "more" if place.ratio > 1 else "less"
         found.append(
-            f"The last trial of a block takes {abs(place.ratio - 1):.1%} {word} time than the first. The order is "
-            "random, so no branch gains by it, but it adds noise to every comparison."
+            f"The last trial of a block takes {100 * abs(place.ratio - 1):.1f} % {word} time than the first. The order "
+            "is random, so no branch gains by it, but it adds noise to every comparison."
         )
     effect = analysis.clock_effect
     if effect is not None and effect.p_value < DRIFT_ALPHA and effect.exponent < 0:
         found.append(
-            f"Times follow the measured clock, which moved by {effect.spread:.1%} (standard deviation) between blocks "
-            f"of the same cells: 1 % more clock goes with {-effect.exponent:.1f} % less time."
+            f"Times follow the measured clock, which moved by {100 * effect.spread:.1f} % (standard deviation) between "
+            f"blocks of the same cells: 1 % more clock goes with {-effect.exponent:.1f} % less time."
             + (" That is more than a clock can do: what slowed one slowed the other." if effect.exponent < -2 else "")  # noqa: PLR2004
         )
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
@@ -143,7 +143,10 @@ def _design_cautions(analysis: Analysis) -> list[str]:
         )
     absent = [text for name, text in DEFINITIONS.items() if name not in set(analysis.speedups["definition"])]
     if absent and analysis.speedups.height:
-        found.append(f"No speed-up {' or '.join(absent)}: its reference has no good trial.")
+        pools_of_one = (pl.col("program") == PARALLEL) & (pl.col("threads") == 1)
+        was_asked = analysis.sweep.trials.select(pools_of_one.any()).collect().item()
+        reason = "its reference has no good trial" if was_asked else "the sweep has no trial on one thread"
+        found.append(f"No speed-up {' or '.join(absent)}: {reason}.")
     if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
         found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
     if analysis.times.height and analysis.sweep.layouts == 1:

@@ -143,10 +143,10 @@ def _judged(curve: _Curve, law: str, fitted: Floats) -> dict[str, object]:
     if largest > TOLERANCE and p_lack is None:
         return row | {
             "status": POOR,
-            "reason": f"residuals up to {largest:.1%}, and no repetition to know the noise from",
+            "reason": f"residuals up to {100 * largest:.1f} %, and no repetition to know the noise from",
         }
     if largest > TOLERANCE and p_lack is not None and p_lack < LACK_ALPHA:
-        reason = f"residuals up to {largest:.1%} are more than noise (lack of fit, p = {p_lack:.2g})"
+        reason = f"residuals up to {100 * largest:.1f} % are more than noise (lack of fit, p = {p_lack:.2g})"
         return row | {"status": POOR, "reason": reason}
     return row | {"status": GOOD, "reason": None} | _coefficients(curve, law)
 

@@ -27,6 +27,8 @@ pub struct Agreement {
     pub trials: usize,
     /// Of which gave the expected answer.
     pub agreeing: usize,
+    /// Of which gave no answer: crashed, hung, ran out of time.
+    pub failed: usize,
 }
 
 impl Agreement {
@@ -34,6 +36,19 @@ impl Agreement {
     #[must_use]
     pub fn is_proven(&self) -> bool {
         self.expected.is_some() && self.trials > 0 && self.agreeing == self.trials
+    }
+
+    /// `3/4`, and what became of the others.
+    fn share(&self) -> String {
+        let Self { branch, trials, agreeing, failed, .. } = self;
+        let mark = if self.is_proven() {
+            ""
+        } else if *failed > 0 && agreeing + failed == *trials {
+            " FAILED"
+        } else {
+            " WRONG"
+        };
+        format!("{branch} {agreeing}/{trials}{mark}")
     }
 }
 
@@ -67,6 +82,7 @@ impl Summary {
                     branch: branch.clone(),
                     trials: own.trials,
                     agreeing: agreeing.copied().unwrap_or(0),
+                    failed: own.trials - own.good.values().sum::<usize>(),
                 });
             }
         }
@@ -85,7 +101,7 @@ pub fn answers_table(rows: &[Agreement], format: Format) -> Result<String> {
     })
 }
 
-/// So many branches have their own share on a line; more of them, if all are right, have one together.
+/// So many branches have their shares on one line; more of them have one together if all are right, else a line each.
 const MOST_NAMED: usize = 2;
 
 /// A heading for each sequential program, a line for each way, a share for each branch.
@@ -113,11 +129,13 @@ fn grouped(rows: &[Agreement]) -> String {
                 let _ = writeln!(text, "   {} branches {trials}/{trials}", way.len());
                 continue;
             }
-            for row in way {
-                let mark = if row.is_proven() { "" } else { " WRONG" };
-                let _ = write!(text, "   {} {}/{}{mark}", row.branch, row.agreeing, row.trials);
-            }
-            text.push('\n');
+            let between = if way.len() > MOST_NAMED {
+                format!("\n  {:width$}   ", "")
+            } else {
+                "   ".to_owned()
+            };
+            let shares: Vec<String> = way.iter().map(|row| row.share()).collect();
+            let _ = writeln!(text, "   {}", shares.join(&between));
         }
         text.push('\n');
     }
@@ -209,12 +227,12 @@ mod tests {
         assert!(!agreements(&asked, &[good.clone(), right.clone(), failed])[0].is_proven());
         assert!(!agreements(&asked, &[right])[0].is_proven());
         let text = answers_table(&agreements(&asked, &[good]), Format::Table).unwrap();
-        assert!(text.contains("WRONG"), "{text}");
+        assert!(text.contains("master 0/0 WRONG"), "{text}");
     }
 
     #[test]
-    fn many_branches_have_one_share_together_unless_one_of_them_is_wrong() {
-        let row = |branch: &str, agreeing| Agreement {
+    fn many_branches_have_one_share_together_unless_one_of_them_is_wrong_or_fails() {
+        let row = |branch: &str, agreeing, failed| Agreement {
             workload: "packets".to_owned(),
             way: String::new(),
             instance: String::new(),
@@ -222,12 +240,18 @@ mod tests {
             branch: branch.to_owned(),
             trials: 4,
             agreeing,
+            failed,
         };
-        let table = |agreeing| {
-            let rows = [row("master", 4), row("packed", 4), row("split-counters", agreeing)];
-            answers_table(&rows, Format::Table).unwrap()
+        let table = |agreeing, failed| {
+            let last = row("split-counters", agreeing, failed);
+            answers_table(&[row("master", 4, 0), row("packed", 4, 0), last], Format::Table).unwrap()
         };
-        assert!(table(4).contains("   3 branches 12/12\n"), "{}", table(4));
-        assert!(table(3).contains("   split-counters 3/4 WRONG\n"), "{}", table(3));
+        assert!(table(4, 0).contains("   3 branches 12/12\n"), "{}", table(4, 0));
+        assert!(
+            table(3, 0).contains("   packed 4/4\n     split-counters 3/4 WRONG\n"),
+            "{}",
+            table(3, 0)
+        );
+        assert!(table(3, 1).contains("     split-counters 3/4 FAILED\n"), "{}", table(3, 1));
     }
 }
