@@ -27,7 +27,9 @@ pub struct Agreement {
     pub trials: usize,
     /// Of which gave the expected answer.
     pub agreeing: usize,
-    /// Of which gave no answer: crashed, hung, ran out of time.
+    /// Of which hung: the program itself noticed that it got no further.
+    pub hung: usize,
+    /// Of which failed otherwise: crashed, ran out of time.
     pub failed: usize,
 }
 
@@ -40,15 +42,18 @@ impl Agreement {
 
     /// `3/4`, and what became of the others.
     fn share(&self) -> String {
-        let Self { branch, trials, agreeing, failed, .. } = self;
-        let mark = if self.is_proven() {
-            ""
-        } else if *failed > 0 && agreeing + failed == *trials {
-            " FAILED"
-        } else {
-            " WRONG"
-        };
-        format!("{branch} {agreeing}/{trials}{mark}")
+        let Self { branch, trials, agreeing, hung, failed, .. } = self;
+        let others = trials - agreeing - hung - failed;
+        // Without a reference nothing can be told of an answer.
+        let wrong =
+            if *trials == 0 || self.expected.is_none() || others > 0 { " WRONG" } else { "" };
+        let told = [(*hung, "hung"), (*failed, "failed")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect::<Vec<_>>();
+        let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
+        format!("{branch} {agreeing}/{trials}{wrong}{told}")
     }
 }
 
@@ -82,7 +87,8 @@ impl Summary {
                     branch: branch.clone(),
                     trials: own.trials,
                     agreeing: agreeing.copied().unwrap_or(0),
-                    failed: own.trials - own.good.values().sum::<usize>(),
+                    hung: own.hung,
+                    failed: own.trials - own.hung - own.good.values().sum::<usize>(),
                 });
             }
         }
@@ -232,7 +238,7 @@ mod tests {
 
     #[test]
     fn many_branches_have_one_share_together_unless_one_of_them_is_wrong_or_fails() {
-        let row = |branch: &str, agreeing, failed| Agreement {
+        let row = |branch: &str, agreeing, hung, failed| Agreement {
             workload: "packets".to_owned(),
             way: String::new(),
             instance: String::new(),
@@ -240,18 +246,18 @@ mod tests {
             branch: branch.to_owned(),
             trials: 4,
             agreeing,
+            hung,
             failed,
         };
-        let table = |agreeing, failed| {
-            let last = row("split-counters", agreeing, failed);
-            answers_table(&[row("master", 4, 0), row("packed", 4, 0), last], Format::Table).unwrap()
+        let table = |agreeing, hung, failed| {
+            let last = row("split-counters", agreeing, hung, failed);
+            let rows = [row("master", 4, 0, 0), row("packed", 4, 0, 0), last];
+            answers_table(&rows, Format::Table).unwrap()
         };
-        assert!(table(4, 0).contains("   3 branches 12/12\n"), "{}", table(4, 0));
-        assert!(
-            table(3, 0).contains("   packed 4/4\n     split-counters 3/4 WRONG\n"),
-            "{}",
-            table(3, 0)
-        );
-        assert!(table(3, 1).contains("     split-counters 3/4 FAILED\n"), "{}", table(3, 1));
+        assert!(table(4, 0, 0).contains("   3 branches 12/12\n"), "{}", table(4, 0, 0));
+        let wrong = table(3, 0, 0);
+        assert!(wrong.contains("   packed 4/4\n     split-counters 3/4 WRONG\n"), "{wrong}");
+        let failed = table(1, 2, 1);
+        assert!(failed.contains("     split-counters 1/4 (2 hung, 1 failed)\n"), "{failed}");
     }
 }

@@ -51,6 +51,7 @@ pub(super) struct Timed {
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     pub(super) trials: usize,
+    pub(super) hung: usize,
     /// How many good trials gave which.
     pub(super) good: BTreeMap<String, usize>,
 }
@@ -92,6 +93,7 @@ impl Summary {
         if self.asked.is_about_answers() {
             let answers = self.answers.entry(place).or_default();
             answers.trials += 1;
+            answers.hung += usize::from(record.outcome == Ending::Hang);
             let answer = record.answer.as_ref().filter(|_| record.outcome == Ending::Ok);
             if let Some(answer) = answer {
                 *answers.good.entry(answer.clone()).or_default() += 1;
@@ -136,6 +138,7 @@ impl Summary {
         for ((kind, _, name), answers) in &self.answers {
             if (kind.load, kind.program) == (load, program) && is_asked(*name) {
                 all.trials += answers.trials;
+                all.hung += answers.hung;
                 for (answer, count) in &answers.good {
                     *all.good.entry(answer.clone()).or_default() += count;
                 }

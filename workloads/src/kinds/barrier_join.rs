@@ -3,8 +3,8 @@
 //! The second half must be taken by another worker, or the join never ends. As the gap lets that
 //! worker be anywhere between searching and sleep, a wake-up that gets lost shows: as a join slower
 //! than 10 ms if something else comes to the rescue, and as a hang otherwise. Variants with an
-//! events counter may lose one in theory, as upstream may; see the sleep protocol's README in the
-//! fork.
+//! events counter and no fence in a push do lose one now and then, and so does upstream; the sleep
+//! protocol's README in the fork says how often (section 9).
 
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
