@@ -1,5 +1,6 @@
 //! `plan`: what a sweep would do.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::Result;
@@ -75,8 +76,13 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         100.0 * estimate.measured_share,
     );
     if let Some(builds) = past.builds() {
-        time.push_str("\nbuilds come before that; at most: ");
-        time.push_str(&human(builds));
+        // What was compiled before is not compiled again, so no more can be promised.
+        let longest = human(builds);
+        let _ = write!(
+            time,
+            "\nbuilds come before that; the longest here so far: {longest}; a branch that was never built\n\
+             here takes a minute or two"
+        );
     }
     facts.push(Fact::new("time", time));
     if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
