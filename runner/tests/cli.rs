@@ -120,8 +120,12 @@ fn counting_needs_a_branch_that_can_count() {
         run(&folder(), &[&arguments[..], &other[..]].concat()).code(2)
     };
     trace(["--branch", "master"]).stderr(contains("records nothing; only branches of rayon-fork/"));
-    trace(["--branch", "split*"]).stderr(contains("a trace is of one branch"));
-    trace(["--workload", "all"]).stderr(contains("a trace is of one workload"));
+    trace(["--branch", "split*"])
+        .stderr(contains("--branch: `split*` matches split-counters, "))
+        .stderr(contains("; a trace is of one branch"));
+    trace(["--workload", "all"])
+        .stderr(contains("--workload: `all` matches quicksort, "))
+        .stderr(contains("; a trace is of one workload"));
     trace(["--workload", "quicksrt"]).stderr(contains("did you mean `quicksort`?"));
 }
 
