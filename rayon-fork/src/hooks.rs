@@ -67,6 +67,8 @@ events! {
     WakeInVain = "wakes_in_vain",
     /// A full fence stood between a push and its announcement.
     PushFence = "push_fences",
+    /// A worker that was about to block made all CPUs of the process fence.
+    HeavyFence = "heavy_fences",
 }
 
 /// Defines [`Word`], and the names under which accesses to its values are reported.

@@ -1,7 +1,7 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// Room for the longest name, `split-idle+push-fence+sleepers-only+cache-padded+in-place-join`.
-const CAPACITY: usize = 64;
+/// Room for the longest name, `split-idle+asymmetric-fence+sleepers-only+cache-padded+in-place-join`.
+const CAPACITY: usize = 80;
 
 /// Text of which the first `len` bytes are meant.
 pub(crate) struct Name {

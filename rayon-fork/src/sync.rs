@@ -1,10 +1,14 @@
-//! The door to the machine: the only file that names the standard library's atomics, locks,
-//! condition variables, yielding and thread parking.
+//! The door to the machine: only here are the standard library's atomics, locks, condition
+//! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
+//! fences.
 //!
 //! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
 //! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
 //! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
 //! `const fn new`, and statics need one.
+
+#[cfg(not(fork_loom))]
+mod asymmetric;
 
 #[cfg(not(feature = "web_spin_lock"))]
 pub(crate) use std::sync::OnceLock;
@@ -86,6 +90,7 @@ pub(crate) use locks::{Condvar, Mutex};
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
+    pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
     pub(crate) use super::{AtomicUsize, Ordering};
     pub(crate) use std::sync::atomic::fence;
@@ -106,6 +111,7 @@ pub(crate) mod modelled {
 
     loom::lazy_static! {
         static ref FENCES: AtomicUsize = AtomicUsize::new(0);
+        static ref ASYMMETRIC_FENCES: AtomicUsize = AtomicUsize::new(0);
     }
     std::thread_local! {
         static ARE_FENCES_EVENTS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
@@ -133,6 +139,29 @@ pub(crate) mod modelled {
             FENCES.fetch_add(1, Ordering::Relaxed);
         }
         loom::sync::atomic::fence(ordering);
+    }
+
+    /// Creates the word below, for the same reason as in [`begin_execution`]. Only here: in models
+    /// that have no use for it, one word more sends loom's bounded search other ways.
+    #[expect(clippy::unnecessary_wraps, reason = "it fails where the kernel is asked")]
+    pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
+        light_fence();
+        Ok(())
+    }
+
+    /// One side of a pair that is ordered: a step on a word of their own, so that it orders nothing
+    /// with any fence but its partner. (And with other light ones, which the real one does not.)
+    pub(crate) fn light_fence() {
+        // ORDERING: AcqRel. Of two steps one is first, and the other's thread sees what came before
+        // it: what `sync/asymmetric.rs` promises of a pair.
+        ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The other side, which is also a fence like any.
+    pub(crate) fn heavy_fence() {
+        fence(Ordering::SeqCst);
+        // ORDERING: AcqRel, as in `light_fence`.
+        ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does

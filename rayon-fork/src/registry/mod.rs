@@ -73,7 +73,7 @@ impl Registry {
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
         let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
         let registry = Arc::new(Self {
-            sleep: Sleep::new(workers),
+            sleep: Sleep::new(workers).map_err(ThreadPoolBuildError::io)?,
             stealers: deques.iter().map(Deque::stealer).collect(),
             terminate: (0..workers).map(|_| CachePadded::new(CoreLatch::new())).collect(),
             broadcasts: Mutex::new(broadcasts),

@@ -25,13 +25,15 @@ mod tests;
 pub(crate) use counters::MAX_WORKERS;
 
 use self::counters::counts::Counts;
-use self::counters::{Selected, SleepCounters, SleepyTicket};
+use self::counters::{PushFence, Selected, SleepCounters, SleepyTicket};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{Ordering, fence, yield_now};
+use crate::sync::modelled::{
+    Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
+};
 use crossbeam_utils::CachePadded;
-use std::fmt;
+use std::{fmt, io};
 
 /// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
 /// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
@@ -102,10 +104,14 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sel
 impl Sleep {
     /// For a pool of `workers` workers, all of them active.
     ///
+    /// # Errors
+    ///
+    /// If the variant needs fences that the system refuses.
+    ///
     /// # Panics
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize) -> io::Result<Self> {
         Self::with_workers(workers)
     }
 }
@@ -126,15 +132,18 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    fn with_workers(workers: usize) -> Self {
+    fn with_workers(workers: usize) -> io::Result<Self> {
         assert!(
             workers <= MAX_WORKERS,
             "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
         );
-        Self {
+        if C::PUSH_FENCE == PushFence::Light {
+            prepare_heavy_fences()?;
+        }
+        Ok(Self {
             counters: C::new(workers),
             slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
-        }
+        })
     }
 
     /// `worker` ran out of work and starts to look for more.
@@ -180,7 +189,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             }
             Phase::Searching { .. } => {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
-                if C::FENCES_EVERY_PUSH && !C::SCANS_BEFORE_SLEEP {
+                if C::PUSH_FENCE == PushFence::Full && !C::SCANS_BEFORE_SLEEP {
                     // ORDERING: SeqCst fence, pairs with the one in `job_pushed`. The events are
                     // read or stepped, the search for jobs comes next: a publisher whose job it
                     // misses must find those events even (README, section 9).
@@ -197,13 +206,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// One job was pushed on the calling worker's deque, which was empty before or was not.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
-        if C::FENCES_EVERY_PUSH {
-            // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`, or with the one in
-            // `found_nothing`. The job is stored, the counters are read next; if that read misses a
-            // sleeper or a sleepy worker, its scan or search must find the job (README, sections 5
-            // and 9).
-            fence(Ordering::SeqCst);
-            hooks::count(Event::PushFence);
+        match C::PUSH_FENCE {
+            PushFence::Absent => {}
+            PushFence::Full => {
+                // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`, or with the one in
+                // `found_nothing`. The job is stored, the counters are read next; if that read
+                // misses a sleeper or a sleepy worker, its scan or search must find the job
+                // (README, sections 5 and 9).
+                fence(Ordering::SeqCst);
+                hooks::count(Event::PushFence);
+            }
+            // ORDERING: light fence, pairs with the heavy one in `scan_and_park`, for the same
+            // reason: the job is stored, the sleepers are read next.
+            PushFence::Light => light_fence(),
         }
         self.announce_job(queue_was_empty);
     }
@@ -302,7 +317,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         });
     }
 
-    /// Without an events counter: register, look over every queue once more, and only then block.
+    /// Without an events counter, or with a heavy fence: register, unless there is news, look over
+    /// every queue once more, and only then block.
     ///
     /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
     /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
@@ -318,15 +334,28 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         idle.restart();
         // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets
         // the latch in between must find the slot armed when it comes to wake us.
-        if !slot
-            .try_arm(|| latch.try_fall_asleep() && self.counters.try_begin_sleep(worker, ticket))
-        {
+        let is_armed = slot.try_arm(|| {
+            if !latch.try_fall_asleep() {
+                return false;
+            }
+            let is_registered = self.counters.try_begin_sleep(worker, ticket);
+            if !is_registered {
+                idle.stay_sleepy();
+            }
+            is_registered
+        });
+        if !is_armed {
             return;
         }
-        // ORDERING: SeqCst fence, pairs with those in `job_pushed` and `job_injected`. We are
-        // counted as asleep and now look at the queues; either the publisher sees us, or we see its
-        // job (README, section 5).
-        fence(Ordering::SeqCst);
+        // ORDERING: SeqCst or heavy fence, pairs with those in `job_pushed` and `job_injected`. We
+        // are counted as asleep and now look at the queues; either the publisher sees us, or we see
+        // its job (README, section 5).
+        if C::PUSH_FENCE == PushFence::Light {
+            heavy_fence();
+            hooks::count(Event::HeavyFence);
+        } else {
+            fence(Ordering::SeqCst);
+        }
         if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
             slot.disarm(|| self.counters.end_sleep(worker));
         } else {

@@ -85,7 +85,8 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
 const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15 });
 
 /// Whether this variant wakes a sleeper for every job on a busy worker's deque.
-const COVERS_INTERNAL_JOBS: bool = cfg!(any(feature = "no-jec", feature = "push-fence"));
+const COVERS_INTERNAL_JOBS: bool =
+    cfg!(any(feature = "no-jec", feature = "push-fence", feature = "asymmetric-fence"));
 
 #[test]
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {

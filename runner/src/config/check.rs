@@ -16,7 +16,12 @@ pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
 /// The fork's layouts of counters. A build without any of them is `packed`.
 pub const LAYOUTS: [&str; 3] = ["packed", "split", "split-idle"];
 /// Features of the fork of which a build can have one; its compiler errors say why.
-const EXCLUSIVE: [&[&str]; 3] = [&LAYOUTS, &["split-idle", "no-jec"], &["push-fence", "no-jec"]];
+const EXCLUSIVE: [&[&str]; 4] = [
+    &LAYOUTS,
+    &["split-idle", "no-jec"],
+    &["push-fence", "no-jec"],
+    &["push-fence", "asymmetric-fence"],
+];
 
 /// The first two of the fork's `features` that exclude each other.
 #[must_use]

@@ -7,6 +7,7 @@ use crate::config::{Expectation, Figure, Source};
 
 fn known() -> BTreeSet<String> {
     [
+        "asymmetric-fence",
         "cache-padded",
         "in-place-join",
         "no-jec",
@@ -77,7 +78,7 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = [\n  \"no-jec\",\n  \"spilt\",\n]\n"),
         "branches.toml:10: branch `x`: unknown feature `spilt`; \
-         known: cache-padded, in-place-join, no-jec, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
+         known: asymmetric-fence, cache-padded, in-place-join, no-jec, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
     );
 }
 
@@ -136,6 +137,7 @@ fn features_that_the_fork_refuses_together_are_refused_here() {
         ("split", "split-idle"),
         ("split-idle", "no-jec"),
         ("push-fence", "no-jec"),
+        ("push-fence", "asymmetric-fence"),
     ] {
         let message =
             fault(&format!("[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"));
@@ -146,7 +148,12 @@ fn features_that_the_fork_refuses_together_are_refused_here() {
 
 #[test]
 fn each_layout_goes_with_the_modifiers_that_fit_it() {
-    for features in ["\"split\", \"no-jec\"", "\"split-idle\", \"push-fence\"", "\"push-fence\""] {
+    for features in [
+        "\"split\", \"no-jec\"",
+        "\"split-idle\", \"push-fence\"",
+        "\"push-fence\"",
+        "\"no-jec\", \"asymmetric-fence\"",
+    ] {
         let text = format!("{BASE}[[branch]]\nname = \"x\"\nfork = [{features}]\n");
         parse("branches.toml", &text, &known()).unwrap();
     }

@@ -3,11 +3,14 @@
 //! The second half must be taken by another worker, or the join never ends. As the gap lets that
 //! worker be anywhere between searching and sleep, a wake-up that gets lost shows: as a join slower
 //! than 10 ms if something else comes to the rescue, and as a hang otherwise. Variants with an
-//! events counter and no fence in a push do lose one now and then, and so does upstream; the sleep
-//! protocol's README in the fork says how often (section 9).
+//! events counter and no feature that fences for pushes do lose one now and then, and so does
+//! upstream; the sleep protocol's README in the fork says how often (section 9).
+//!
+//! Writes to memory that no cache holds, just before the join, make that likelier: a processor makes
+//! stores visible in order, so the job waits behind them, and what the publisher reads does not.
 
 use std::collections::BTreeMap;
-use std::hint::spin_loop;
+use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -16,6 +19,7 @@ use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
 use crate::parameters::{Parameter, Values};
 use crate::protocol::Metric;
+use crate::random::Random;
 use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
 };
@@ -29,6 +33,12 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
         Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),
+        Parameter::whole(
+            "cold-writes",
+            "words out of all caches that are written just before a join",
+            (0, 10_000),
+            "0",
+        ),
     ],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("joins", "20"), ("gap-us", "50")] },
@@ -55,6 +65,7 @@ impl Workload for BarrierJoin {
             // In a pool of one thread, one half runs after the other and nobody is there to meet.
             parties: if setup.threads >= 2 { 2 } else { 1 },
             arrivals: AtomicU64::new(0),
+            cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
             latencies: Latencies::new("latency"),
         }))
     }
@@ -70,7 +81,37 @@ struct Meetings {
     parties: u64,
     /// Halves that have arrived, of all joins together.
     arrivals: AtomicU64,
+    cold: ColdMemory,
     latencies: Latencies,
+}
+
+/// Memory of which a random word is in no cache that is near.
+struct ColdMemory {
+    words: Vec<u64>,
+    random: Random,
+    /// How many words are written at a time.
+    writes: usize,
+}
+
+impl ColdMemory {
+    /// Larger than what a core has of the caches.
+    const WORDS: usize = (64 << 20) / size_of::<u64>();
+
+    /// For `writes` words at a time; takes no memory for none.
+    fn new(writes: usize, seed: u64) -> Self {
+        // Not zeros: pages of zeros come into being when they are first written.
+        let words = vec![1; if writes > 0 { Self::WORDS } else { 0 }];
+        Self { words, random: Random::new(seed), writes }
+    }
+
+    fn write(&mut self) {
+        for _ in 0..self.writes {
+            let at = self.random.index_below(self.words.len());
+            self.words[at] = at as u64;
+        }
+        // Written now, and not after what comes next.
+        black_box(&mut self.words);
+    }
 }
 
 /// Arrives as one half of join `number`, and waits for the other if there are two parties.
@@ -92,8 +133,11 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
 
 impl Meetings {
     fn run(&mut self, join: impl Fn(u64, &AtomicU64, u64)) -> u64 {
-        let Self { joins, gaps, parties, arrivals, latencies } = self;
-        call_after_gaps(*joins, gaps, latencies, |number| join(number as u64, arrivals, *parties))
+        let Self { joins, gaps, parties, arrivals, cold, latencies } = self;
+        call_after_gaps(*joins, gaps, latencies, |number| {
+            cold.write();
+            join(number as u64, arrivals, *parties);
+        })
     }
 
     fn halves(&self) -> u64 {
@@ -147,6 +191,7 @@ mod tests {
             gaps: Gaps::up_to(1, Duration::ZERO),
             parties: 1,
             arrivals: AtomicU64::new(0),
+            cold: ColdMemory::new(0, 1),
             latencies: Latencies::new("latency"),
         };
         meetings.reset();
@@ -156,6 +201,16 @@ mod tests {
             meetings.arrivals = AtomicU64::new(halves);
             assert!(meetings.check().is_err(), "{halves}");
         }
+    }
+
+    #[test]
+    fn as_many_words_are_written_before_a_join_as_asked_for_and_elsewhere_each_time() {
+        let mut cold = ColdMemory::new(3, 1);
+        cold.write();
+        cold.write();
+        let written = cold.words.iter().filter(|&&word| word != 1).count();
+        assert_eq!(written, 6);
+        assert!(ColdMemory::new(0, 1).words.is_empty(), "memory that nobody writes");
     }
 
     #[test]

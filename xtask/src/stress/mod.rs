@@ -76,7 +76,7 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
     ensure!(
         failures == 0,
         "{failures} runs hung or went wrong; their reports are above. Where `barrier-join` hung on `master` or \
-         on a branch that counts events and does not fence its pushes, it met the hole of \
+         on a branch that counts events and has no feature with fences, it met the hole of \
          rayon-fork/src/sleep/README.md, section 9; everywhere else it is a fault"
     );
     Ok(())

@@ -47,14 +47,25 @@ impl Padding for Padded {
     type Line<T: Send + Sync + 'static> = CachePadded<T>;
 }
 
+/// What stands between pushing an internal job and announcing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PushFence {
+    /// Nothing.
+    Absent,
+    /// A `SeqCst` fence.
+    Full,
+    /// The free side of an asymmetric pair.
+    Light,
+}
+
 /// Whether announcements of jobs are counted.
 pub(crate) trait Events: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
     /// A jobs event counter (JEC) tells sleepy workers that there is news.
     const COUNTED: bool;
-    /// See [`FENCES_EVERY_PUSH`](super::SleepCounters::FENCES_EVERY_PUSH).
-    const FENCES_EVERY_PUSH: bool;
+    /// See [`PUSH_FENCE`](super::SleepCounters::PUSH_FENCE).
+    const PUSH_FENCE: PushFence;
 }
 
 /// Announcements are counted; what a layout asks for that has no form without them.
@@ -68,29 +79,48 @@ pub(crate) enum Jec {}
 /// sleepy.
 pub(crate) enum FencedJec {}
 
+/// With a jobs event counter; and sleepers, before they scan, fence for those who push.
+pub(crate) enum AsymmetricJec {}
+
 /// Without one: pushes fence, and sleepers scan.
 pub(crate) enum NoJec {}
+
+/// Without one: sleepers fence for those who push, and scan.
+pub(crate) enum AsymmetricNoJec {}
 
 impl Events for Jec {
     const MODIFIER: &'static str = "";
     const COUNTED: bool = true;
-    const FENCES_EVERY_PUSH: bool = false;
+    const PUSH_FENCE: PushFence = PushFence::Absent;
 }
 
 impl Events for FencedJec {
     const MODIFIER: &'static str = "+push-fence";
     const COUNTED: bool = true;
-    const FENCES_EVERY_PUSH: bool = true;
+    const PUSH_FENCE: PushFence = PushFence::Full;
+}
+
+impl Events for AsymmetricJec {
+    const MODIFIER: &'static str = "+asymmetric-fence";
+    const COUNTED: bool = true;
+    const PUSH_FENCE: PushFence = PushFence::Light;
+}
+
+impl Events for AsymmetricNoJec {
+    const MODIFIER: &'static str = "+no-jec+asymmetric-fence";
+    const COUNTED: bool = false;
+    const PUSH_FENCE: PushFence = PushFence::Light;
 }
 
 impl Events for NoJec {
     const MODIFIER: &'static str = "+no-jec";
     const COUNTED: bool = false;
-    const FENCES_EVERY_PUSH: bool = true;
+    const PUSH_FENCE: PushFence = PushFence::Full;
 }
 
 impl CountedEvents for Jec {}
 impl CountedEvents for FencedJec {}
+impl CountedEvents for AsymmetricJec {}
 
 /// How many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {

@@ -83,9 +83,9 @@ fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Traits>
     let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
     counters.announce_job(true);
     for (worker, ticket) in tickets.into_iter().enumerate() {
-        assert_eq!(counters.try_begin_sleep(worker, ticket), C::SCANS_BEFORE_SLEEP);
+        assert_eq!(counters.try_begin_sleep(worker, ticket), !C::COUNTS_EVENTS);
     }
-    let expected = if C::SCANS_BEFORE_SLEEP { 2 } else { 0 };
+    let expected = if C::COUNTS_EVENTS { 0 } else { 2 };
     assert_eq!(counters.sleeping(), expected, "whoever was refused is not counted");
 }
 
@@ -101,7 +101,7 @@ fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Traits>() {
     let early = counters.become_sleepy(0);
     counters.announce_job(true);
     let late = counters.become_sleepy(1);
-    assert_eq!(counters.try_begin_sleep(0, early), C::SCANS_BEFORE_SLEEP);
+    assert_eq!(counters.try_begin_sleep(0, early), !C::COUNTS_EVENTS);
     assert!(counters.try_begin_sleep(1, late));
 }
 
@@ -151,7 +151,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Traits>() {
                 Doing::Sleepy { ticket: counters.become_sleepy(worker), announcements }
             }
             Doing::Sleepy { ticket, announcements: then } => {
-                let may_sleep = C::SCANS_BEFORE_SLEEP || announcements == then;
+                let may_sleep = !C::COUNTS_EVENTS || announcements == then;
                 assert_eq!(counters.try_begin_sleep(worker, ticket), may_sleep, "step {step}");
                 if may_sleep { Doing::Sleeping } else { Doing::Searching }
             }
@@ -191,7 +191,7 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: Traits>() {
     assert_eq!((counters.sleeping(), counters.inactive()), (0, 0));
     assert_eq!(
         counters.events(),
-        usize::from(!C::SCANS_BEFORE_SLEEP),
+        usize::from(C::COUNTS_EVENTS),
         "one announcement, and no carry out of the counts"
     );
 }
@@ -222,13 +222,20 @@ macro_rules! conformance_tests {
 
             #[test]
             fn pushes_fence_where_its_name_says_so_or_there_are_no_events() {
-                let is_named = $name.contains("+push-fence") || $name.contains("+no-jec");
-                assert_eq!(<$counters>::FENCES_EVERY_PUSH, is_named);
+                let named = if $name.contains("+asymmetric-fence") {
+                    PushFence::Light
+                } else if $name.contains("+push-fence") || $name.contains("+no-jec") {
+                    PushFence::Full
+                } else {
+                    PushFence::Absent
+                };
+                assert_eq!(<$counters>::PUSH_FENCE, named);
             }
 
             #[test]
-            fn sleepers_scan_only_where_there_are_no_events() {
-                assert_eq!(<$counters>::SCANS_BEFORE_SLEEP, $name.contains("+no-jec"));
+            fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one() {
+                let is_named = ["+no-jec", "+asymmetric-fence"].iter().any(|it| $name.contains(it));
+                assert_eq!(<$counters>::SCANS_BEFORE_SLEEP, is_named);
             }
         })*
 
@@ -261,6 +268,7 @@ fn the_built_variant_is_the_one_that_the_features_say() {
     for (modifier, is_on) in [
         ("+no-jec", cfg!(feature = "no-jec")),
         ("+push-fence", cfg!(feature = "push-fence")),
+        ("+asymmetric-fence", cfg!(feature = "asymmetric-fence")),
         ("+sleepers-only", cfg!(feature = "sleepers-only")),
         ("+cache-padded", cfg!(feature = "cache-padded")),
     ] {

@@ -10,8 +10,6 @@ use crate::hooks;
 pub(crate) trait Counts: SleepCounters {
     /// Workers that search are counted, used or not; if not, [`inactive`](Self::inactive) is 0.
     const COUNTS_SEARCHERS: bool;
-    /// Announcements are counted; if not, [`events`](Self::events) is 0.
-    const COUNTS_EVENTS: bool = !Self::SCANS_BEFORE_SLEEP;
 
     /// Whether `word` is ever accessed: the layout has it, and the other axes use it.
     #[cfg(feature = "instrument")]

@@ -32,6 +32,7 @@ mod conformance;
 #[cfg(all(test, not(fork_loom)))]
 mod walk;
 
+pub(crate) use self::axes::PushFence;
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
 pub(crate) use self::split_idle::SplitIdle;
@@ -50,6 +51,11 @@ compile_error!(
 );
 #[cfg(all(feature = "push-fence", feature = "no-jec"))]
 compile_error!("feature `no-jec` fences every push already: leave out `push-fence`");
+#[cfg(all(feature = "push-fence", feature = "asymmetric-fence"))]
+compile_error!(
+    "feature `asymmetric-fence` does without the fence that `push-fence` puts into every push: \
+     leave one of them out"
+);
 
 #[cfg(not(any(feature = "split", feature = "split-idle")))]
 pub(crate) type Selected = Packed<SelectedPadding, SelectedEvents, SelectedWakeRule>;
@@ -63,12 +69,16 @@ type SelectedPadding = axes::Inline;
 #[cfg(feature = "cache-padded")]
 type SelectedPadding = axes::Padded;
 
-#[cfg(not(any(feature = "no-jec", feature = "push-fence")))]
+#[cfg(not(any(feature = "no-jec", feature = "push-fence", feature = "asymmetric-fence")))]
 type SelectedEvents = axes::Jec;
-#[cfg(all(feature = "push-fence", not(feature = "no-jec")))]
+#[cfg(all(feature = "push-fence", not(any(feature = "no-jec", feature = "asymmetric-fence"))))]
 type SelectedEvents = axes::FencedJec;
-#[cfg(feature = "no-jec")]
+#[cfg(all(feature = "asymmetric-fence", not(feature = "no-jec")))]
+type SelectedEvents = axes::AsymmetricJec;
+#[cfg(all(feature = "no-jec", not(feature = "asymmetric-fence")))]
 type SelectedEvents = axes::NoJec;
+#[cfg(all(feature = "no-jec", feature = "asymmetric-fence"))]
+type SelectedEvents = axes::AsymmetricNoJec;
 
 #[cfg(not(feature = "sleepers-only"))]
 type SelectedWakeRule = axes::IdleFirst;
@@ -98,14 +108,17 @@ const WAKES_PER_END_OF_SEARCH: usize = 2;
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// As in `branches.toml` and in every trial record.
     const NAME: &'static str;
-    /// Without an events counter nothing tells a sleepy worker of new jobs, so it must look over
-    /// every queue after it registered as a sleeper. If not set, it looks only at what outsiders
-    /// fill.
-    const SCANS_BEFORE_SLEEP: bool;
-    /// A `SeqCst` fence stands between pushing an internal job and `announce_job`. The partner of
-    /// that scan, or of the search after `become_sleepy`: a scan without it loses wake-ups, and
-    /// events without it leave the hole of the README's section 9.
-    const FENCES_EVERY_PUSH: bool;
+    /// Announcements are counted.
+    const COUNTS_EVENTS: bool;
+    /// What stands between pushing an internal job and `announce_job`. The partner of the scan below,
+    /// or of the search after `become_sleepy`: a scan without it loses wake-ups, and events without
+    /// it leave the hole of the README's section 9.
+    const PUSH_FENCE: PushFence;
+    /// A worker looks over every queue after it registered as a sleeper: without an events counter
+    /// nothing tells it of new jobs, and a heavy fence is worth its price only where the worker is
+    /// about to block. If not set, it looks only at what outsiders fill.
+    const SCANS_BEFORE_SLEEP: bool =
+        !Self::COUNTS_EVENTS || matches!(Self::PUSH_FENCE, PushFence::Light);
 
     /// For `workers` workers, all of them active.
     fn new(workers: usize) -> Self;

@@ -14,7 +14,7 @@
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
 //! lines of its own.
 
-use super::axes::{Events, Padding, WakeRule};
+use super::axes::{Events, Padding, PushFence, WakeRule};
 use super::counted::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
@@ -107,8 +107,8 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
 
 impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    const SCANS_BEFORE_SLEEP: bool = !E::COUNTED;
-    const FENCES_EVERY_PUSH: bool = E::FENCES_EVERY_PUSH;
+    const COUNTS_EVENTS: bool = E::COUNTED;
+    const PUSH_FENCE: PushFence = E::PUSH_FENCE;
 
     fn new(_workers: usize) -> Self {
         Self::from_word(0)

@@ -18,7 +18,7 @@
 //! There is no snapshot of all three. What that means for each step, and why values of different
 //! age do no harm, is in the sleep README, section 8.
 
-use super::axes::{Events, Padding, WakeRule};
+use super::axes::{Events, Padding, PushFence, WakeRule};
 use super::counted::{self, CountedWord};
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
@@ -91,8 +91,8 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
 
 impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    const SCANS_BEFORE_SLEEP: bool = !E::COUNTED;
-    const FENCES_EVERY_PUSH: bool = E::FENCES_EVERY_PUSH;
+    const COUNTS_EVENTS: bool = E::COUNTED;
+    const PUSH_FENCE: PushFence = E::PUSH_FENCE;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0, 0)

@@ -19,7 +19,7 @@
 //! Sleepers and events go together as in `packed.rs`, searchers are apart as in `split.rs`; why
 //! values of different age do no harm is in the sleep README, section 8.
 
-use super::axes::{CountedEvents, Padding, WakeRule};
+use super::axes::{CountedEvents, Padding, PushFence, WakeRule};
 use super::counted::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
@@ -122,8 +122,8 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
 
 impl<P: Padding, E: CountedEvents, W: WakeRule> SleepCounters for SplitIdle<P, E, W> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    const SCANS_BEFORE_SLEEP: bool = false;
-    const FENCES_EVERY_PUSH: bool = E::FENCES_EVERY_PUSH;
+    const COUNTS_EVENTS: bool = E::COUNTED;
+    const PUSH_FENCE: PushFence = E::PUSH_FENCE;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0)

@@ -54,6 +54,8 @@ const PAIR: Bounds = Bounds { fast: Some(3), deep: None };
 const TWO_SLEEPERS: Bounds = Bounds { fast: Some(3), deep: Some(4) };
 /// Three threads. The larger bound is what can be waited for.
 const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
+/// Three threads whose pushes hold a step more, the light fence.
+const TRIO_WITH_STEPS: Bounds = Bounds { fast: Some(1), deep: Some(2) };
 
 /// Prints one row for the README's table of verdicts: the running test, what it modelled, and how
 /// far.

@@ -91,7 +91,7 @@ pub(super) struct Pool<C, S> {
 impl<C: Counts, S: ParkingSlot> Pool<C, S> {
     pub(super) fn new(setup: Setup) -> Self {
         let has_busy_worker = !setup.pushed.is_empty() && !setup.is_owned;
-        let sleep = Sleep::with_workers(setup.workers + usize::from(has_busy_worker));
+        let sleep = Sleep::with_workers(setup.workers + usize::from(has_busy_worker)).unwrap();
         if setup.starts_with_news {
             sleep.job_pushed(true);
         }

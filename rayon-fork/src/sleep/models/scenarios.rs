@@ -73,6 +73,15 @@ pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), ..push_setup() });
 }
 
+/// The same with news.
+pub(super) fn push_unseen_after_news<C: Counts, S: ParkingSlot + 'static>() {
+    push_and_wait::<C, S>(Setup {
+        unseen: Some(Unseen::Deques),
+        starts_with_news: true,
+        ..push_setup()
+    });
+}
+
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
 /// meanwhile: whoever stops searching must not leave the second job to a sleeper that nobody calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {

@@ -3,16 +3,16 @@
 //! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
 //! nothing in the code that ships knows of them.
 
-use crate::sleep::counters::axes::{CountedEvents, Events, Padding, WakeRule};
+use crate::sleep::counters::axes::{CountedEvents, Events, Padding, PushFence, WakeRule};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split, SplitIdle};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
-use crate::sync::modelled::{Ordering, fence, fence_for_loom};
+use crate::sync::modelled::{Ordering, fence, fence_for_loom, light_fence};
 use std::marker::PhantomData;
 
 /// What a twin does otherwise than the counters `C`. By default nothing.
 pub(super) trait Change<C: Counts>: Send + Sync + 'static {
-    const FENCES_EVERY_PUSH: bool = C::FENCES_EVERY_PUSH;
+    const PUSH_FENCE: PushFence = C::PUSH_FENCE;
 
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker)
@@ -32,8 +32,9 @@ pub(super) struct With<T, C>(C, PhantomData<T>);
 
 impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
     const NAME: &'static str = C::NAME;
+    const COUNTS_EVENTS: bool = C::COUNTS_EVENTS;
+    const PUSH_FENCE: PushFence = T::PUSH_FENCE;
     const SCANS_BEFORE_SLEEP: bool = C::SCANS_BEFORE_SLEEP;
-    const FENCES_EVERY_PUSH: bool = T::FENCES_EVERY_PUSH;
 
     fn new(workers: usize) -> Self {
         Self(C::new(workers), PhantomData)
@@ -89,14 +90,27 @@ impl<T: Change<C>, C: Counts> Counts for With<T, C> {
 pub(super) enum NoPushFence {}
 
 impl<C: Counts> Change<C> for NoPushFence {
-    const FENCES_EVERY_PUSH: bool = false;
+    const PUSH_FENCE: PushFence = PushFence::Absent;
+}
+
+/// Pushes rely on a heavy fence, and sleepers fence for themselves alone.
+pub(super) enum NoHeavyFence {}
+
+impl<C: Counts> Change<C> for NoHeavyFence {
+    const PUSH_FENCE: PushFence = PushFence::Absent;
+
+    fn announce_job(real: &C, queue_was_empty: bool) -> usize {
+        // ORDERING: light fence, where `Sleep::job_pushed` has it.
+        light_fence();
+        real.announce_job(queue_was_empty)
+    }
 }
 
 /// Only a push on an empty deque fences.
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: Counts> Change<C> for FenceWhenEmpty {
-    const FENCES_EVERY_PUSH: bool = false;
+    const PUSH_FENCE: PushFence = PushFence::Absent;
 
     fn announce_job(real: &C, queue_was_empty: bool) -> usize {
         if queue_was_empty {

@@ -2,8 +2,8 @@
 
 use super::scenarios as play;
 use super::twins::*;
-use super::{PAIR, TRIO, TWO_SLEEPERS, must_fail, must_hold};
-use crate::sleep::counters::axes::{FencedJec, IdleFirst, Inline, Jec, NoJec, SleepersOnly};
+use super::{PAIR, TRIO, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
+use crate::sleep::counters::axes::*;
 use crate::sleep::counters::variants::for_every_protocol;
 use crate::sleep::counters::{Packed, SleepCounters, Split, SplitIdle};
 use crate::sleep::parking::Slot;
@@ -31,23 +31,25 @@ macro_rules! is_caught {
     };
 }
 
-/// What must hold for every variant, and what only for those that fence every push: the others may
+/// What must hold for every variant, and what only for those with fences for pushes: the others may
 /// lose an internal job, and are on record for it below.
 macro_rules! every_scenario {
     (
         fence_every_push { $($fenced:ident: $fenced_counters:ty;)* }
+        let_sleepers_fence { $($asymmetric:ident: $asymmetric_counters:ty;)* }
         others { $($unfenced:ident: $unfenced_counters:ty;)* }
     ) => {
         $(mod $fenced {
             use super::*;
 
             holds_for_all! { $fenced_counters }
-            holds! {
-                a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news, $fenced_counters;
-                a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, $fenced_counters;
-                a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, $fenced_counters;
-                two_publishers_lose_neither_job: TRIO, play::two_publishers, $fenced_counters;
-            }
+            holds_with_fences! { $fenced_counters, TRIO }
+        })*
+        $(mod $asymmetric {
+            use super::*;
+
+            holds_for_all! { $asymmetric_counters }
+            holds_with_fences! { $asymmetric_counters, TRIO_WITH_STEPS }
         })*
         $(mod $unfenced {
             use super::*;
@@ -57,6 +59,17 @@ macro_rules! every_scenario {
                 a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $unfenced_counters, Slot;
             }
         })*
+    };
+}
+
+macro_rules! holds_with_fences {
+    ($counters:ty, $trio:ident) => {
+        holds! {
+            a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news, $counters;
+            a_pushed_job_is_not_left_to_a_searcher_that_stops: $trio, play::push_what_a_job_awaits, $counters;
+            a_job_that_waits_for_the_next_one_gets_it: $trio, play::push_two_dependent_jobs, $counters;
+            two_publishers_lose_neither_job: TRIO, play::two_publishers, $counters;
+        }
     };
 }
 
@@ -141,6 +154,7 @@ mod scanning_without_the_deques_is_caught {
         packed_no_jec: PAIR, LOST, play::push_unseen, PackedNoJec<IdleFirst>, Slot;
         packed_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, PackedNoJec<SleepersOnly>, Slot;
         split_no_jec: PAIR, LOST, play::push_unseen, SplitNoJec<IdleFirst>, Slot;
+        packed_asymmetric: PAIR, LOST, play::push_unseen_after_news, Packed<Inline, AsymmetricJec, IdleFirst>, Slot;
         split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, SplitNoJec<SleepersOnly>, Slot;
     }
 }
@@ -165,6 +179,19 @@ mod pushing_without_a_fence_is_caught {
         packed_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, Packed<Inline, FencedJec, IdleFirst>>, Slot;
         split_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, Split<Inline, FencedJec, IdleFirst>>, Slot;
         split_idle_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, SplitIdle<Inline, FencedJec, IdleFirst>>, Slot;
+        packed_asymmetric: PAIR, LOST, play::push_after_news, With<NoPushFence, Packed<Inline, AsymmetricJec, IdleFirst>>, Slot;
+        split_no_jec_asymmetric: PAIR, LOST, play::push, With<NoPushFence, Split<Inline, AsymmetricNoJec, IdleFirst>>, Slot;
+    }
+}
+
+mod fencing_for_oneself_alone_where_others_rely_on_it_is_caught {
+    use super::*;
+    is_caught! {
+        packed_asymmetric: PAIR, LOST, play::push_after_news, With<NoHeavyFence, Packed<Inline, AsymmetricJec, IdleFirst>>, Slot;
+        split_asymmetric: PAIR, LOST, play::push_after_news, With<NoHeavyFence, Split<Inline, AsymmetricJec, IdleFirst>>, Slot;
+        split_idle_asymmetric: PAIR, LOST, play::push_after_news, With<NoHeavyFence, SplitIdle<Inline, AsymmetricJec, IdleFirst>>, Slot;
+        packed_no_jec_asymmetric: PAIR, LOST, play::push, With<NoHeavyFence, Packed<Inline, AsymmetricNoJec, IdleFirst>>, Slot;
+        split_no_jec_asymmetric: PAIR, LOST, play::push, With<NoHeavyFence, Split<Inline, AsymmetricNoJec, IdleFirst>>, Slot;
     }
 }
 

@@ -1,0 +1,90 @@
+//! A pair of fences of which one side is free.
+//!
+//! Where a thread calls [`light_fence`] and another [`heavy_fence`], one of the two comes first, and
+//! what its thread did before is visible to what the other does after, as between two `SeqCst`
+//! fences. Two light fences order nothing between each other. The pair is that of the C++
+//! proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
+//!
+//! On Linux, in a build with the feature `asymmetric-fence`, a light fence only keeps the compiler
+//! from moving accesses over it, and a heavy one makes every CPU that runs a thread of this process
+//! execute a full fence, by `membarrier(2)`. A thread that does not run passed one when it lost its
+//! CPU. If that forced fence falls before the light one in a thread's program, the loads behind the
+//! light one see what the caller of `heavy_fence` did before; else the stores before it are visible
+//! when `heavy_fence` returns.
+//!
+//! Elsewhere, under Miri, and where no selected variant needs them, both are full fences.
+
+#[cfg(not(all(feature = "asymmetric-fence", target_os = "linux", not(miri))))]
+mod by_processor {
+    use std::io;
+    use std::sync::atomic::{Ordering, fence};
+
+    /// Nothing to prepare.
+    #[expect(clippy::unnecessary_wraps, reason = "it fails where the kernel is asked")]
+    pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The side of a pair that is executed often.
+    #[inline]
+    pub(crate) fn light_fence() {
+        // ORDERING: SeqCst fence, pairs with that in `heavy_fence`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// The side of a pair that is executed seldom.
+    pub(crate) fn heavy_fence() {
+        // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
+        fence(Ordering::SeqCst);
+    }
+}
+#[cfg(not(all(feature = "asymmetric-fence", target_os = "linux", not(miri))))]
+pub(crate) use by_processor::{heavy_fence, light_fence, prepare_heavy_fences};
+
+#[cfg(all(feature = "asymmetric-fence", target_os = "linux", not(miri)))]
+mod by_kernel {
+    use rustix::thread::{MembarrierCommand, membarrier};
+    use std::io;
+    use std::sync::atomic::{Ordering, compiler_fence, fence};
+
+    /// Tells the kernel that this process will call [`heavy_fence`]. May be called again.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no `membarrier`, or the process may not call it.
+    pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
+        membarrier(MembarrierCommand::RegisterPrivateExpedited).map_err(|errno| {
+            let error = io::Error::from(errno);
+            io::Error::new(
+                error.kind(),
+                format!(
+                    "membarrier: {error}; a rayon-core with the feature `asymmetric-fence` needs \
+                     Linux 4.14 or later, and permission for this system call: build it with \
+                     `push-fence` instead"
+                ),
+            )
+        })
+    }
+
+    /// The side of a pair that is executed often: no instruction.
+    #[inline]
+    pub(crate) fn light_fence() {
+        // ORDERING: SeqCst for the compiler alone; the processor's part is done by `heavy_fence`.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which
+    /// a thread of this process runs.
+    ///
+    /// # Panics
+    ///
+    /// If [`prepare_heavy_fences`] was not called, or failed.
+    pub(crate) fn heavy_fence() {
+        // ORDERING: SeqCst fence: to every other fence, this is one like any.
+        fence(Ordering::SeqCst);
+        membarrier(MembarrierCommand::PrivateExpedited)
+            .expect("membarrier serves every process that has registered for it");
+    }
+}
+#[cfg(all(feature = "asymmetric-fence", target_os = "linux", not(miri)))]
+pub(crate) use by_kernel::{heavy_fence, light_fence, prepare_heavy_fences};
