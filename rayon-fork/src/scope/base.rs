@@ -92,22 +92,30 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// A job that the scope waits for.
-    pub(super) fn job(&self, body: impl FnOnce() + Send + 'scope) -> JobRef {
-        self.unfinished.add(1);
-        let this = ScopeRef(ptr::from_ref(self));
+    /// A job that `scope` waits for.
+    pub(super) fn job<S: HasBase<'scope>, B>(scope: &S, body: B) -> JobRef
+    where
+        B: FnOnce(&S) + Send + 'scope,
+    {
+        let this = ScopeRef(ptr::from_ref(scope));
+        // SAFETY: the caller has the scope by reference.
+        unsafe { (*S::base(this.as_ptr())).unfinished.add(1) };
         // A mutable reference in an argument, also one that a closure captured, promises that nobody
         // else uses what it leads to until the call returns. `run_counted` returns after the owner may
         // have gone on and used what `body` borrowed, so it is passed in something that promises nothing.
         let body = MaybeUninit::new(body);
+        // SAFETY: the scope waits for this job, and so is alive here and while `body` runs, which was
+        // put in above, and is taken out once, as this closure is called once.
+        let job = move || unsafe {
+            Self::run_counted(S::base(this.as_ptr()), move || body.assume_init()(this.get()));
+        };
+        debug_assert!(
+            size_of_val(&job) <= size_of::<B>() + size_of::<usize>().max(align_of::<B>()),
+            "a job holds more than its body and its scope; a word more can be a cache line more"
+        );
         // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
-        // `run_counted` lets no panic out. The scope itself waits too. `body` was put in above, and is
-        // taken out once, as this closure is called once.
-        unsafe {
-            HeapJob::new_ref(move || {
-                Self::run_counted(this.as_ptr(), move || body.assume_init()());
-            })
-        }
+        // `run_counted` lets no panic out.
+        unsafe { HeapJob::new_ref(job) }
     }
 
     pub(super) fn submit_to_each(
@@ -120,9 +128,25 @@ impl<'scope> ScopeBase<'scope> {
         // what lives no longer than the scope.
         let shares = (0..self.registry.num_threads()).map(|_| {
             let body = Arc::clone(&body);
-            self.job(move || BroadcastContext::with(&*body))
+            Self::job(self, move |_: &Self| BroadcastContext::with(&*body))
         });
         self.registry.submit_to_each(shares);
+    }
+}
+
+/// A scope of either kind.
+pub(super) trait HasBase<'scope>: Sync {
+    /// Where its base lies. Nothing is read, as the scope may be ending.
+    ///
+    /// # Safety
+    ///
+    /// The scope has not been freed.
+    unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
+}
+
+impl<'scope> HasBase<'scope> for ScopeBase<'scope> {
+    unsafe fn base(this: *const Self) -> *const Self {
+        this
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use self::base::{ScopeBase, ScopeRef};
+use self::base::{HasBase, ScopeBase, ScopeRef};
 use crate::broadcast::BroadcastContext;
 use crate::job::JobFifo;
 use crate::registry::{self, Registry, Worker};
@@ -177,6 +177,20 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     Worker::with_current(|owner| ScopeFifo::new(owner, registry).run(owner, op))
 }
 
+impl<'scope> HasBase<'scope> for Scope<'scope> {
+    unsafe fn base(this: *const Self) -> *const ScopeBase<'scope> {
+        // SAFETY: the caller's promise.
+        unsafe { &raw const (*this).base }
+    }
+}
+
+impl<'scope> HasBase<'scope> for ScopeFifo<'scope> {
+    unsafe fn base(this: *const Self) -> *const ScopeBase<'scope> {
+        // SAFETY: the caller's promise.
+        unsafe { &raw const (*this).base }
+    }
+}
+
 impl<'scope> Scope<'scope> {
     fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
         Self { base: ScopeBase::new(owner, registry) }
@@ -205,12 +219,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let this = ScopeRef(ptr::from_ref(self));
-        let job = self.base.job(move || {
-            // SAFETY: the scope waits for this job, which has not ended.
-            body(unsafe { this.get() });
-        });
-        self.base.registry.submit(job);
+        self.base.registry.submit(ScopeBase::job(self, body));
     }
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
@@ -266,11 +275,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let this = ScopeRef(ptr::from_ref(self));
-        let job = self.base.job(move || {
-            // SAFETY: the scope waits for this job, which has not ended.
-            body(unsafe { this.get() });
-        });
+        let job = ScopeBase::job(self, body);
         let registry = &self.base.registry;
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {

@@ -58,9 +58,9 @@ mod by_kernel {
             io::Error::new(
                 error.kind(),
                 format!(
-                    "membarrier: {error}; a rayon-core with the feature `asymmetric-fence` needs \
-                     Linux 4.14 or later, and permission for this system call: build it with \
-                     `push-fence` instead"
+                    "membarrier: {error}; the feature `asymmetric-fence` of this rayon-core needs \
+                     Linux 4.14 or later, and permission for this system call: build it without, \
+                     and with `push-fence` or `no-jec` if no job may be missed"
                 ),
             )
         })

@@ -102,6 +102,21 @@ fn sleepers_are_counted_up_and_down_in_the_word_that_has_them() {
 }
 
 #[test]
+fn a_worker_fences_for_all_before_it_blocks_where_pushes_rely_on_that() {
+    let pool = pool(2);
+    (0..10).for_each(|_| pool.install(join_nothing));
+    rest(&pool);
+    let counts = snapshot(&pool).total();
+    let fences = count(&counts, "heavy_fences");
+    if variant_has("asymmetric-fence") {
+        let attempts = count(&counts, "sleeps") + count(&counts, "sleeps_cancelled");
+        assert!((count(&counts, "sleeps")..=attempts).contains(&fences), "{counts:?}");
+    } else {
+        assert_eq!(fences, 0);
+    }
+}
+
+#[test]
 fn an_exchange_that_failed_is_a_change_too() {
     let pool = pool(4);
     for _ in 0..200 {
