@@ -119,6 +119,11 @@ impl Worker {
 
     #[inline]
     fn take_broadcast(&self) -> Option<JobRef> {
+        // Nearly always. To try and steal would fence first, twice for each job that a thief brings
+        // home; a share that this look misses is found by the next, or by the one before blocking.
+        if !self.has_broadcasts() {
+            return None;
+        }
         let share = settle(|| self.broadcasts.steal());
         hooks::count_if(share.is_some(), Event::BroadcastTaken);
         share
