@@ -199,5 +199,10 @@ def test_a_sweep_is_found_by_its_name_and_by_being_the_newest(full_sweep: Path) 
     sweeps = full_sweep.parent
     assert load.find_sweep(Path("sweep"), sweeps) == full_sweep
     assert load.find_sweep(Path("latest"), sweeps) == full_sweep
+    assert load.find_sweep(Path("swe"), sweeps) == full_sweep
     with pytest.raises(InputError, match=r"no sweep of that name; the newest in .*: sweep"):
         load.find_sweep(Path("swep"), sweeps)
+    (sweeps / "sweeper").mkdir()
+    (sweeps / "sweeper" / "manifest.json").touch()
+    with pytest.raises(InputError, match="several sweeps begin so"):
+        load.find_sweep(Path("swe"), sweeps)

@@ -266,7 +266,7 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name, a path, or `latest`
+    /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) sweep: String,
     /// How the table is printed
@@ -313,7 +313,7 @@ pub(crate) struct TraceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A name, a path, or `latest`
+    /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) sweep: String,
     /// Folder to write [default: results/reports/SWEEP]

@@ -62,10 +62,10 @@ impl SweepDir {
         Ok(Self { path })
     }
 
-    /// An existing sweep: `latest`, a name below `results/sweeps`, or a path.
+    /// An existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or a path.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if there is none.
+    /// [`Stop::BadInput`] if there is none, or if several names begin so.
     pub fn find(checkout: &Checkout, parent: &Path, which: &str) -> Result<Self> {
         if which == "latest" {
             // Names begin with the time of creation.
@@ -87,7 +87,19 @@ impl SweepDir {
                 )));
             }
         }
-        let known: Vec<String> = Self::all(parent).iter().rev().take(5).map(Self::name).collect();
+        let all = Self::all(parent);
+        let mut begun = all.iter().filter(|sweep| sweep.name().starts_with(which));
+        match (begun.next(), begun.next()) {
+            (Some(only), None) => return Ok(Self { path: only.path.clone() }),
+            (Some(one), Some(other)) => bail!(Stop::BadInput(format!(
+                "several sweeps in {} begin with `{which}`, such as {} and {}; give more of the name",
+                checkout.shown(parent),
+                one.name(),
+                other.name(),
+            ))),
+            (None, _) => {}
+        }
+        let known: Vec<String> = all.iter().rev().take(5).map(Self::name).collect();
         bail!(Stop::BadInput(format!(
             "no sweep called `{which}` in {}; {}",
             checkout.shown(parent),

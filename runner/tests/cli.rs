@@ -244,6 +244,23 @@ fn resume_takes_no_other_selection() {
 }
 
 #[test]
+fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
+    let folder = folder();
+    for name in ["2026-01-01T000000Z-a-1", "2026-01-02T000000Z-a-1"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("manifest.json"), "{}").unwrap();
+    }
+    let sweeps = folder.path().display().to_string();
+    // It has nothing to show, which is said of the sweep that was meant.
+    run(&folder, &["show", "2026-01-02", "--output", &sweeps])
+        .code(2)
+        .stderr(contains("2026-01-02T000000Z-a-1"));
+    run(&folder, &["show", "2026-01-0", "--output", &sweeps]).code(2).stderr(
+        contains("begin with `2026-01-0`").and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")),
+    );
+}
+
+#[test]
 fn a_sweep_that_does_not_exist_is_bad_input() {
     let folder = folder();
     let sweeps = folder.path().display().to_string();

@@ -142,7 +142,9 @@ def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: object
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
-    command.add_argument("sweep", type=Path, help="folder of a sweep, its name in results/sweeps, or `latest`")
+    command.add_argument(
+        "sweep", type=Path, help="folder of a sweep, its name in results/sweeps or the beginning of one, or `latest`"
+    )
     command.add_argument(
         "--layout",
         choices=["sweep", "study"],

@@ -63,10 +63,10 @@ class Sweep:
 
 
 def find_sweep(asked: Path, sweeps: Path = CHECKOUT / "results" / "sweeps") -> Path:
-    """The folder that the command line means: a path, a name below `sweeps`, or `latest`, the newest of them.
+    """The folder that the command line means: a path, a name below `sweeps` or the beginning of one, or `latest`.
 
     Raises:
-        InputError: there is no such sweep.
+        InputError: there is no such sweep, or several names begin so.
     """
     if asked.is_dir():
         return asked
@@ -75,6 +75,11 @@ def find_sweep(asked: Path, sweeps: Path = CHECKOUT / "results" / "sweeps") -> P
         return known[-1]
     if (sweeps / asked).is_dir():
         return sweeps / asked
+    begun = [folder for folder in known if folder.name.startswith(str(asked))]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise InputError(asked, "several sweeps begin so", f"such as {begun[0].name} and {begun[1].name}")
     names = ", ".join(folder.name for folder in known[-3:]) or "none yet; `cargo runner sweep` makes one"
     raise InputError(asked, "no such folder, and no sweep of that name", f"the newest in {sweeps.name}/: {names}")
 
