@@ -118,19 +118,24 @@ impl<'scope> ScopeBase<'scope> {
         unsafe { HeapJob::new_ref(job) }
     }
 
-    pub(super) fn submit_to_each(
-        &self,
-        body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope,
+    /// A job on each worker that `scope` waits for.
+    pub(super) fn submit_to_each<S: HasBase<'scope>>(
+        scope: &S,
+        body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,
     ) {
+        // SAFETY: the caller has the scope by reference.
+        let registry = unsafe { &(*S::base(scope)).registry };
         let body = Arc::new(body);
         // A job of the scope each, not one that all share: a share gives up its part of `body` before
         // the scope stops waiting for it. What `body` captured may refer, in its destructor too, to
         // what lives no longer than the scope.
-        let shares = (0..self.registry.num_threads()).map(|_| {
+        let shares = (0..registry.num_threads()).map(|_| {
             let body = Arc::clone(&body);
-            Self::job(self, move |_: &Self| BroadcastContext::with(&*body))
+            Self::job(scope, move |scope: &S| {
+                BroadcastContext::with(|context| body(scope, context));
+            })
         });
-        self.registry.submit_to_each(shares);
+        registry.submit_to_each(shares);
     }
 }
 
@@ -144,15 +149,9 @@ pub(super) trait HasBase<'scope>: Sync {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
 }
 
-impl<'scope> HasBase<'scope> for ScopeBase<'scope> {
-    unsafe fn base(this: *const Self) -> *const Self {
-        this
-    }
-}
-
 /// A scope as its jobs know it: it cannot be a reference, since the scope may be freed while the job
 /// that ended it is still returning.
-pub(super) struct ScopeRef<T>(pub(super) *const T);
+struct ScopeRef<T>(*const T);
 
 // SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.
 unsafe impl<T: Sync> Send for ScopeRef<T> {}
@@ -167,7 +166,7 @@ impl<T> ScopeRef<T> {
     /// # Safety
     ///
     /// The scope has not ended.
-    pub(super) unsafe fn get<'a>(&self) -> &'a T {
+    unsafe fn get<'a>(&self) -> &'a T {
         // SAFETY: the caller's promise.
         unsafe { &*self.0 }
     }

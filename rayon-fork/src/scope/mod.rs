@@ -3,10 +3,9 @@
 mod base;
 
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
 
-use self::base::{HasBase, ScopeBase, ScopeRef};
+use self::base::{HasBase, ScopeBase};
 use crate::broadcast::BroadcastContext;
 use crate::job::JobFifo;
 use crate::registry::{self, Registry, Worker};
@@ -240,11 +239,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let this = ScopeRef(ptr::from_ref(self));
-        self.base.submit_to_each(move |context| {
-            // SAFETY: the scope waits for this job, which has not ended.
-            body(unsafe { this.get() }, context);
-        });
+        ScopeBase::submit_to_each(self, body);
     }
 }
 
@@ -305,11 +300,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let this = ScopeRef(ptr::from_ref(self));
-        self.base.submit_to_each(move |context| {
-            // SAFETY: the scope waits for this job, which has not ended.
-            body(unsafe { this.get() }, context);
-        });
+        ScopeBase::submit_to_each(self, body);
     }
 }
 

@@ -286,6 +286,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch.wake_up();
     }
 
+    /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if the
+    /// latch is set or there is news. For the critical section that ends in blocking or arming.
+    fn try_register(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch) -> bool {
+        if !latch.try_fall_asleep() {
+            return false;
+        }
+        let is_registered = self.counters.try_begin_sleep(idle.worker, ticket);
+        if !is_registered {
+            idle.stay_sleepy();
+        }
+        is_registered
+    }
+
     /// With an events counter: no job was announced since the last search began, and none was
     /// injected; then block.
     fn check_and_park(
@@ -298,11 +311,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         let worker = idle.worker;
         idle.restart();
         self.slots[worker].park_if(|| {
-            if !latch.try_fall_asleep() {
-                return false;
-            }
-            if !self.counters.try_begin_sleep(worker, ticket) {
-                idle.stay_sleepy();
+            if !self.try_register(idle, ticket, latch) {
                 return false;
             }
             // ORDERING: SeqCst fence, pairs with the one in `job_injected`. We are counted as
@@ -334,17 +343,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         idle.restart();
         // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets
         // the latch in between must find the slot armed when it comes to wake us.
-        let is_armed = slot.try_arm(|| {
-            if !latch.try_fall_asleep() {
-                return false;
-            }
-            let is_registered = self.counters.try_begin_sleep(worker, ticket);
-            if !is_registered {
-                idle.stay_sleepy();
-            }
-            is_registered
-        });
-        if !is_armed {
+        if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return;
         }
         // ORDERING: SeqCst or heavy fence, pairs with those in `job_pushed` and `job_injected`. We

@@ -15,7 +15,7 @@
 //! Elsewhere, under Miri, and where no selected variant needs them, both are full fences.
 
 #[cfg(not(all(feature = "asymmetric-fence", target_os = "linux", not(miri))))]
-mod by_processor {
+mod fences {
     use std::io;
     use std::sync::atomic::{Ordering, fence};
 
@@ -38,11 +38,9 @@ mod by_processor {
         fence(Ordering::SeqCst);
     }
 }
-#[cfg(not(all(feature = "asymmetric-fence", target_os = "linux", not(miri))))]
-pub(crate) use by_processor::{heavy_fence, light_fence, prepare_heavy_fences};
 
 #[cfg(all(feature = "asymmetric-fence", target_os = "linux", not(miri)))]
-mod by_kernel {
+mod fences {
     use rustix::thread::{MembarrierCommand, membarrier};
     use std::io;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
@@ -86,5 +84,5 @@ mod by_kernel {
             .expect("membarrier serves every process that has registered for it");
     }
 }
-#[cfg(all(feature = "asymmetric-fence", target_os = "linux", not(miri)))]
-pub(crate) use by_kernel::{heavy_fence, light_fence, prepare_heavy_fences};
+
+pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences};
