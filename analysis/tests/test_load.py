@@ -44,11 +44,11 @@ def test_every_trial_and_iteration_becomes_a_row(folder: Path) -> None:
 
 
 def test_what_only_some_hosts_and_newer_sweeps_show_is_read_or_null(folder: Path) -> None:
-    shown = {"celsius_after": 61.5, "throttles": 2, "quota_throttled_ns": 7}
+    shown = {"celsius_after": 61.5, "throttles": 2, "quota_throttled_ns": 7, "core_to_core_ns": 92.5}
     change_line(folder, 1, lambda record: record.update(shown))
     trials = read_sweep(folder).trials.collect()
     assert trials.select(list(shown)).row(0, named=True) == shown
-    assert trials.select(list(shown)).row(1) == (None, None, None)
+    assert trials.select(list(shown)).row(1) == (None, None, None, None)
 
 
 def test_branches_come_in_the_order_of_the_manifest_without_the_twin(folder: Path) -> None:

@@ -2,6 +2,7 @@
 //!
 //! The binary is a thin door to [`cli`]; the method behind it is told in `README.md`.
 
+pub mod affinity;
 pub mod branch_workspace;
 pub mod builds;
 pub mod cargo_config;

@@ -95,6 +95,9 @@ pub struct Record {
     pub usage: Option<Usage>,
     pub metrics: BTreeMap<String, Metric>,
     pub load_before: Option<f64>,
+    /// Left out where it could not be measured, and missing in older sweeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_to_core_ns: Option<f64>,
     pub steal_ns: Option<u64>,
     /// Left out where the host shows none, like the two below.
     #[serde(default, skip_serializing_if = "Option::is_none")]

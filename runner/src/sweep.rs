@@ -73,7 +73,7 @@ pub struct Tally {
     pub in_trials: Duration,
     /// Of which in pauses before trials.
     pub settling: Duration,
-    /// Of which setting and measuring the CPU's clock.
+    /// Of which setting and measuring the CPU's clock, and measuring how far CPUs are from each other.
     pub clocking: Duration,
     /// Of which writing records and waiting for the disk.
     pub writing: Duration,
@@ -109,8 +109,10 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         around.watch.begin(load, &trial);
         // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
         timed(&mut tally.clocking, || around.frequency.before(trial.mode, trial.kind.threads))?;
+        let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
-        let before = Before { started_at: Timestamp::now(), seen: around.gauges.look() };
+        let before =
+            Before { started_at: Timestamp::now(), core_to_core_ns, seen: around.gauges.look() };
         let request = request(job, &trial);
         let Some(ended) =
             around.trials.run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
@@ -142,6 +144,7 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
 #[derive(Clone, Copy)]
 struct Before {
     started_at: Timestamp,
+    core_to_core_ns: Option<f64>,
     seen: gauges::Seen,
 }
 
@@ -172,7 +175,7 @@ fn record(
     after: gauges::Seen,
 ) -> Record {
     let load = &job.asked.workloads[trial.kind.load];
-    let Before { started_at, seen: before } = before;
+    let Before { started_at, core_to_core_ns, seen: before } = before;
     let mut record = Record {
         schema: SCHEMA,
         trial: trial.id,
@@ -204,6 +207,7 @@ fn record(
         usage: None,
         metrics: std::collections::BTreeMap::new(),
         load_before: before.load,
+        core_to_core_ns,
         steal_ns: gauges::since(before.steal_ns, after.steal_ns),
         celsius_after: after.celsius,
         throttles: gauges::since(before.throttles, after.throttles),

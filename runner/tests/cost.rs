@@ -88,6 +88,7 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         usage: Some(Usage::default()),
         metrics: ["involuntary", "voluntary"].map(metric).into(),
         load_before: Some(2.57),
+        core_to_core_ns: Some(92.5),
         steal_ns: Some(0),
         celsius_after: None,
         throttles: None,

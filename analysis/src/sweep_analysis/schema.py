@@ -99,6 +99,7 @@ class Trial(msgspec.Struct):
     quota_throttled_ns: int | None = None
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
+    core_to_core_ns: float | None = None  # nor this
 
 
 TRIALS = pl.Schema(
@@ -131,6 +132,7 @@ TRIALS = pl.Schema(
         "voluntary_switches": pl.Int64,
         "involuntary_switches": pl.Int64,
         "load_before": pl.Float64,
+        "core_to_core_ns": pl.Float64,
         "steal_ns": pl.Int64,
         "celsius_after": pl.Float64,
         "throttles": pl.Int64,

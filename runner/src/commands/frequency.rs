@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
+use crate::affinity::allowed_cpus;
 use crate::cli::ListFormat;
 use crate::frequency::Setup;
 use crate::frequency::backend::Choice;
@@ -124,7 +125,7 @@ fn fix(setup: &Setup) -> Result<Exit> {
 }
 
 fn delivered(khz: u64) -> String {
-    match clock::measure(&clock::allowed_cpus()) {
+    match clock::measure(&allowed_cpus()) {
         Some(clock) if clock.is_at(khz) => format!("measured: {clock}"),
         Some(clock) => format!("warning: measured: {clock}, which is not what was set"),
         None => {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::affinity::allowed_cpus;
 use crate::checkout::Checkout;
 use crate::frequency::Setup;
 use crate::frequency::clock::{self, Clock};
@@ -76,7 +77,7 @@ impl Circumstances {
                 )),
                 Err(error) => Some(format!("{error:#}")),
             },
-            clock: tree.is_system().then(|| clock::measure(&clock::allowed_cpus())),
+            clock: tree.is_system().then(|| clock::measure(&allowed_cpus())),
             is_another_sweep_running: HostLock::is_held(),
             usable_cpus,
             disks: ["results", "target"].map(|name| disk(checkout.root(), name)).into(),

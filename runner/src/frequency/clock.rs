@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use crate::affinity::pin_to;
 
 /// Largest relative difference that counts as agreement, between the chains and between a clock and
 /// what was asked for. The design's figure (rule M6).
@@ -50,13 +50,6 @@ impl std::fmt::Display for Clock {
     }
 }
 
-/// The CPUs that this process, and so its trials, may run on.
-#[must_use]
-pub fn allowed_cpus() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
-}
-
 /// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or this
 /// architecture has no chains written for it.
 #[must_use]
@@ -81,14 +74,12 @@ fn measure_once(cpus: &[usize]) -> Option<Clock> {
 }
 
 fn measure_cpu(cpu: usize, start: &Barrier) -> Option<f64> {
-    let mut only = CpuSet::new();
-    if cpu < CpuSet::MAX_CPU {
-        only.set(cpu);
-    }
-    let pinned = sched_setaffinity(None, &only);
+    let is_pinned = pin_to(cpu);
     // Also without a CPU of its own, or the others would wait for ever.
     start.wait();
-    pinned.ok()?;
+    if !is_pinned {
+        return None;
+    }
     let (mut adds, mut multiplies) = (Duration::MAX, Duration::MAX);
     for _ in 0..WINDOWS {
         adds = adds.min(timed(chains::adds)?);
@@ -190,7 +181,10 @@ mod chains {
 
 #[cfg(test)]
 mod tests {
+    use rustix::thread::CpuSet;
+
     use super::*;
+    use crate::affinity::allowed_cpus;
 
     /// How long the chains take at `ghz` if a multiplication takes `cycles`.
     fn times(ghz: f64, cycles: f64) -> (Duration, Duration) {

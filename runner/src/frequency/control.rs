@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use super::clock::{self, Clock};
 use super::hold::Held;
 use super::{ControlFrequency, Seen, Setup};
+use crate::affinity::allowed_cpus;
 use crate::plan::Mode;
 use crate::record::FreqState;
 use crate::stop::Stop;
@@ -30,7 +31,7 @@ impl Controller {
     /// Fixes by way of `setup`. Where that fails, trials run all the same if `allow_uncontrolled`.
     #[must_use]
     pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {
-        let cpus = clock::allowed_cpus();
+        let cpus = allowed_cpus();
         Self {
             setup,
             allow_uncontrolled,

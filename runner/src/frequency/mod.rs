@@ -10,6 +10,7 @@ pub mod recipe;
 pub mod status;
 pub mod tree;
 
+use crate::affinity::allowed_cpus;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -87,7 +88,7 @@ impl Setup {
     /// # Errors
     /// [`Stop::HostNotFit`] with the reason why nothing can be fixed here.
     pub fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
-        let recipe = recipe::recipe(&self.tree, &clock::allowed_cpus())?;
+        let recipe = recipe::recipe(&self.tree, &allowed_cpus())?;
         let backend = self.backend.open(&self.tree, &self.tree.policies())?;
         Ok((recipe, backend))
     }

@@ -9,6 +9,7 @@ use super::Setup;
 use super::clock::{self, Clock};
 use super::journal::Journal;
 use super::tree::{Kind, Knob, Policy, Tree};
+use crate::affinity::allowed_cpus;
 
 /// How the frequency of this host stands.
 #[derive(Clone, Debug, Serialize)]
@@ -83,7 +84,7 @@ impl Status {
                 }
                 Err(error) => Some(format!("{error:#}")),
             },
-            measured_ghz: clock::measure(&clock::allowed_cpus())
+            measured_ghz: clock::measure(&allowed_cpus())
                 .map(|Clock { ghz, slowest_ghz, fastest_ghz }| [ghz, slowest_ghz, fastest_ghz]),
         }
     }

@@ -1,6 +1,7 @@
 //! What can change from trial to trial: load, stolen time, temperature, throttling.
 
-use super::{CPUS, Host};
+use super::{CPUS, Host, core_to_core};
+use crate::affinity::allowed_cpus;
 
 /// The files to look into beside every trial, found once: a look must not take long.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Gauges {
     throttles: Vec<String>,
     /// Where the control group counts how often its quota was used up.
     quota: Option<String>,
+    /// The first and the last CPU that trials may use.
+    first_and_last: Option<[usize; 2]>,
 }
 
 /// What was seen at one moment; `None` where the host does not show it.
@@ -37,8 +40,19 @@ impl Gauges {
             temperatures: host.temperature_files(),
             throttles: host.throttle_counts(),
             quota: host.throttle_file(),
+            first_and_last: match allowed_cpus()[..] {
+                [first, .., last] => Some([first, last]),
+                _ => None,
+            },
             host: host.clone(),
         }
+    }
+
+    /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None` if
+    /// there is only one. Unlike a look it keeps both busy, for about a millisecond.
+    #[must_use]
+    pub fn core_to_core_ns(&self) -> Option<f64> {
+        self.first_and_last.and_then(core_to_core::measure)
     }
 
     /// Reads all of them.

@@ -2,6 +2,7 @@
 //! change from trial to trial (`gauges`).
 
 pub mod cgroup;
+pub(crate) mod core_to_core;
 mod facts;
 pub mod gauges;
 

@@ -37,6 +37,8 @@ pub struct Conditions {
     pub frequency: BTreeMap<&'static str, usize>,
     /// Lowest and highest clock measured beside a trial, in GHz.
     pub ghz: Option<(f64, f64)>,
+    /// How long a cache line took from one CPU to another, least and most of all trials, in nanoseconds.
+    pub core_to_core_ns: Option<(f64, f64)>,
     /// Whether times rose or fell over the sweep; `None` with too few replicates.
     pub drift: Option<Drift>,
 }
@@ -68,6 +70,7 @@ pub(super) struct Gathered {
     out_of_quota: Counted,
     frequency: BTreeMap<&'static str, usize>,
     ghz: Option<(f64, f64)>,
+    core_to_core_ns: Option<(f64, f64)>,
 }
 
 /// In how many trials something was so; `None` until one tells.
@@ -91,10 +94,17 @@ impl Gathered {
         count(&mut self.out_of_quota, record.quota_throttled_ns.map(|stopped| stopped > 0));
         *self.frequency.entry(name(record.freq_state)).or_default() += 1;
         for ghz in [record.ghz_before, record.ghz_after].into_iter().flatten() {
-            let (low, high) = self.ghz.unwrap_or((ghz, ghz));
-            self.ghz = Some((low.min(ghz), high.max(ghz)));
+            widen(&mut self.ghz, ghz);
+        }
+        if let Some(ns) = record.core_to_core_ns {
+            widen(&mut self.core_to_core_ns, ns);
         }
     }
+}
+
+fn widen(range: &mut Option<(f64, f64)>, value: f64) {
+    let (low, high) = range.unwrap_or((value, value));
+    *range = Some((low.min(value), high.max(value)));
 }
 
 impl Summary {
@@ -110,6 +120,7 @@ impl Summary {
             out_of_quota: gathered.out_of_quota,
             frequency: gathered.frequency.clone(),
             ghz: gathered.ghz,
+            core_to_core_ns: gathered.core_to_core_ns,
             drift: drift(self.cells()),
         }
     }
@@ -235,6 +246,9 @@ pub fn foot(
         if let Some(some) = trials_so.filter(|some| *some > 0) {
             line(label, &format!("{what} in {some} of {trials} trials"));
         }
+    }
+    if let Some((low, high)) = conditions.core_to_core_ns {
+        line("core to core", &format!("{low:.0} to {high:.0} ns for a cache line"));
     }
     line(
         "drift",
@@ -380,6 +394,8 @@ mod tests {
         records[3].quota_throttled_ns = Some(5);
         records[4].ghz_before = Some(2.1);
         records[4].ghz_after = Some(1.9);
+        records[5].core_to_core_ns = Some(48.2);
+        records[6].core_to_core_ns = Some(50.0);
         let conditions = conditions(&asked(), &records);
         assert_eq!((conditions.trials, conditions.stolen_from), (42, Some(1)));
         let text = foot(&asked(), &[], &conditions, Some(10));
@@ -388,6 +404,7 @@ mod tests {
             "slowed CPUs down in 1 of 42 trials",
             "was used up in 1 of 42 trials",
             "1.90 to 2.10 GHz",
+            "48 to 50 ns for a cache line\n",
             "uncontrolled in 42 trials",
             "10 ms before each trial",
         ] {

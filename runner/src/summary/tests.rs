@@ -91,6 +91,7 @@ pub(super) fn record(
         usage: None,
         metrics: BTreeMap::new(),
         load_before: None,
+        core_to_core_ns: None,
         ghz_before: None,
         ghz_after: None,
         steal_ns: None,

@@ -1,0 +1,20 @@
+//! Which CPUs a thread may use, and keeping one on a single CPU.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The CPUs that this process, and so its trials, may run on.
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Keeps the calling thread on `cpu` for the rest of its life. `false` if it may not be used.
+#[must_use]
+pub(crate) fn pin_to(cpu: usize) -> bool {
+    let mut only = CpuSet::new();
+    if cpu < CpuSet::MAX_CPU {
+        only.set(cpu);
+    }
+    sched_setaffinity(None, &only).is_ok()
+}

@@ -1,0 +1,95 @@
+//! How far two CPUs are from each other: how long a cache line takes from one to the other.
+//!
+//! Of a real machine this is a constant. A hypervisor moves its guests' CPUs about, from two threads of
+//! one core to two sockets and back, and what shares lines between threads, as pools do, gets several
+//! times slower or faster by it. No other figure of the guest shows that.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use crate::affinity::pin_to;
+use crate::stats::median;
+
+/// Round trips of one window: some 40 µs, less than a time slice, so that few windows are interrupted.
+const ROUND_TRIPS: u32 = 100;
+
+/// Windows of a measurement. Their median counts, as interrupts lengthen single ones.
+const WINDOWS: u32 = 11;
+
+/// A word alone on its line, and on the one that CPUs fetch along with it.
+#[repr(align(128))]
+struct Line(AtomicU32);
+
+/// Time of one way, in nanoseconds, between two CPUs. `None` if one of them may not be used.
+///
+/// Two threads, one on each CPU, answer each other by writing the next number into one line.
+#[must_use]
+pub(crate) fn measure(cpus: [usize; 2]) -> Option<f64> {
+    let [here, there] = cpus;
+    let start = Barrier::new(2);
+    let are_pinned = AtomicBool::new(true);
+    let line = Line(AtomicU32::new(0));
+    // On one CPU by mistake, each answer would take a time slice.
+    let may_start = |cpu| {
+        if !pin_to(cpu) {
+            are_pinned.store(false, Ordering::Relaxed);
+        }
+        // Also after a failure, or the other would wait for ever.
+        start.wait();
+        are_pinned.load(Ordering::Relaxed)
+    };
+    // Relaxed, here and below: the number in the line is all that is told, and whoever waits for one
+    // reads until it is there. How long the line takes does not depend on the ordering.
+    let wait_for = |number| {
+        while line.0.load(Ordering::Relaxed) != number {
+            std::hint::spin_loop();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            if may_start(there) {
+                for trip in 0..WINDOWS * ROUND_TRIPS {
+                    wait_for(2 * trip + 1);
+                    line.0.store(2 * trip + 2, Ordering::Relaxed);
+                }
+            }
+        });
+        let asking = scope.spawn(|| {
+            may_start(here).then(|| {
+                let windows = (0..WINDOWS).map(|window| {
+                    let first = window * ROUND_TRIPS;
+                    let started = Instant::now();
+                    for trip in first..first + ROUND_TRIPS {
+                        line.0.store(2 * trip + 1, Ordering::Relaxed);
+                        wait_for(2 * trip + 2);
+                    }
+                    started.elapsed().as_nanos() as f64 / f64::from(2 * ROUND_TRIPS)
+                });
+                windows.collect::<Vec<f64>>()
+            })
+        });
+        median(&mut asking.join().ok().flatten()?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity::allowed_cpus;
+
+    #[test]
+    fn a_line_takes_longer_than_a_cycle_from_one_cpu_to_another() {
+        let [here, there, ..] = allowed_cpus()[..] else { return };
+        let ns = measure([here, there]).unwrap();
+        assert!(ns > 1.0, "{ns}");
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_gives_none_and_no_hang() {
+        let here = allowed_cpus()[0];
+        assert_eq!(measure([here, usize::MAX]), None);
+        assert_eq!(measure([usize::MAX, here]), None);
+    }
+}
