@@ -59,6 +59,39 @@ def test_a_branch_that_only_loses_is_named(tmp_path: Path) -> None:
     assert found.answer == "None: keep master. Nothing is faster; other is slower."
 
 
+FORK = {"packed": [], "good": ["split"], "other": ["no-jec"]}
+WITH_PLAIN_FORK: dict[str, Any] = {"branches": ["master", "packed", "good", "other"], "features": FORK}
+
+
+def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_path: Path) -> None:
+    effects = {(branch, "tsp"): 0.8 for branch in FORK}
+    found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
+    assert found.merge is None
+    assert found.answer.startswith("None: keep master's counters. ")
+    assert found.answer.endswith(
+        "good and other are faster, but not than packed, which has these counters in the fork's scheduler."
+    )
+    assert any(sentence.startswith("good: −") for sentence in found.evidence)
+
+
+def test_the_forks_scheduler_alone_changes_no_counters(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
+    assert found.answer.endswith("packed is faster, which has these counters, too, in the fork's scheduler.")
+
+
+def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged(tmp_path: Path) -> None:
+    effects = {(branch, "tsp"): 0.9 for branch in FORK} | {("good", "tsp"): 0.8}
+    found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
+    assert found.merge == "good"
+    assert "other would do" not in found.answer
+
+
+def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison(tmp_path: Path) -> None:
+    effects = {("packed", "tsp"): 0.8, ("theirs", "tsp"): 0.8}
+    found = advised(tmp_path, effects, branches=["master", "packed", "theirs"], features={"packed": []})
+    assert found.merge == "theirs"
+
+
 def test_without_a_twin_there_is_no_advice(tmp_path: Path) -> None:
     found = advised(tmp_path, {("good", "tsp"): 0.5}, twin=False)
     assert found.merge is None

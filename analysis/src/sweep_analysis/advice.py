@@ -2,6 +2,9 @@
 
 A branch is worth merging if something is claimed to be faster, in wall time or in CPU time, and nothing slower. All
 workloads together weigh more than one of them. Where nothing is claimed, the answer is to keep what there is.
+
+All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how they count. So
+where the fork with the baseline's counters was measured too, a branch of the fork must be faster than both.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sweep_analysis.compare import FASTER, SLOWER, UNJUDGED
-from sweep_analysis.findings import Analysis
+from sweep_analysis.compare import FASTER, SLOWER, UNJUDGED, compare
+from sweep_analysis.findings import Analysis, of_the_fork, plain_fork
 from sweep_analysis.labels import count, percent, with_panel
+from sweep_analysis.schema import PANEL
 
 WALL, CPU = "time", "CPU time"
 SHOWN = 4
@@ -47,13 +51,14 @@ def advice(analysis: Analysis) -> Advice:
         return Advice(None, f"This sweep cannot say: {reason}, so no branch is judged.", [], [])
     pooled = rows.filter(pl.col("level") != "cell")
     losers = set(pooled.filter(pl.col("verdict") == SLOWER)["branch"])
-    gains = pooled.filter(pl.col("verdict") == FASTER)
+    over_baseline = pooled.filter(pl.col("verdict") == FASTER)
+    gains = _own_gains(analysis, over_baseline)
     clean = gains.filter(~pl.col("branch").is_in(list(losers)))
     overall = clean.filter(pl.col("level") == "overall")
     best = (overall if overall.height else clean).sort("time_ratio")
     if best.height:
         merge = str(best["branch"][0])
-        won = pooled.filter((pl.col("branch") == merge) & (pl.col("verdict") == FASTER))
+        won = gains.filter(pl.col("branch") == merge)
         equals = sorted(set(overall["branch"]) - {merge})
         beside = f" {_names(equals)} would do, too." if equals else ""
         answer = f"{merge}: takes less {_where(won, baseline)}, and nothing that could be told is lost.{beside}"
@@ -62,11 +67,18 @@ def advice(analysis: Analysis) -> Advice:
         names = gains["branch"].unique(maintain_order=True).to_list()
         verbs = "gains here and loses" if len(names) == 1 else "gain here and lose"
         answer = f"None without a price: {_names(names)} {verbs} there."
-        shown = gains.sort(pl.col("level") == "workload", "time_ratio").head(SHOWN)
-        evidence = [f"{row['branch']}: {_claim(row)}." for row in shown.rows(named=True)]
-        if gains.height > SHOWN:
-            evidence.append(f"And {gains.height - SHOWN} more such claims, in the table of verdicts.")
-        return Advice(None, answer, evidence, _hurts(rows, names, baseline))
+        return Advice(None, answer, _claims(gains), _hurts(rows, names, baseline))
+    if over_baseline.height:
+        names = over_baseline["branch"].unique(maintain_order=True).to_list()
+        plain = plain_fork(analysis.sweep)
+        others = [name for name in names if name != plain]
+        answer = f"None: keep {baseline}'s counters. " + (
+            f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but not than {plain}, which has these "
+            "counters in the fork's scheduler."
+            if others
+            else f"{plain} is faster, which has these counters, too, in the fork's scheduler."
+        )
+        return Advice(None, answer, _claims(over_baseline), _hurts(rows, names, baseline))
     answer = f"None: keep {baseline}. " + (
         "No branch can be told from it."
         if not losers
@@ -79,13 +91,35 @@ def advice(analysis: Analysis) -> Advice:
 
 def judged(analysis: Analysis) -> pl.DataFrame:
     """All comparisons but the twin's by wall and by CPU time, with `figure` and `panel`; `panel` is null overall."""
-    both = pl.concat(
-        [
-            frame.with_columns(pl.lit(name).alias("figure"))
-            for name, frame in ((WALL, analysis.comparisons), (CPU, analysis.cpu_comparisons))
-        ]
-    )
+    both = _of_both(analysis.comparisons, analysis.cpu_comparisons)
     return with_panel(both.filter(pl.col("branch") != (analysis.sweep.twin or "")))
+
+
+def _of_both(by_wall: pl.DataFrame, by_cpu: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([by_wall.with_columns(figure=pl.lit(WALL)), by_cpu.with_columns(figure=pl.lit(CPU))])
+
+
+def _own_gains(analysis: Analysis, gains: pl.DataFrame) -> pl.DataFrame:
+    """The gains that the fork's scheduler does not explain: over the plain fork, too, if that was measured."""
+    plain = plain_fork(analysis.sweep)
+    if plain is None or gains.is_empty():
+        return gains
+    times = analysis.times.lazy()
+    by_cpu = compare(times, plain, "cpu") if CPU in gains["figure"] else analysis.comparisons.clear()
+    over_plain = _of_both(compare(times, plain), by_cpu).filter(pl.col("verdict") == FASTER)
+    place = ["branch", "figure", "level", *PANEL]
+    others = gains.filter(~pl.col("branch").is_in(of_the_fork(analysis.sweep)))
+    confirmed = gains.join(over_plain, on=place, how="semi", nulls_equal=True)
+    return pl.concat([confirmed, others])
+
+
+def _claims(gains: pl.DataFrame) -> list[str]:
+    """The gains in words, the most general and the largest first."""
+    shown = gains.sort(pl.col("level") == "workload", "time_ratio").head(SHOWN)
+    told = [f"{row['branch']}: {_claim(row)}." for row in shown.rows(named=True)]
+    if gains.height > SHOWN:
+        told.append(f"And {gains.height - SHOWN} more such claims, in the table of verdicts.")
+    return told
 
 
 def _evidence(pooled: pl.DataFrame, branch: str, words: str = "") -> list[str]:

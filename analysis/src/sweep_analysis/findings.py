@@ -234,6 +234,12 @@ def plain_fork(sweep: Sweep) -> str | None:
     return plain[0] if plain and plain[0] in sweep.branches and sweep.baseline not in plain else None
 
 
+def of_the_fork(sweep: Sweep) -> list[str]:
+    """The branches that are the fork, by whatever counters."""
+    branches = sweep.manifest.get("branches", [])
+    return [branch["name"] for branch in branches if branch.get("source", {}).get("kind") == "fork"]
+
+
 def counter_sentences(analysis: Analysis) -> list[str]:
     """What the counters alone do, per workload: branches of the fork against the fork with upstream's counters.
 
@@ -242,13 +248,8 @@ def counter_sentences(analysis: Analysis) -> list[str]:
     plain = plain_fork(analysis.sweep)
     if plain is None:
         return []
-    outside = [
-        branch["name"]
-        for branch in analysis.sweep.manifest["branches"]
-        if branch.get("source", {}).get("kind") != "fork"
-    ]
     rows = compare(analysis.times.lazy(), plain)
-    return _verdict_sentences(rows.filter(~pl.col("branch").is_in([*outside, analysis.sweep.twin or ""])), plain)
+    return _verdict_sentences(rows.filter(pl.col("branch").is_in(of_the_fork(analysis.sweep))), plain)
 
 
 def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
