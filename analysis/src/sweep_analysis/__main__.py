@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         "--level", choices=LEVELS, default="cell", help="`pooled`: workload and overall (default: %(default)s)"
     )
     _takes_figure(compared)
+    _takes_distance(compared)
 
     claimed = _prints(
         commands, "claims", "say of each claim of branches.toml: held, refuted, not distinguishable", _claims
@@ -116,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
     calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
     _takes_figure(calibrated)
+    _takes_distance(calibrated)
 
     events = _prints(commands, "events", "print what instrumented builds counted, per unit of work", _events)
     events.add_argument(
@@ -175,6 +177,17 @@ def _takes_figure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--figure", choices=FIGURES, default="time", help=text)
 
 
+def _takes_distance(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--core-to-core",
+        type=float,
+        nargs=2,
+        metavar=("LEAST", "MOST"),
+        help="only trials before which a cache line took so many nanoseconds from one CPU to another: for hosts that "
+        "move CPUs",
+    )
+
+
 def _read(asked: argparse.Namespace) -> Sweep:
     if asked.layout == "study":
         return read_study(asked.sweep, asked.time_unit)
@@ -192,6 +205,30 @@ def _figure_times(sweep: Sweep, figure: str) -> pl.LazyFrame:
         remedy = "sweep again with a runner that measures the clock" if figure == "cycles" else "choose another"
         raise InputError(sweep.path, f"no trial has the figure `{figure}`", f"{remedy}, or `--figure time`")
     return times.lazy()
+
+
+def _at_distance(sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] | None) -> pl.LazyFrame:
+    """Rows of `times` whose trials had CPUs so far from each other; None: all.
+
+    Raises:
+        InputError: there is none.
+    """
+    if least_and_most is None:
+        return times
+    least, most = least_and_most
+    ns = pl.col("core_to_core_ns")
+    at = times.join(sweep.trials.filter(ns.is_between(least, most)), on="trial", how="semi")
+    kept, total = (frame.select(pl.len()).collect().item() for frame in (at, times))
+    print(f"note: {kept} of {count(total, 'trial')} ran on CPUs so far from each other", file=sys.stderr)
+    if kept == 0:
+        low, high = sweep.trials.select(ns.min(), ns.max().alias("high")).collect().row(0)
+        remedy = (
+            "this sweep did not measure it: sweep again"
+            if low is None
+            else f"it was {low:.0f} to {high:.0f} ns: choose a range that has some of these"
+        )
+        raise InputError(sweep.path, f"no trial has `--core-to-core {least:g} {most:g}`", remedy)
+    return at
 
 
 def _report(asked: argparse.Namespace) -> None:
@@ -220,7 +257,7 @@ def _speedup(asked: argparse.Namespace) -> None:
 def _compare(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     baseline = asked.baseline or sweep.baseline
-    times = _figure_times(sweep, asked.figure)
+    times = _at_distance(sweep, _figure_times(sweep, asked.figure), asked.core_to_core)
     present = set(times.select("branch").collect()["branch"])
     if baseline is None or baseline not in present:
         known = [branch for branch in sweep.branches if branch in present]
@@ -295,7 +332,8 @@ def _ledger(asked: argparse.Namespace) -> None:
 def _calibration(asked: argparse.Namespace) -> int:
     sweep = _read(asked)
     baseline = asked.baseline or sweep.baseline
-    found = calibration(trial_times(sweep), baseline, asked.branch, asked.figure) if baseline else None
+    times = _at_distance(sweep, trial_times(sweep), asked.core_to_core)
+    found = calibration(times, baseline, asked.branch, asked.figure) if baseline else None
     if found is None:
         raise InputError(
             asked.sweep,
