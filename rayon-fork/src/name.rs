@@ -1,7 +1,8 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// Room for the longest name, `split-idle+asymmetric-fence+sleepers-only+cache-padded+in-place-join`.
-const CAPACITY: usize = 80;
+/// Room for the longest name, `split-idle+asymmetric-fence+sleepers-only+cache-padded`, and for the two
+/// modifiers outside the counters, `+in-place-join+notify-unlocked`.
+const CAPACITY: usize = 96;
 
 /// Text of which the first `len` bytes are meant.
 pub(crate) struct Name {

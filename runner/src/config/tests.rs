@@ -11,6 +11,7 @@ fn known() -> BTreeSet<String> {
         "cache-padded",
         "in-place-join",
         "no-jec",
+        "notify-unlocked",
         "packed",
         "push-fence",
         "sleepers-only",
@@ -78,7 +79,7 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = [\n  \"no-jec\",\n  \"spilt\",\n]\n"),
         "branches.toml:10: branch `x`: unknown feature `spilt`; \
-         known: asymmetric-fence, cache-padded, in-place-join, no-jec, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
+         known: asymmetric-fence, cache-padded, in-place-join, no-jec, notify-unlocked, packed, push-fence, sleepers-only, split, split-idle; did you mean `split`?"
     );
 }
 
