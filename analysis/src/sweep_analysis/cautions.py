@@ -20,8 +20,10 @@ and more; a load average would not tell, because trials with more threads than C
 LEAST_PLACE_TREND = 0.005
 """A trend inside blocks is reported from this change on: with many blocks much less can be told from none."""
 FAR = 1.3
-"""How many times as far from each other CPUs must be in some trials as in others to be told of as moved. The middle
-90 % of the trials count: where nobody moves CPUs, they lie within a few per cent, but an interrupt may spoil one."""
+"""How many times as far from each other as mostly CPUs must be, or as near, for a trial to count as one at another
+distance. Where nobody moves them, nearly all trials are within a few per cent."""
+FEWEST_MOVED = 0.02
+"""Share of such trials from which on the reader is told: an interrupt may spoil a measurement now and then."""
 DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 
@@ -109,24 +111,30 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             f"blocks of the same cells: 1 % more clock goes with {-effect.exponent:.1f} % less time."
             + (" That is more than a clock can do: what slowed one slowed the other." if effect.exponent < -2 else "")  # noqa: PLR2004
         )
-    near, far = _distances(analysis.sweep)
-    if near is not None and far is not None and far > FAR * near:
-        found.append(
-            f"The CPUs were not always equally far from each other: a cache line took from {near:.0f} to {far:.0f} ns "
-            "to get from one to another (the middle 90 % of the trials), as happens where a hypervisor moves them. "
-            "Whatever threads share costs that much more or less: loads that share much have several typical times, "
-            "and a branch can be ahead at one distance and behind at another."
-        )
+    found += _moved_cpus(analysis.sweep)
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
         found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
     return found
 
 
-def _distances(sweep: Sweep) -> tuple[float | None, float | None]:
-    """Time of a cache line from CPU to CPU in nanoseconds, 5th and 95th percentile; None if not measured."""
+def _moved_cpus(sweep: Sweep) -> list[str]:
+    """What to know if CPUs were not always equally far from each other; empty if they were, as far as is known."""
     ns = pl.col("core_to_core_ns")
-    near, far = sweep.trials.select(near=ns.quantile(0.05), far=ns.quantile(0.95)).collect().row(0)
-    return near, far
+    away = (ns > FAR * ns.median()) | (ns < ns.median() / FAR)
+    share, least, most, mostly = (
+        sweep.trials.select(away.mean().alias("share"), ns.min().alias("least"), ns.max().alias("most"), ns.median())
+        .collect()
+        .row(0)
+    )
+    if share is None or share < FEWEST_MOVED:
+        return []
+    told = (
+        f"The CPUs were not always equally far from each other: a cache line took {mostly:.0f} ns to get from one to "
+        f"another, but in {100 * share:.0f} % of the trials more or less ({least:.0f} to {most:.0f} ns), as happens "
+        "where a hypervisor moves them. Whatever threads share costs that much more or less: loads that share much "
+        "have several typical times, and a branch can be ahead at one distance and behind at another."
+    )
+    return [told]
 
 
 def _cpu_share(sweep: Sweep) -> float | None:
