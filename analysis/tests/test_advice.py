@@ -69,7 +69,7 @@ def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_pa
     assert found.merge is None
     assert found.answer.startswith("None: keep master's counters. ")
     assert found.answer.endswith(
-        "good and other are faster, but not than packed, which has these counters in the fork's scheduler."
+        "good and other are faster, but cannot be told from packed, which has these counters in the fork's scheduler."
     )
     assert any(sentence.startswith("good: −") for sentence in found.evidence)
 
