@@ -69,9 +69,15 @@ def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_pa
     assert found.merge is None
     assert found.answer.startswith("None: keep master's counters. ")
     assert found.answer.endswith(
-        "good and other are faster, but cannot be told from packed, which has these counters in the fork's scheduler."
+        "good and other are faster, but as far as can be told not faster than packed, which has these counters in the "
+        "fork's scheduler."
     )
     assert any(sentence.startswith("good: −") for sentence in found.evidence)
+
+
+def test_a_branch_that_gains_less_than_the_plain_fork_is_not_said_to_equal_it(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("packed", "tsp"): 0.7, ("good", "tsp"): 0.85}, **WITH_PLAIN_FORK)
+    assert "good is faster, but as far as can be told not faster than packed" in found.answer
 
 
 def test_the_forks_scheduler_alone_changes_no_counters(tmp_path: Path) -> None:

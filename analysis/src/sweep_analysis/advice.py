@@ -73,8 +73,8 @@ def advice(analysis: Analysis) -> Advice:
         plain = plain_fork(analysis.sweep)
         others = [name for name in names if name != plain]
         answer = f"None: keep {baseline}'s counters. " + (
-            f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but cannot be told "
-            f"from {plain}, which has these counters in the fork's scheduler."
+            f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but as far as can be told not faster "
+            f"than {plain}, which has these counters in the fork's scheduler."
             if others
             else f"{plain} is faster, which has these counters, too, in the fork's scheduler."
         )

@@ -226,18 +226,19 @@ def verdict_sentences(analysis: Analysis) -> list[str]:
 
 def plain_fork(sweep: Sweep) -> str | None:
     """The branch that is our scheduler with upstream's counters; None if it was not measured or is the baseline."""
-    plain = [
-        branch["name"]
-        for branch in sweep.manifest.get("branches", [])
-        if branch.get("source", {}).get("kind") == "fork" and set(branch["source"]["features"]) <= {"packed"}
-    ]
+    plain = [name for name, features in _forks(sweep) if features <= {"packed"}]
     return plain[0] if plain and plain[0] in sweep.branches and sweep.baseline not in plain else None
 
 
 def of_the_fork(sweep: Sweep) -> list[str]:
     """The branches that are the fork, by whatever counters."""
-    branches = sweep.manifest.get("branches", [])
-    return [branch["name"] for branch in branches if branch.get("source", {}).get("kind") == "fork"]
+    return [name for name, _ in _forks(sweep)]
+
+
+def _forks(sweep: Sweep) -> list[tuple[str, set[str]]]:
+    """Name and features of every branch that is the fork."""
+    sources = [(branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])]
+    return [(name, set(source["features"])) for name, source in sources if source.get("kind") == "fork"]
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:

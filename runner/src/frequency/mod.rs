@@ -10,7 +10,6 @@ pub mod recipe;
 pub mod status;
 pub mod tree;
 
-use crate::affinity::allowed_cpus;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -20,6 +19,7 @@ use self::hold::Held;
 use self::journal::{Entry, Journal};
 use self::recipe::Recipe;
 use self::tree::Tree;
+use crate::affinity::allowed_cpus;
 use crate::plan::Mode;
 use crate::record::FreqState;
 use crate::stop::Stop;
