@@ -15,6 +15,8 @@ use crate::unwind::{self, Payload};
 
 /// What is written for every job, on cache lines that it shares with nothing: the owner reads the
 /// scope's other fields, and its own stack around them, for every job that it spawns.
+///
+/// `CachePadded` gives its content by reference only; `run_counted` needs a pointer to it.
 #[repr(align(128))]
 struct OnOwnLines<T>(T);
 
