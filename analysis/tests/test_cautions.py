@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import made_up
 from sweep_analysis.__main__ import BAD_INPUT, main
-from sweep_analysis.cautions import cautions
+from sweep_analysis.cautions import cautions, voids
 from sweep_analysis.findings import analyse
 from sweep_analysis.load import read_sweep
+from sweep_analysis.report import write_report
 
 
 def sweep_at(folder: Path, distances: list[float | None]) -> Path:
@@ -66,3 +69,59 @@ def test_a_comparison_at_one_distance_leaves_the_others_trials_out(
     assert ratio("--core-to-core", "100", "300") == pytest.approx(2, rel=0.03)
     assert main(["calibration", str(folder), "--core-to-core", "60", "70"]) == BAD_INPUT
     assert "it was 48 to 190 ns" in capsys.readouterr().err
+
+
+def small_sweep(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]] = lambda trial: trial) -> Path:
+    """A small sweep whose records were changed."""
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=5, cpus=4)
+    made_up.write_sweep(folder, truth)
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    (folder / "trials.jsonl").write_text("".join(json.dumps(change(json.loads(line))) + "\n" for line in lines))
+    return folder
+
+
+def share_of_cpu(percent: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Iterations that got only this much of a CPU."""
+
+    def change(trial: dict[str, Any]) -> dict[str, Any]:
+        for iteration in trial["iterations"]:
+            iteration |= {"user_ns": iteration["elapsed_ns"] * percent // 100, "system_ns": 0}
+        return trial
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (share_of_cpu(32), "got only 32 % of a CPU"),
+        (lambda trial: trial | {"steal_ns": trial["process_ns"]}, "took 25 % of the CPUs' time"),
+        (lambda trial: trial | {"quota_throttled_ns": trial["process_ns"] // 2}, "stopped the programs for 50 %"),
+    ],
+    ids=["busy", "stolen", "throttled"],
+)
+def test_a_host_that_takes_the_cpu_away_voids_the_sweep(
+    tmp_path: Path, change: Callable[[dict[str, Any]], dict[str, Any]], told: str
+) -> None:
+    sweep = read_sweep(small_sweep(tmp_path / "sweep", change))
+    (void,) = voids(sweep)
+    assert told in void
+    assert cautions(analyse(sweep))[0] == void
+
+
+def test_a_host_that_does_a_little_other_work_adds_noise_and_voids_nothing(tmp_path: Path) -> None:
+    sweep = read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(95)))
+    assert not voids(sweep)
+    assert any("got only 95 % of a CPU" in text for text in cautions(analyse(sweep)))
+
+
+def test_a_quiet_host_voids_nothing(tmp_path: Path) -> None:
+    sweep = read_sweep(small_sweep(tmp_path / "sweep"))
+    assert not voids(sweep)
+    assert not any("of a CPU" in text for text in cautions(analyse(sweep)))
+
+
+def test_what_voids_a_sweep_stands_beside_its_answer(tmp_path: Path) -> None:
+    page = write_report(read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(32))), tmp_path / "report").read_text()
+    box = page.split('id="summary"')[1].split("</section>")[0]
+    assert box.index("got only 32 % of a CPU") < box.index('class="answer"')

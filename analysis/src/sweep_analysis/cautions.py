@@ -1,14 +1,21 @@
-"""What cannot be concluded from a sweep, and why: read before any figure is quoted."""
+"""What cannot be concluded from a sweep, and why: read before any figure is quoted.
+
+Some cautions void the whole sweep: `voids` says these alone, and they stand beside every verdict.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from sweep_analysis.findings import Analysis
 from sweep_analysis.labels import count
 from sweep_analysis.load import Sweep
 from sweep_analysis.schema import PANEL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS
+
+if TYPE_CHECKING:  # findings and verdicts ask this module what voids them
+    from sweep_analysis.findings import Analysis
 
 STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""
@@ -17,6 +24,9 @@ ROBUST_TRIALS = 6
 QUIET_CPU_SHARE = 0.97
 """CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
 and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
+MOST_LOST = 0.1
+"""Share of CPU time that others took from which on a sweep is void. A guess: on quiet hosts a hundredth is lost, and
+the changes that are looked for are a few hundredths."""
 LEAST_PLACE_TREND = 0.005
 """A trend inside blocks is reported from this change on: with many blocks much less can be told from none."""
 FAR = 1.3
@@ -28,9 +38,34 @@ DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 
 
+def voids(sweep: Sweep) -> list[str]:
+    """The cautions that void a sweep, whatever its verdicts are, a sentence or two each; empty if it may be judged."""
+    useless = "This sweep shows that the tool works, not which branch is better."
+    found = []
+    got = _cpu_share(sweep)
+    if got is not None and got < 1 - MOST_LOST:
+        found.append(
+            f"The host was busy with other work: programs with a single thread got only {100 * got:.0f} % of a CPU. "
+            + useless
+        )
+    passed = pl.col("process_ns").sum()
+    stolen, throttled = (
+        sweep.trials.select(pl.col("steal_ns").sum() / passed, pl.col("quota_throttled_ns").sum() / passed)
+        .collect()
+        .row(0)
+    )
+    # Time is stolen from each CPU; a quota stops all threads at once.
+    cpus = sweep.host.get("cpus_usable")
+    if stolen is not None and isinstance(cpus, int) and stolen > MOST_LOST * cpus:
+        found.append(f"The hypervisor took {100 * stolen / cpus:.0f} % of the CPUs' time while trials ran. {useless}")
+    if throttled is not None and throttled > MOST_LOST:
+        found.append(f"A CPU quota stopped the programs for {100 * throttled:.0f} % of their time. {useless}")
+    return found
+
+
 def cautions(analysis: Analysis) -> list[str]:
-    """What cannot be concluded from this sweep, a sentence each."""
-    found = [*analysis.sweep.notes]
+    """What cannot be concluded from this sweep, a sentence or two each; those that void it first."""
+    found = [*voids(analysis.sweep), *analysis.sweep.notes]
     planned = analysis.sweep.manifest.get("trials_planned")
     counted = analysis.sweep.counted.select(pl.len()).collect().item()
     recorded = analysis.times.height + analysis.failures.height + counted
@@ -85,10 +120,10 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
         )
     share = _cpu_share(analysis.sweep)
-    if share is not None and share < QUIET_CPU_SHARE:
+    if share is not None and 1 - MOST_LOST <= share < QUIET_CPU_SHARE:
         found.append(
-            f"The host was busy with other work: programs with a single thread got only {share * 100:.0f} % of a CPU. "
-            "Such a sweep shows that the tool works, not which branch is better."
+            f"The host did some other work: programs with a single thread got only {share * 100:.0f} % of a CPU. That "
+            "adds noise to every figure."
         )
     trend = analysis.trend
     if trend is not None and trend.p_value < DRIFT_ALPHA:

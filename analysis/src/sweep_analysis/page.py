@@ -12,7 +12,7 @@ import polars as pl
 
 from sweep_analysis import experiments, svg, tables
 from sweep_analysis.advice import Advice, advice
-from sweep_analysis.cautions import cautions
+from sweep_analysis.cautions import cautions, voids
 from sweep_analysis.explore import exploration
 from sweep_analysis.facts import facts, hypotheses
 from sweep_analysis.figure import Figure
@@ -75,7 +75,7 @@ def render_page(analysis: Analysis, listed: list[Figure]) -> str:
     sweep = analysis.sweep
     experiment = analysis.experiment
     own = experiment is not None and has_own_figure(experiment)
-    found = cautions(analysis)
+    void, found = voids(sweep), cautions(analysis)
     look = look_of(analysis, LIGHT)
     chosen = None if own else exploration(analysis)
     return environment.get_template("page.html.j2").render(
@@ -88,7 +88,8 @@ def render_page(analysis: Analysis, listed: list[Figure]) -> str:
         counters=[] if own else counter_sentences(analysis),
         noise=[] if own else noise_sentences(analysis),
         cautions=found,
-        first_cautions=found[:FIRST_CAUTIONS],
+        voids=void,
+        first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
         legend=styles(look.branches, look.baseline, LIGHT),
         variables=svg.variables_by_name(),
         hypotheses=hypotheses(sweep),
