@@ -54,7 +54,7 @@ enum Command {
     /// Measure: build, run every trial, print the table
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(SweepArgs),
-    /// Measure some branches, wherever they come from, against the first of them, and print verdicts
+    /// Measure some branches, wherever they come from, against the first of them
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Put shards of one plan together
@@ -170,7 +170,7 @@ pub(crate) struct Selection {
     /// Run one part of the plan, such as 2/4, and leave the others to identical machines; see `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
     pub(crate) shard: Option<Shard>,
-    /// Leave out the baseline's A/A twin, and with it every verdict
+    /// Leave out the baseline's A/A twin, without which little can be judged
     #[arg(long)]
     pub(crate) no_twin: bool,
     /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the

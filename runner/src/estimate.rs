@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde::Deserialize;
-use workloads::parameters::Values;
 use workloads::protocol::Program;
-use workloads::workload::{self, Size};
+use workloads::workload::Size;
 
 use crate::manifest::{Manifest, Run};
 use crate::plan::{Asked, Kind, Load, Plan};
@@ -200,11 +199,8 @@ fn kinds(asked: &Asked) -> impl Iterator<Item = Kind> {
 /// Of an instance that was never measured: what its parameters say, else its size.
 fn guess(load: &Load) -> Duration {
     let by_parameters = || {
-        let workload = workload::find(&load.workload).ok()?;
-        let size = Size::find(&load.size).ok()?;
-        let has_input = load.input.is_some();
-        let values = Values::resolve(workload.description(), size, &load.parameters, has_input);
-        workload.lasts(&values.ok()?)
+        let (workload, values) = load.resolved()?;
+        workload.lasts(&values)
     };
     by_parameters().unwrap_or_else(|| by_design(&load.size))
 }

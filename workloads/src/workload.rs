@@ -91,6 +91,12 @@ pub trait Workload: Sync {
         let _ = values;
         None
     }
+
+    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell
+    /// pools apart, and CPU time does.
+    fn is_paced(&self, values: &Values) -> bool {
+        self.lasts(values).is_some_and(|time| !time.is_zero())
+    }
 }
 
 /// One input, ready to be worked on again and again.

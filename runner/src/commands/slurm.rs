@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use super::{Place, asked, builds};
 use crate::cli;
 use crate::host::Host;
+use crate::page::quoted;
 use crate::plan::{self, Shard};
 use crate::progress::count;
 use crate::stop::{Exit, Stop};
-use crate::verdicts::quoted;
 
 /// Arguments of `slurm`.
 #[derive(Debug, Args)]

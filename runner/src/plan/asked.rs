@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use workloads::parameters::Values;
+use workloads::workload::{self, Size, Workload};
 
 use crate::config::TWIN_SUFFIX;
 use crate::experiments::{AskedExperiment, Figure};
@@ -69,6 +71,25 @@ pub struct Load {
     pub parameters: BTreeMap<String, String>,
     /// Instance file, if one was given.
     pub input: Option<Input>,
+}
+
+impl Load {
+    /// The program with its parameters; `None` if the catalogue of today does not know them.
+    #[must_use]
+    pub fn resolved(&self) -> Option<(&'static dyn Workload, Values)> {
+        let workload = workload::find(&self.workload).ok()?;
+        let size = Size::find(&self.size).ok()?;
+        let has_input = self.input.is_some();
+        let values =
+            Values::resolve(workload.description(), size, &self.parameters, has_input).ok()?;
+        Some((workload, values))
+    }
+
+    /// Whether a clock sets its time, so that CPU time comes first; see [`Workload::is_paced`].
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        self.resolved().is_some_and(|(workload, values)| workload.is_paced(&values))
+    }
 }
 
 /// Everything that defines a sweep, apart from the binaries.
@@ -166,6 +187,12 @@ impl Asked {
     #[must_use]
     pub fn is_about_answers(&self) -> bool {
         self.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
+    }
+
+    /// Whether a clock sets the time of every workload.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        self.workloads.iter().all(Load::is_paced)
     }
 
     /// The one of [`Asked::workloads`] that a record belongs to.

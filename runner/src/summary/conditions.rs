@@ -4,21 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use statrs::distribution::{ContinuousCDF as _, Normal};
-
-use super::{Cell, Row, Summary};
+use super::Summary;
 use crate::plan::Asked;
 use crate::record::{Ending, FreqState, Record};
-use crate::stats::median;
 
 /// A trial is told of when so large a share of its wall time was stolen from it, on all CPUs together.
 const MUCH_STOLEN: f64 = 0.01;
-
-/// Fewest replicates among which a trend is looked for; with fewer, every order is likely.
-const FEWEST_REPLICATES: usize = 5;
-
-/// The level at which a trend is called drift: one sweep in twenty shows it by chance.
-const LEVEL: f64 = 0.05;
 
 /// What the trials ran under.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,25 +30,6 @@ pub struct Conditions {
     pub ghz: Option<(f64, f64)>,
     /// How long a cache line took from one CPU to another, least and most of all trials, in nanoseconds.
     pub core_to_core_ns: Option<(f64, f64)>,
-    /// Whether times rose or fell over the sweep; `None` with too few replicates.
-    pub drift: Option<Drift>,
-}
-
-/// A trend of times over a sweep.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
-    /// How much longer the last third of the replicates took than the first, as a share.
-    pub change: f64,
-    /// Probability of so clear a trend, if the order of the replicates means nothing.
-    pub p: f64,
-}
-
-impl Drift {
-    /// Whether the trend is clearer than chance mostly makes it.
-    #[must_use]
-    pub fn is_found(self) -> bool {
-        self.p < LEVEL
-    }
 }
 
 /// What is kept of the records for [`Conditions`].
@@ -121,7 +93,6 @@ impl Summary {
             frequency: gathered.frequency.clone(),
             ghz: gathered.ghz,
             core_to_core_ns: gathered.core_to_core_ns,
-            drift: drift(self.cells()),
         }
     }
 }
@@ -136,85 +107,13 @@ fn name(state: FreqState) -> &'static str {
     }
 }
 
-/// Whether the replicates' times rise or fall with their order.
-///
-/// All cells are visited once before any is visited again, so a replicate is a stretch of the sweep. Each
-/// trial is compared with the median of its cell, and a replicate's figure is the mean over all its trials.
-/// Replicates and not trials are what is ordered: the trials of one replicate share its layouts, whose
-/// luck would otherwise look like a trend.
-fn drift<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<Drift> {
-    /// Number and sum of what the trials of a replicate are above the middle of their cells.
-    type Above = (usize, f64);
-    let mut replicates: BTreeMap<u32, Above> = BTreeMap::new();
-    for cell in cells {
-        let Some(centre) = cell.cost().map(f64::ln) else { continue };
-        for trial in &cell.timed {
-            let (count, sum) = replicates.entry(trial.replicate).or_default();
-            *count += 1;
-            *sum += trial.cost.ln() - centre;
-        }
-    }
-    let means: Vec<f64> = replicates.into_values().map(|(count, sum)| sum / count as f64).collect();
-    if means.len() < FEWEST_REPLICATES {
-        return None;
-    }
-    let third = means.len() / 3;
-    let first = median(&mut means[..third].to_vec())?;
-    let last = median(&mut means[means.len() - third..].to_vec())?;
-    Some(Drift { change: (last - first).exp() - 1.0, p: trend(&means) })
-}
-
-/// Two-sided p-value of Mann's test for a trend (Kendall's rank correlation of `values` with their
-/// order): the share of all orders with as few pairs that fall, or as few that rise. Equal values count
-/// as rising.
-fn trend(values: &[f64]) -> f64 {
-    /// Up to so many values orders are counted; beyond, that takes long and changes nothing.
-    const FEW: usize = 50;
-    let count = values.len();
-    let falls = |later: usize| values[..later].iter().filter(|it| **it > values[later]).count();
-    let falling: usize = (0..count).map(falls).sum();
-    let fewest = falling.min(count * count.saturating_sub(1) / 2 - falling);
-    let tail = if count > FEW { normal_tail } else { exact_tail };
-    (2.0 * tail(count, fewest)).min(1.0)
-}
-
-/// Share of the orders of `count` values in which at most `most` pairs fall.
-fn exact_tail(count: usize, most: usize) -> f64 {
-    // By number of falling pairs: the share of the orders of so many values that have it. A further
-    // value may come after any number of those before it.
-    let mut shares = vec![1.0];
-    for size in 2..=count {
-        let mut wider = vec![0.0; shares.len() + size - 1];
-        for (pairs, share) in shares.iter().enumerate() {
-            for sum in &mut wider[pairs..pairs + size] {
-                *sum += share / size as f64;
-            }
-        }
-        shares = wider;
-    }
-    shares[..=most].iter().sum()
-}
-
-/// The same by the normal distribution of as much spread, n (n - 1) (2n + 5) / 72.
-fn normal_tail(count: usize, most: usize) -> f64 {
-    let n = count as f64;
-    let spread = (n * (n - 1.0) * (2.0 * n + 5.0) / 72.0).sqrt();
-    Normal::standard().cdf((most as f64 + 0.5 - n * (n - 1.0) / 4.0) / spread)
-}
-
 /// The foot of a table: a line for each condition.
 #[must_use]
-pub fn foot(
-    asked: &Asked,
-    rows: &[Row],
-    conditions: &Conditions,
-    settle_ms: Option<u64>,
-) -> String {
+pub fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64>) -> String {
     let mut text = String::new();
     let mut line = |label: &str, what: &str| {
         let _ = writeln!(text, "{:<14}{what}", format!("{label}:"));
     };
-    line("A/A band", &band(rows));
     line(
         "layouts",
         &match asked.layouts {
@@ -250,32 +149,7 @@ pub fn foot(
     if let Some((low, high)) = conditions.core_to_core_ns {
         line("core to core", &format!("{low:.0} to {high:.0} ns for a cache line"));
     }
-    line(
-        "drift",
-        &match conditions.drift {
-            None => format!("not looked for: fewer than {FEWEST_REPLICATES} trials per cell"),
-            Some(drift) if drift.is_found() => format!(
-                "times {} by {:.1} % over the sweep (p = {:.3}); ratios,\n{:14}paired inside blocks, do not \
-                 move with it, times and speed-ups do",
-                if drift.change < 0.0 { "fell" } else { "rose" },
-                100.0 * drift.change.abs(),
-                drift.p,
-                ""
-            ),
-            Some(drift) => format!("none found (p = {:.2})", drift.p),
-        },
-    );
     text
-}
-
-fn band(rows: &[Row]) -> String {
-    let mut widths: Vec<f64> =
-        rows.iter().filter_map(|row| row.band_high).map(|high| 100.0 * (high - 1.0)).collect();
-    let Some(middle) = median(&mut widths) else {
-        return "none: without a twin, or with too few pairs, nothing is judged".to_owned();
-    };
-    let (narrowest, widest) = (widths[0], widths[widths.len() - 1]);
-    format!("{narrowest:.1} to {widest:.1} %, median {middle:.1} %, by thread count and workload")
 }
 
 fn frequency(conditions: &Conditions) -> String {
@@ -294,40 +168,26 @@ fn frequency(conditions: &Conditions) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
-
     use workloads::protocol::Program;
 
-    use super::super::tests::{asked, record, rows, summary};
+    use super::super::tests::{asked, record, summary};
     use super::*;
 
     fn conditions(asked: &Asked, records: &[Record]) -> Conditions {
         summary(asked, records).conditions()
     }
 
-    fn uniform(random: &mut ChaCha8Rng) -> f64 {
-        random.next_u64() as f64 / u64::MAX as f64
-    }
-
-    /// Three branches at two thread counts, seven replicates; each binary of a branch has its own luck.
-    fn sweep(seed: u64, drift: f64) -> Vec<Record> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+    /// Three branches at two thread counts, seven replicates.
+    fn sweep() -> Vec<Record> {
         let mut records = Vec::new();
         for replicate in 0..7_u32 {
             for branch in ["master", "slow", "same"] {
-                let luck = 1.0 + 0.05 * uniform(&mut random);
                 for threads in [2, 8] {
-                    let level = 1.0 + drift * f64::from(replicate) / 6.0;
-                    let time = 1e6 * luck * level * (1.0 + 0.02 * uniform(&mut random));
-                    let elapsed = Duration::from_nanos(1).mul_f64(time).as_nanos();
-                    let elapsed = u64::try_from(elapsed).unwrap();
                     let block = replicate as usize * 2 + threads / 8;
-                    let program = Program::Parallel;
                     records.push(Record {
                         replicate,
                         process_ns: 1_000_000_000,
-                        ..record(branch, program, threads, block, elapsed)
+                        ..record(branch, Program::Parallel, threads, block, 1_000_000)
                     });
                 }
             }
@@ -336,55 +196,8 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_found_in_about_one_sweep_in_twenty_without_any() {
-        let found = (0..1000)
-            .filter(|seed| conditions(&asked(), &sweep(*seed, 0.0)).drift.unwrap().is_found());
-        let share = found.count() as f64 / 1000.0;
-        assert!((0.02..0.08).contains(&share), "{share}");
-    }
-
-    #[test]
-    fn a_true_drift_is_found_and_its_size_is_told() {
-        let found: Vec<Drift> = (0..100)
-            .map(|seed| conditions(&asked(), &sweep(seed, 0.3)).drift.unwrap())
-            .filter(|drift| drift.is_found())
-            .collect();
-        assert!(found.len() > 95, "{}", found.len());
-        let mut sizes: Vec<f64> = found.iter().map(|drift| drift.change).collect();
-        let size = median(&mut sizes).unwrap();
-        // Between the middles of the first third and of the last.
-        assert!((0.15..0.3).contains(&size), "{size}");
-        let conditions = conditions(&asked(), &sweep(1, 0.3));
-        let text = foot(&asked(), &[], &conditions, Some(10));
-        assert!(text.contains("times rose by"), "{text}");
-    }
-
-    #[test]
-    fn five_values_in_order_are_two_orders_of_a_hundred_and_twenty() {
-        assert!((trend(&[1.0, 2.0, 3.0, 4.0, 5.0]) - 2.0 / 120.0).abs() < 1e-12);
-        // One neighbouring pair falls: four such orders beside the one in which none does.
-        assert!((trend(&[5.0, 4.0, 3.0, 1.0, 2.0]) - 10.0 / 120.0).abs() < 1e-12);
-        assert!((trend(&[3.0, 1.0, 5.0, 4.0, 2.0]) - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn the_normal_distribution_agrees_with_counted_orders_where_it_takes_over() {
-        for most in [400, 470, 500, 550, 612] {
-            let (exact, normal) = (exact_tail(50, most), normal_tail(50, most));
-            assert!((exact - normal).abs() < 0.001, "{most}: {exact}, {normal}");
-        }
-    }
-
-    #[test]
-    fn few_replicates_prove_no_trend() {
-        let few: Vec<Record> =
-            sweep(1, 0.3).into_iter().filter(|record| record.replicate < 4).collect();
-        assert_eq!(conditions(&asked(), &few).drift, None);
-    }
-
-    #[test]
     fn stolen_time_heat_quota_and_clocks_are_counted_by_trial() {
-        let mut records = sweep(1, 0.0);
+        let mut records = sweep();
         for record in &mut records {
             record.steal_ns = Some(0);
         }
@@ -398,7 +211,7 @@ mod tests {
         records[6].core_to_core_ns = Some(50.0);
         let conditions = conditions(&asked(), &records);
         assert_eq!((conditions.trials, conditions.stolen_from), (42, Some(1)));
-        let text = foot(&asked(), &[], &conditions, Some(10));
+        let text = foot(&asked(), &conditions, Some(10));
         for words in [
             "over 1 % of the wall time in 1 of 42 trials; 0.0 s in all",
             "slowed CPUs down in 1 of 42 trials",
@@ -414,25 +227,17 @@ mod tests {
 
     #[test]
     fn failed_and_counted_trials_say_nothing_of_times() {
-        let mut records = sweep(1, 0.0);
+        let mut records = sweep();
         records[0].outcome = Ending::Crash;
         records[1].iterations.clear();
         assert_eq!(conditions(&asked(), &records).trials, 40);
     }
 
     #[test]
-    fn the_foot_names_layouts_and_the_band() {
+    fn the_foot_names_layouts_and_fits_eighty_columns() {
         let asked = Asked { layouts: 7, ..asked() };
-        let mut records = sweep(1, 0.0);
-        let again = records.clone().into_iter().filter(|record| record.branch == "same");
-        let twins: Vec<Record> =
-            again.map(|record| Record { branch: "master-again".to_owned(), ..record }).collect();
-        records.extend(twins);
-        let rows = rows(&asked, &records);
-        let conditions = conditions(&asked, &records);
-        let text = foot(&asked, &rows, &conditions, Some(10));
+        let text = foot(&asked, &conditions(&asked, &sweep()), Some(10));
         assert!(text.contains("layouts:      7 of each branch"), "{text}");
-        assert!(text.contains("%, median "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use workloads::protocol::Program;
+use workloads::protocol::{Iteration, Program};
 
 use super::conditions::Gathered;
 use crate::plan::{Asked, Kind, Mode};
@@ -39,12 +39,27 @@ pub(super) struct Cell {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timed {
     block: u32,
-    pub(super) replicate: u32,
-    /// Median time of an iteration, in nanoseconds.
-    median_ns: f64,
-    /// Median time per unit of work, in nanoseconds. Programs that run for a given time do more work when
+    wall: Cost,
+    cpu: Cost,
+}
+
+/// What a trial took of one kind of time, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    /// Median of its iterations.
+    of_iteration: f64,
+    /// Median of its iterations, per unit of work. Programs that run for a given time do more work when
     /// they are fast, so times alone would all be alike; per unit of work both kinds compare.
-    pub(super) cost: f64,
+    of_unit: f64,
+}
+
+/// The kinds of time that a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    /// By the clock on the wall.
+    Wall,
+    /// Of all threads together, the kernel's work for them included.
+    Cpu,
 }
 
 /// The answers of trials in one place.
@@ -123,10 +138,6 @@ impl Summary {
         self.cells.get(&(kind, mode, name))
     }
 
-    pub(super) fn cells(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.values()
-    }
-
     /// The answers of a program on one instance under some of the names, all thread counts and modes together.
     pub(super) fn answers(
         &self,
@@ -157,38 +168,59 @@ impl<'a> Extend<&'a Record> for Summary {
 impl Cell {
     fn add(&mut self, record: &Record) {
         self.oversubscribed = record.oversubscribed;
-        let figure = |of: &dyn Fn(f64, u64) -> f64| {
-            let own = record.iterations.iter();
-            median(&mut own.map(|it| of(it.elapsed_ns as f64, it.work_units)).collect::<Vec<_>>())
-        };
-        let median_ns = figure(&|elapsed_ns, _| elapsed_ns);
-        let cost = figure(&|elapsed_ns, work_units| elapsed_ns / work_units.max(1) as f64);
-        match (record.outcome, median_ns, cost) {
-            (Ending::Ok, Some(median_ns), Some(cost)) if cost > 0.0 => {
+        let wall = Cost::of(record, |iteration| iteration.elapsed_ns);
+        let cpu = Cost::of(record, |iteration| iteration.user_ns + iteration.system_ns);
+        match (record.outcome, wall, cpu) {
+            (Ending::Ok, Some(wall), Some(cpu)) if wall.of_unit > 0.0 => {
                 let block = u32::try_from(record.block).expect("plans have fewer blocks");
-                let replicate = record.replicate;
-                self.timed.push(Timed { block, replicate, median_ns, cost });
+                self.timed.push(Timed { block, wall, cpu });
             }
             _ => self.failed += 1,
         }
     }
 
     /// Median over trials of the time of an iteration, in nanoseconds.
-    pub(super) fn median_ns(&self) -> Option<f64> {
-        median(&mut self.timed.iter().map(|trial| trial.median_ns).collect::<Vec<_>>())
+    pub(super) fn of_iteration(&self, time: Time) -> Option<f64> {
+        median(&mut self.timed.iter().map(|it| it.cost(time).of_iteration).collect::<Vec<_>>())
     }
 
     /// Median over trials of the time per unit of work, in nanoseconds.
-    pub(super) fn cost(&self) -> Option<f64> {
-        median(&mut self.timed.iter().map(|trial| trial.cost).collect::<Vec<_>>())
+    pub(super) fn of_unit(&self, time: Time) -> Option<f64> {
+        median(&mut self.timed.iter().map(|it| it.cost(time).of_unit).collect::<Vec<_>>())
     }
 
-    /// Logarithms of the ratios to the baseline, block by block; blocks that lack one are left out.
-    pub(super) fn log_ratios(&self, baseline: &Self) -> Vec<f64> {
-        let bases: HashMap<u32, f64> =
-            baseline.timed.iter().map(|trial| (trial.block, trial.cost)).collect();
-        let pair = |trial: &Timed| bases.get(&trial.block).map(|base| (trial.cost / base).ln());
-        self.timed.iter().filter_map(pair).collect()
+    /// Median over blocks of the time over the baseline's in the same block; blocks that lack one are left out.
+    pub(super) fn ratio(&self, baseline: &Self, time: Time) -> Option<f64> {
+        let own = |trial: &Timed| Some(trial.cost(time).of_unit).filter(|cost| *cost > 0.0);
+        let bases: HashMap<u32, f64> = baseline
+            .timed
+            .iter()
+            .filter_map(|trial| own(trial).map(|base| (trial.block, base)))
+            .collect();
+        let ratio = |trial: &Timed| Some((own(trial)? / bases.get(&trial.block)?).ln());
+        median(&mut self.timed.iter().filter_map(ratio).collect::<Vec<_>>()).map(f64::exp)
+    }
+}
+
+impl Timed {
+    fn cost(&self, time: Time) -> Cost {
+        match time {
+            Time::Wall => self.wall,
+            Time::Cpu => self.cpu,
+        }
+    }
+}
+
+impl Cost {
+    /// `None` of a trial without iterations.
+    fn of(record: &Record, nanoseconds: impl Fn(&Iteration) -> u64) -> Option<Self> {
+        let middle = |of: &dyn Fn(&Iteration) -> f64| {
+            median(&mut record.iterations.iter().map(of).collect::<Vec<_>>())
+        };
+        Some(Self {
+            of_iteration: middle(&|it| nanoseconds(it) as f64)?,
+            of_unit: middle(&|it| nanoseconds(it) as f64 / it.work_units.max(1) as f64)?,
+        })
     }
 }
 
@@ -197,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_trial_two_times_and_two_numbers_are_kept() {
-        assert_eq!(size_of::<Timed>(), 2 * size_of::<f64>() + 2 * size_of::<u32>());
+    fn of_a_trial_four_times_and_its_block_are_kept() {
+        assert!(size_of::<Timed>() <= 4 * size_of::<f64>() + size_of::<u64>());
     }
 }

@@ -7,10 +7,9 @@ use anyhow::Result;
 use comfy_table::Color;
 use workloads::protocol::Program;
 
-use super::{Row, Verdict};
+use super::Row;
 use crate::plan::Asked;
-use crate::stats::FEWEST_PAIRS;
-use crate::table::{Column, Format, Look, Sheet, data};
+use crate::table::{Column, Format, Look, Sheet, data, wrapped};
 
 /// The rows as text that ends with a line end.
 ///
@@ -25,7 +24,7 @@ pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<
 }
 
 /// A table per workload and mode, a row per set of parameters and thread count: of a branch that ran
-/// alone there is nothing to judge, and what is compared are the rows.
+/// alone there are no ratios, and what is compared are the rows.
 fn alone(rows: &[Row], format: Format, look: Look) -> String {
     let title = if format == Format::Markdown { "## " } else { "" };
     let mut text = String::new();
@@ -47,29 +46,29 @@ fn alone(rows: &[Row], format: Format, look: Look) -> String {
         columns.extend([
             Column::text("threads"),
             Column::figure("time").at_least(7),
+            Column::figure("CPU time").at_least(7),
             Column::figure("speed-up"),
         ]);
         let has_failures = place.iter().any(|row| row.failed > 0);
-        columns.extend(has_failures.then(|| Column::text("")));
+        columns.extend(has_failures.then(|| Column::text("failed")));
         let mut sheet = Sheet::new(columns);
         for row in place {
             let own: BTreeMap<&str, &str> = settings(row).collect();
             let value = |name: &&str| own.get(*name).copied().unwrap_or_default().to_owned();
             let mut cells: Vec<String> = parameters.iter().map(value).collect();
             cells.push(threads(row));
-            cells.push(row.median_ns.map_or(String::new(), human_ns));
+            cells.push(time(row.median_ns));
+            cells.push(time(row.cpu_ns));
             cells.push(three_digits(row.speed_up));
-            let failed = (row.failed > 0).then(|| failures(row));
-            let colour = failed.as_ref().map(|_| Color::Magenta);
-            cells.extend(has_failures.then(|| failed.unwrap_or_default()));
-            sheet.push(cells, colour);
+            cells.extend(has_failures.then(|| failures(row)));
+            sheet.push(cells, colour(row));
         }
         let _ = writeln!(text, "{}", sheet.text(format, look));
     }
     let star =
         if rows.iter().any(|row| row.oversubscribed) { "\n*: more threads than CPUs." } else { "" };
-    text + "time: median of the trials' medians. speed-up: the sequential program's time\n\
-            over this one's. Only one branch ran, so none is judged."
+    text + "time: median of the trials' medians. CPU time: that of all threads together.\n\
+            speed-up: the sequential program's time over this one's."
         + star
         + "\n"
 }
@@ -88,8 +87,18 @@ fn threads(row: &Row) -> String {
     }
 }
 
+/// How many trials failed; nothing if none did.
 fn failures(row: &Row) -> String {
-    format!("{} of {} failed", row.failed, row.failed + row.trials)
+    let all = row.failed + row.trials;
+    if row.failed > 0 { format!("{} of {all}", row.failed) } else { String::new() }
+}
+
+fn colour(row: &Row) -> Option<Color> {
+    (row.failed > 0).then_some(Color::Magenta)
+}
+
+fn time(nanoseconds: Option<f64>) -> String {
+    nanoseconds.map_or(String::new(), human_ns)
 }
 
 fn three_digits(value: Option<f64>) -> String {
@@ -123,7 +132,9 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Look) -> String {
                 let _ = writeln!(text, "\nsequential program: {time}\n");
                 continue;
             }
-            let _ = writeln!(text, "{heading}{}", group_heading(first, &asked.baseline));
+            let plural = if first.threads == 1 { "" } else { "s" };
+            let more = if first.oversubscribed { ", more than CPUs" } else { "" };
+            let _ = writeln!(text, "{heading}{} thread{plural}{more}", first.threads);
             if format == Format::Markdown {
                 text.push('\n');
             }
@@ -133,59 +144,40 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Look) -> String {
     text + &legend(asked)
 }
 
-fn group_heading(row: &Row, baseline: &str) -> String {
-    let plural = if row.threads == 1 { "" } else { "s" };
-    let more = if row.oversubscribed { ", more than CPUs" } else { "" };
-    let band = match (row.band_low, row.band_high) {
-        (Some(low), Some(high)) => {
-            format!("two runs of {baseline} differ by a ratio of {low:.3} to {high:.3} (A/A)")
-        }
-        _ => format!("too few pairs of {baseline} and its A/A twin to judge by"),
-    };
-    format!("{} thread{plural}{more}; {band}", row.threads)
-}
-
+/// Times and their ratios to the baseline's; of a program that is paced by a clock, CPU time comes first.
 fn one_table(rows: &[Row], width: usize) -> Sheet {
-    let mut sheet = Sheet::new([
-        Column::text("branch").at_least(width),
-        Column::figure("time").at_least(7),
-        Column::figure("speed-up"),
-        Column::figure("ratio").at_least(6),
-        Column::text("verdict").at_least(19),
-    ]);
+    let is_paced = rows[0].paced;
+    let wall = [Column::figure("time").at_least(7), Column::figure("ratio").at_least(6)];
+    let cpu = [Column::figure("CPU time"), Column::figure("CPU ratio")];
+    let mut columns = vec![Column::text("branch").at_least(width)];
+    columns.extend(if is_paced { [cpu, wall] } else { [wall, cpu] }.concat());
+    columns.push(Column::figure("speed-up"));
+    let has_failures = rows.iter().any(|row| row.failed > 0);
+    columns.extend(has_failures.then(|| Column::text("failed")));
+    let mut sheet = Sheet::new(columns);
     for row in rows {
-        let mut verdict = row.verdict.to_string();
-        if row.failed > 0 {
-            verdict = failures(row);
-        }
-        let colour = match row.verdict {
-            _ if row.failed > 0 => Some(Color::Magenta),
-            Verdict::Faster => Some(Color::Green),
-            Verdict::Slower => Some(Color::Red),
-            _ => None,
-        };
-        let time = row.median_ns.map_or(String::new(), human_ns);
-        let cells = [
-            row.branch.clone(),
-            time,
-            three_digits(row.speed_up),
-            three_digits(row.ratio),
-            verdict,
-        ];
-        sheet.push(cells, colour);
+        let wall = [time(row.median_ns), three_digits(row.ratio)];
+        let cpu = [time(row.cpu_ns), three_digits(row.cpu_ratio)];
+        let mut cells = vec![row.branch.clone()];
+        cells.extend(if is_paced { [cpu, wall] } else { [wall, cpu] }.concat());
+        cells.push(three_digits(row.speed_up));
+        cells.extend(has_failures.then(|| failures(row)));
+        sheet.push(cells, colour(row));
     }
     sheet
 }
 
 fn legend(asked: &Asked) -> String {
     let baseline = &asked.baseline;
-    format!(
-        "time: median of the trials' medians. speed-up: the sequential program's time\n\
-         over this one's. ratio: time over {baseline}'s, paired inside blocks; below 1 is\n\
-         faster. A verdict is given from {FEWEST_PAIRS} pairs on (before: `?`), and only outside the\n\
-         A/A band, which one ratio in twenty leaves by chance; the report corrects for\n\
-         that.\n"
-    )
+    let twin = asked.twin_name().map_or(String::new(), |twin| {
+        format!(" {twin} is {baseline} once more: its ratios are noise.")
+    });
+    let text = format!(
+        "time: median of the trials' medians; CPU time: that of all threads together, the first column where a \
+         clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{twin} \
+         speed-up: the sequential program's time over this one's."
+    );
+    wrapped(&text, 80, "") + "\n"
 }
 
 /// A time with three digits: `812 ns`, `24.9 ms`, `1.23 s`.
@@ -217,17 +209,17 @@ mod tests {
             branch: "master".to_owned(),
             trials: 5,
             failed: 0,
+            paced: false,
             median_ns: Some(2e6),
+            cpu_ns: Some(3e6),
             speed_up: Some(1.0),
             ratio: None,
-            band_low: None,
-            band_high: None,
-            verdict: Verdict::Reference,
+            cpu_ratio: None,
         }
     }
 
     #[test]
-    fn a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters_and_no_verdict() {
+    fn a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters() {
         let mut rows = vec![
             row(Program::Sequential, "steps=10", 1),
             row(Program::Parallel, "lock=spin steps=10", 1),
@@ -237,11 +229,24 @@ mod tests {
         let text = alone(&rows, Format::Table, Look::default());
         let lines: Vec<Vec<&str>> =
             text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[0], ["lock", "steps", "threads", "time", "speed-up"], "{text}");
-        assert_eq!(lines[1], ["10", "sequential", "2.00", "ms", "1.000"], "{text}");
-        assert_eq!(lines[2], ["spin", "10", "1", "2.00", "ms", "1.000"], "{text}");
+        let heading = ["lock", "steps", "threads", "time", "CPU", "time", "speed-up", "failed"];
+        assert_eq!(lines[0], heading, "{text}");
+        let figures = ["2.00", "ms", "3.00", "ms", "1.000"];
+        assert_eq!(lines[1], [&["10", "sequential"], &figures[..]].concat(), "{text}");
+        assert_eq!(lines[2], [&["spin", "10", "1"], &figures[..]].concat(), "{text}");
         assert_eq!(lines[3][..3], ["mutex", "10", "4*"], "{text}");
-        assert!(text.lines().nth(5).unwrap().ends_with("1 of 6 failed"), "{text}");
-        assert!(!text.contains("A/A"), "{text}");
+        assert!(text.lines().nth(5).unwrap().ends_with("1 of 6"), "{text}");
+        assert!(!text.contains("ratio"), "{text}");
+    }
+
+    #[test]
+    fn where_a_clock_paces_the_program_cpu_time_comes_first() {
+        let heading = |paced| {
+            let rows = [Row { paced, ..row(Program::Parallel, "", 2) }];
+            let text = one_table(&rows, 6).text(Format::Table, Look::default());
+            text.lines().next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(heading(false), "branch time ratio CPU time CPU ratio speed-up");
+        assert_eq!(heading(true), "branch CPU time CPU ratio time ratio speed-up");
     }
 }

@@ -23,7 +23,7 @@ use crate::stop::Stop;
 use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
 
-pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>) -> Result<Ready> {
+pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> Result<Ready> {
     let (asked, branches) = match &purpose.config {
         Some(config) => asked_among(place, config, &arguments.selection)?,
         None => asked(place, &arguments.selection)?,

@@ -14,7 +14,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 
-use super::{Place, show};
+use super::Place;
+use super::show::{Table, summarized};
 use crate::cli::SweepArgs;
 use crate::config::Config;
 use crate::doctor;
@@ -36,25 +37,25 @@ use crate::table::Format;
 use crate::trial::Subprocesses;
 use crate::trials_file::Appender;
 
-/// Prints the result of a sweep.
-type Print<'a> = dyn Fn(&SweepDir, &Manifest) -> Result<()> + 'a;
+/// Makes a page of a sweep and its table; the flag says whether this command line began the sweep.
+type MakePage = fn(&SweepDir, &Manifest, &Table, bool, Format) -> Result<String>;
 
 /// What one command that sweeps does otherwise than another.
-pub(crate) struct Purpose<'a> {
+pub(crate) struct Purpose {
     /// The command, for hints how to go on.
     pub(crate) command: &'static str,
     /// Branches in the place of those of branches.toml.
     pub(crate) config: Option<Config>,
-    /// Prints the result, if not as `show` does.
-    pub(crate) print: Option<&'a Print<'a>>,
+    /// Makes a page of the table, if it is not printed as `show` does.
+    pub(crate) page: Option<MakePage>,
 }
 
 pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
-    run_for(place, arguments, &Purpose { command: "sweep", config: None, print: None })
+    run_for(place, arguments, &Purpose { command: "sweep", config: None, page: None })
 }
 
 /// Sweeps for a purpose.
-pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose<'_>) -> Result<Exit> {
+pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> Result<Exit> {
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take()?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
@@ -86,11 +87,11 @@ fn warn_of(host: &Host) {
 fn already_finished(
     place: &Place,
     arguments: &SweepArgs,
-    purpose: &Purpose<'_>,
+    purpose: &Purpose,
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let summary = show::summarized(sweep, &manifest)?;
+    let summary = summarized(sweep, &manifest)?;
     if summary.trials() < manifest.trials_planned {
         return Ok(None);
     }
@@ -109,12 +110,7 @@ struct Ready {
     building: Duration,
 }
 
-fn measure(
-    place: &Place,
-    arguments: &SweepArgs,
-    purpose: &Purpose<'_>,
-    ready: Ready,
-) -> Result<Exit> {
+fn measure(place: &Place, arguments: &SweepArgs, purpose: &Purpose, ready: Ready) -> Result<Exit> {
     let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
@@ -281,7 +277,7 @@ fn accounts(tally: Tally) -> String {
 fn finish(
     place: &Place,
     arguments: &SweepArgs,
-    purpose: &Purpose<'_>,
+    purpose: &Purpose,
     sweep: &SweepDir,
     manifest: &Manifest,
     summary: &Summary,
@@ -296,10 +292,12 @@ fn finish(
             manifest.trials_planned, purpose.command
         )));
     }
-    match purpose.print {
-        Some(print) => print(sweep, manifest)?,
-        None => show::print(manifest, summary, arguments.format)?,
-    }
+    let table = Table::of(place, sweep, manifest, summary, arguments.format)?;
+    let text = match purpose.page {
+        Some(page) => page(sweep, manifest, &table, arguments.resume.is_none(), arguments.format)?,
+        None => table.text,
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
     let failed = summary.failed();
     let end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
