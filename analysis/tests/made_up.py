@@ -64,6 +64,8 @@ class Truth:
         counted_trials: counted trials of each of their cells.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any clock. A thread count
             without a clock has none measured, and the nominal one.
+        pinned: factor on the time of each workload's pool where its workers are pinned, 1 where absent; `None` if no
+            trial is pinned.
         waits_ns: figures in ns that trials of a branch tell beside their time, by name; the second trial tells twice as
             much, and so on.
         cpu_share: CPU time over wall time of each busy thread.
@@ -94,6 +96,7 @@ class Truth:
     counted_trials: int = 3
     features: dict[str, list[str]] = field(default_factory=dict)
     modes: dict[str, dict[int, float]] = field(default_factory=lambda: {"dynamic": {}})
+    pinned: dict[str, float] | None = None
     waits_ns: dict[str, dict[str, float]] = field(default_factory=dict)
     cpu_share: float = 1.0
     seed: int = 7
@@ -149,6 +152,7 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
         "twin": f"{baseline}-again" if truth.twin else None,
         "trials_planned": truth.trials
         * len(truth.modes)
+        * (1 if truth.pinned is None else 2)
         * len(truth.workloads)
         * (len(truth.threads) * (len(truth.branches) + truth.twin) + truth.sequential)
         + truth.counted_trials * len(truth.workloads) * len(truth.threads) * len(truth.counts),
@@ -171,9 +175,10 @@ def records(truth: Truth) -> list[dict[str, Any]]:
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]
     visits = [
-        (replicate, mode, workload, threads, program)
+        (replicate, mode, placement, workload, threads, program)
         for replicate in range(truth.trials)
         for mode in truth.modes
+        for placement in (["free"] if truth.pinned is None else ["free", "pinned"])
         for workload in truth.workloads
         for program, threads in [
             *([("sequential", 1)] if truth.sequential else []),
@@ -182,7 +187,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
     ]
     clocks = np.random.default_rng([truth.seed, 1])  # apart: other noise is the same with and without
     lines = []
-    for block, (replicate, mode, workload, threads, program) in enumerate(visits):
+    for block, (replicate, mode, placement, workload, threads, program) in enumerate(visits):
         shared = rng.normal(0, truth.block_noise)
         clock = float(np.exp(clocks.normal(0, truth.clock_noise))) if truth.clock_noise else None
         contestants = [*truth.branches, *([f"{baseline}-again"] if truth.twin else [])]
@@ -190,6 +195,8 @@ def records(truth: Truth) -> list[dict[str, Any]]:
             contestants = [baseline]
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
             true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
+            if placement == "pinned" and program == "parallel":
+                true_ns *= truth.pinned.get(workload, 1.0)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)
             place_effect = truth.place_effect * position / max(1, len(contestants) - 1)
             slowness = NOMINAL_GHZ / (truth.modes[mode].get(threads, NOMINAL_GHZ) * (clock or 1.0))
@@ -210,6 +217,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
                         "threads": threads,
                         "mode": mode,
                         "clock": clock,
+                        **({} if truth.pinned is None else {"placement": placement}),
                     },
                     [] if failure else times.round().astype(int).tolist(),
                     failure,
@@ -253,6 +261,7 @@ def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
 
 def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str | None) -> dict[str, Any]:
     cell = "-".join(str(place[name]) for name in ("branch", "program", "workload", "threads", "mode"))
+    cell += "-pinned" if place.get("placement") == "pinned" else ""
     waits = {} if failure or place["program"] == "sequential" else truth.waits_ns.get(place["branch"], {})
     clock = place.pop("clock", None)
     ghz = truth.modes[place["mode"]].get(place["threads"], NOMINAL_GHZ if clock else None)

@@ -6,11 +6,13 @@ import polars as pl
 import pytest
 
 from sweep_analysis.labels import percent, ranges, with_panel, wrapped
-from sweep_analysis.schema import PANEL
+from sweep_analysis.schema import FREE, PANEL, PINNED
 
 
-def panels(*rows: tuple[str, str, str, str, str]) -> list[str]:
-    return with_panel(pl.DataFrame(rows, schema=PANEL, orient="row"))["panel"].to_list()
+def panels(*rows: tuple[str, ...], placements: tuple[str, ...] = (FREE,)) -> list[str]:
+    """Names of panels that differ as the rows say, and once more for each placement."""
+    each = [(*row, placement) for placement in placements for row in rows]
+    return with_panel(pl.DataFrame(each, schema=PANEL, orient="row"))["panel"].to_list()
 
 
 def test_a_panel_is_named_by_workload_and_size() -> None:
@@ -28,6 +30,11 @@ def test_only_parameters_that_differ_are_named() -> None:
 def test_modes_are_named_where_there_are_several() -> None:
     found = panels(("tsp", "small", "", "", "fixed"), ("tsp", "small", "", "", "dynamic"))
     assert found == ["tsp · small, fixed frequency", "tsp · small, dynamic frequency"]
+
+
+def test_placements_are_named_where_there_are_several() -> None:
+    found = panels(("tsp", "small", "cities=9", "", "dynamic"), placements=(FREE, PINNED))
+    assert found == ["tsp · small, free", "tsp · small, pinned"]
 
 
 def test_an_instance_is_named_by_its_file() -> None:

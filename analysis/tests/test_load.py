@@ -51,6 +51,17 @@ def test_what_only_some_hosts_and_newer_sweeps_show_is_read_or_null(folder: Path
     assert trials.select(list(shown)).row(1) == (None, None, None, None)
 
 
+def test_a_record_that_does_not_say_where_its_workers_ran_reads_as_free(folder: Path) -> None:
+    change_line(folder, 1, lambda record: record.update(placement="pinned"))
+    assert read_sweep(folder).trials.collect()["placement"].to_list()[:2] == ["pinned", "free"]
+
+
+def test_a_placement_that_does_not_exist_is_refused(folder: Path) -> None:
+    change_line(folder, 2, lambda record: record.update(placement="spread"))
+    with pytest.raises(InputError, match=r"trials.jsonl:2: field `placement` is `spread`; .*free, pinned"):
+        read_sweep(folder)
+
+
 def test_branches_come_in_the_order_of_the_manifest_without_the_twin(folder: Path) -> None:
     sweep = read_sweep(folder)
     assert sweep.branches == ["master", "packed"]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use runner::plan::{self, Asked, Mode};
 use runner::selection;
+use workloads::protocol::Placement;
 
 fn asked() -> Asked {
     let loads = selection::loads("all", "medium", &[], None).expect("the catalogue is in order");
@@ -19,6 +20,7 @@ fn asked() -> Asked {
         workloads: loads,
         threads: (1..=64).collect(),
         modes: vec![Mode::Dynamic],
+        placements: vec![Placement::Free],
         trials: 11,
         warmup_iterations: 1,
         iterations: 5,

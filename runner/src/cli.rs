@@ -14,7 +14,7 @@ use crate::commands::frequency::{FrequencyArgs, FrequencyOptions};
 use crate::commands::merge::MergeArgs;
 use crate::commands::slurm::SlurmArgs;
 use crate::plan::{Mode, Shard};
-use crate::selection::Preset;
+use crate::selection::{PlacementChoice, Preset};
 use crate::stop::{Exit, Stop};
 use crate::table::Format;
 
@@ -23,7 +23,7 @@ use help::{
     SWEEP_EXAMPLES,
 };
 
-/// Builds every branch of branches.toml and compares them: workloads × threads × CPU frequency modes.
+/// Builds every branch of branches.toml and compares them: workloads × threads × CPU frequency modes × placements.
 #[derive(Debug, Parser)]
 #[command(name = "cargo runner", bin_name = "cargo runner", version, after_help = EXIT_CODES)]
 struct Cli {
@@ -151,6 +151,10 @@ pub(crate) struct Selection {
     /// CPU frequency: as the host decides, one for all, or both
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeChoice>,
+    /// The pool's workers: where the kernel puts them, worker i kept on the i-th CPU, or both
+    /// [default: free]
+    #[arg(long, value_enum)]
+    pub(crate) placement: Option<PlacementChoice>,
     /// Trials (processes) per cell
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
@@ -239,7 +243,7 @@ pub(crate) struct SweepArgs {
     /// but `--input` if the instance file lay outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
-                                "mode", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
+                                "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
                                 "instrument", "shard"])]
     pub(crate) resume: Option<String>,
     /// Folder in which the sweep's folder is made [default: results/sweeps]
@@ -288,6 +292,9 @@ pub(crate) struct TraceArgs {
     /// Threads of the pool
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) threads: u32,
+    /// Keep worker i on the i-th CPU, as `sweep --placement pinned` does
+    #[arg(long)]
+    pub(crate) pinned: bool,
     /// tiny, small, medium or large
     #[arg(long, default_value = "small")]
     pub(crate) size: String,

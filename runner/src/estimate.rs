@@ -218,6 +218,8 @@ fn by_design(size: &str) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workloads::protocol::Placement;
+
     use crate::plan::{self, Mode};
 
     fn load(elements: &str) -> Load {
@@ -240,6 +242,7 @@ mod tests {
             workloads: vec![load],
             threads: vec![1],
             modes: vec![Mode::Dynamic],
+            placements: vec![Placement::Free],
             trials: 1,
             warmup_iterations: 0,
             iterations: 1,

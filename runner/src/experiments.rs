@@ -9,7 +9,7 @@ use serde_spanned::Spanned;
 
 use crate::config::{ConfigError, nearest};
 use crate::plan::Load;
-use crate::selection;
+use crate::selection::{self, PlacementChoice};
 use crate::stop::Stop;
 
 const FILE: &str = "experiments.toml";
@@ -63,6 +63,8 @@ pub struct Experiment {
     pub warmup_iterations: u32,
     /// Whether the baseline's A/A twin runs.
     pub twin: bool,
+    /// As for `--placement`.
+    pub placement: PlacementChoice,
     /// What is drawn.
     pub figure: Figure,
     /// Parameters that mean nothing to the sequential program.
@@ -194,6 +196,8 @@ struct Row {
     warmup_iterations: u32,
     #[serde(default = "yes")]
     twin: bool,
+    #[serde(default)]
+    placement: PlacementChoice,
     figure: Figure,
     #[serde(default)]
     sequential_ignores: Vec<String>,
@@ -311,6 +315,7 @@ fn checked(row: Row, fault: &impl Fn(String) -> ConfigError) -> Result<Experimen
         iterations: row.iterations,
         warmup_iterations: row.warmup_iterations,
         twin: row.twin,
+        placement: row.placement,
         figure: row.figure,
         sequential_ignores: row.sequential_ignores,
         cells,
@@ -389,6 +394,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
             ("\"2,3\"", "\"two\"", "`two` is no thread count"),
             ("lock = \"mcs\"", "lock = \"spin\"", "parameter `lock` = `spin`"),
             ("\"speedup-by-words\"", "\"pie\"", "unknown variant `pie`"),
+            ("trials = 2", "trials = 2\nplacement = \"sideways\"", "unknown variant `sideways`"),
         ];
         for (old, new, expected) in faults {
             let message = message(&file(old, new));

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::checkout::Commit;
 use crate::config::Source;
 use crate::manifest::{Manifest, MeasuredBranch};
+use crate::plan::is_free;
 use crate::progress::count;
 use crate::summary::Row;
 use crate::table::{Format, Look, data, json, wrapped};
@@ -118,6 +119,11 @@ impl Page<'_> {
                 format!("{}, {driver}, governor {governor}", modes.join(" and "))
             });
         words.push(format!("CPU frequency {driver}"));
+        let placements = &self.manifest.asked.placements;
+        if !is_free(placements) {
+            let placements: Vec<String> = placements.iter().map(ToString::to_string).collect();
+            words.push(format!("workers {}", placements.join(" and ")));
+        }
         words.join(", ")
     }
 

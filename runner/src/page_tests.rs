@@ -30,8 +30,9 @@ fn branch(name: &str, baseline: bool) -> MeasuredBranch {
 
 fn manifest() -> Manifest {
     let asked = crate::summary::tests::asked();
-    let asked =
-        crate::plan::Asked { branches: vec!["master".to_owned(), "mine".to_owned()], ..asked };
+    let branches = vec!["master".to_owned(), "mine".to_owned()];
+    let placements = crate::selection::PlacementChoice::Both.placements();
+    let asked = crate::plan::Asked { branches, placements, ..asked };
     Manifest {
         schema: 1,
         name: "made-up".to_owned(),
@@ -83,7 +84,7 @@ fn the_markdown_page_has_all_that_a_pull_request_needs() {
     for part in [
         "### rayon-core: `mine` compared with `master`",
         "the table\n\nNowhere slower.\n",
-        "Made-up 9000, 4 CPUs, CPU frequency uncontrolled",
+        "Made-up 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
         "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes",
         "rustc 1.95.0",
         "cargo runner compare master 'mine=path:my tree'\n```",

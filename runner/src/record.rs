@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use workloads::protocol::{Events, Iteration, Metric, Program, Usage};
+use workloads::protocol::{Events, Iteration, Metric, Placement, Program, Usage};
 
 use crate::id::Id;
-use crate::plan::Mode;
+use crate::plan::{Mode, Regime};
 
 /// What a sweep knows of the CPU frequency during a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +79,9 @@ pub struct Record {
     pub input: Option<String>,
     pub threads: usize,
     pub mode: Mode,
+    /// Left out if it is free, as it was in all older sweeps.
+    #[serde(default, skip_serializing_if = "Placement::is_free")]
+    pub placement: Placement,
     pub freq_state: FreqState,
     pub oversubscribed: bool,
     pub seed: u64,
@@ -114,4 +117,33 @@ pub struct Record {
     pub events: Option<Events>,
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
+}
+
+impl Record {
+    /// Under what regime it ran.
+    #[must_use]
+    pub fn regime(&self) -> Regime {
+        Regime { mode: self.mode, placement: self.placement }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_before_there_was_a_choice_reads_as_free_and_is_written_as_it_was() {
+        let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let mut lines = std::fs::read_dir(sweeps).unwrap().filter_map(|sweep| {
+            let text = std::fs::read_to_string(sweep.unwrap().path().join("trials.jsonl")).ok()?;
+            text.lines().next().map(str::to_owned)
+        });
+        let line = lines.find(|line| !line.contains("\"placement\"")).unwrap();
+        let record: Record = serde_json::from_str(&line).unwrap();
+        assert_eq!(record.placement, Placement::Free);
+        assert!(!serde_json::to_string(&record).unwrap().contains("placement"));
+        let pinned = Record { placement: Placement::Pinned, ..record };
+        let again: Record = serde_json::from_str(&serde_json::to_string(&pinned).unwrap()).unwrap();
+        assert_eq!(again.placement, Placement::Pinned);
+    }
 }

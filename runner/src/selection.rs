@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use globset::Glob;
+use serde::{Deserialize, Serialize};
 use workloads::parameters::Values;
+use workloads::protocol::Placement;
 use workloads::workload::{self, Description, Setup, Size};
 
 use crate::config::{Branch, Config, nearest};
@@ -23,6 +25,31 @@ pub enum Preset {
     Quick,
     /// All workloads, 1 to 64 threads, both modes where the host allows; hours.
     Full,
+}
+
+/// Where workers run, as it is asked for on the command line and by experiments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlacementChoice {
+    /// Where the kernel puts them
+    #[default]
+    Free,
+    /// Worker i on the i-th CPU
+    Pinned,
+    /// One as well as the other, to be compared
+    Both,
+}
+
+impl PlacementChoice {
+    /// What it stands for.
+    #[must_use]
+    pub fn placements(self) -> Vec<Placement> {
+        match self {
+            Self::Free => vec![Placement::Free],
+            Self::Pinned => vec![Placement::Pinned],
+            Self::Both => vec![Placement::Free, Placement::Pinned],
+        }
+    }
 }
 
 /// The values a preset stands for.

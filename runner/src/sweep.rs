@@ -108,7 +108,9 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
         // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
-        timed(&mut tally.clocking, || around.frequency.before(trial.mode, trial.kind.threads))?;
+        timed(&mut tally.clocking, || {
+            around.frequency.before(trial.regime.mode, trial.kind.threads)
+        })?;
         let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
         let before =
@@ -158,6 +160,7 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
         input: job.inputs[trial.kind.load].clone(),
         program: trial.kind.program,
         threads: trial.kind.threads,
+        placement: trial.regime.placement,
         seed: job.asked.seed,
         warmup_iterations: job.asked.warmup_iterations,
         iterations: job.asked.iterations,
@@ -190,7 +193,8 @@ fn record(
         parameters: load.parameters.clone(),
         input: load.input.as_ref().map(|input| input.path.clone()),
         threads: trial.kind.threads,
-        mode: trial.mode,
+        mode: trial.regime.mode,
+        placement: trial.regime.placement,
         freq_state: seen.state,
         oversubscribed: trial.kind.threads > job.cpus,
         seed: job.asked.seed,

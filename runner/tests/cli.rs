@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
-use predicates::str::contains;
+use predicates::str::{contains, is_match};
 use tempfile::TempDir;
 
 fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
@@ -79,6 +79,28 @@ fn plan_counts_cells_and_trials_and_runs_nothing() {
         // 2 thread counts × (master, its twin, packed) + 1 sequential.
         .stdout(contains("7 cells, 9 blocks, 21 trials"))
         .stderr(contains("the baseline `master` is added"));
+}
+
+#[test]
+fn plan_says_where_workers_run_and_both_placements_double_the_cells() {
+    let arguments =
+        ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    run(&folder(), &arguments).success().stdout(is_match("placement +free\n").unwrap());
+    run(&folder(), &[&arguments[..], &["--placement", "both", "--trials", "3"]].concat())
+        .success()
+        .stdout(is_match("placement +free pinned\n").unwrap())
+        .stdout(contains("14 cells, 18 blocks, 42 trials"));
+    run(&folder(), &[&arguments[..], &["--placement", "pined"]].concat())
+        .code(2)
+        .stderr(contains("free, pinned, both").and(contains("'pinned'")));
+}
+
+#[test]
+fn experiments_say_where_workers_run() {
+    run(&folder(), &["plan", "--experiment", "sleep", "--branches", "master"])
+        .success()
+        .stdout(is_match("placement +free pinned\n").unwrap());
+    run(&folder(), &["list", "experiments"]).success().stdout(contains("placement   free, pinned"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::summary::Summary;
 use runner::sweep_dir::SweepDir;
-use workloads::protocol::{Iteration, Metric, SCHEMA, Usage};
+use workloads::protocol::{Iteration, Metric, Placement, SCHEMA, Usage};
 
 use counted::peak_bytes;
 
@@ -35,6 +35,7 @@ fn asked(trials: u32) -> Asked {
         }],
         threads: vec![2, 8],
         modes: vec![Mode::Dynamic],
+        placements: vec![Placement::Free],
         trials,
         warmup_iterations: 1,
         iterations: 5,
@@ -70,7 +71,8 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         parameters: load.parameters.clone(),
         input: None,
         threads: trial.kind.threads,
-        mode: trial.mode,
+        mode: trial.regime.mode,
+        placement: trial.regime.placement,
         freq_state: FreqState::Uncontrolled,
         oversubscribed: false,
         seed: 1,

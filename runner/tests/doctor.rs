@@ -6,7 +6,9 @@ use std::fs;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::doctor::{Circumstances, Diagnosis, Disk, Severity, Tool, examine, first_look};
+use runner::doctor::{
+    Circumstances, Diagnosis, Disk, Severity, Stacking, Tool, examine, first_look,
+};
 use runner::frequency::clock::Clock;
 use runner::host::Host;
 use tempfile::TempDir;
@@ -56,6 +58,7 @@ fn good() -> Circumstances {
         fixable: Ok("2000000 kHz, by sysfs".to_owned()),
         fix_in_force: None,
         clock: Some(Some(Clock { ghz: 2.0, slowest_ghz: 2.0, fastest_ghz: 2.0 })),
+        stacking: Some(Stacking { ticks: 100, stacked: 3, free_us: 225.0, pinned_us: 220.0 }),
         is_another_sweep_running: false,
         usable_cpus: 4,
         disks: vec![disk(Some(1 << 40), true)],
@@ -119,6 +122,19 @@ fn boost_is_found_in_each_of_its_files_with_the_command_that_forbids_it() {
         let remedy = &diagnosis.findings[0].remedy;
         assert!(remedy.contains(off) && remedy.contains(&file), "{remedy}");
     }
+}
+
+#[test]
+fn a_kernel_that_stacks_wake_ups_is_a_warning_with_both_times_and_the_remedy() {
+    let stacking = Some(Stacking { ticks: 100, stacked: 56, free_us: 428.0, pinned_us: 229.0 });
+    let diagnosis = examine(&Host::at(host(&[]).path()), &Circumstances { stacking, ..good() });
+    let seen = "in 56 of 100 ticks two threads that were woken to work were on one CPU";
+    assert_one(&diagnosis, Severity::Warning, "stacked-wake-ups", seen);
+    let finding = &diagnosis.findings[0];
+    assert!(finding.seen.contains("428 us free and 229 us pinned"), "{diagnosis}");
+    assert!(finding.remedy.contains("--placement pinned"), "{diagnosis}");
+    let rare = diagnose(&[]);
+    assert!(rare.in_order.iter().any(|clause| clause.contains("in 3 of 100 ticks")), "{rare}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::sweep::{self, Job, Surroundings, Tally, Watch};
 use runner::trial::{Ended, RunTrial, TrialFailure};
-use workloads::protocol::{Events, Iteration, Outcome, Program, Request, SCHEMA, Usage};
+use workloads::protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
 
 fn asked() -> Asked {
     Asked {
@@ -28,6 +28,7 @@ fn asked() -> Asked {
         }],
         threads: vec![1, 4],
         modes: vec![Mode::Dynamic],
+        placements: vec![Placement::Free],
         trials: 2,
         warmup_iterations: 1,
         iterations: 3,
@@ -277,6 +278,19 @@ fn modes_change_once_a_round_and_mark_their_trials() {
             if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
         assert_eq!(record.freq_state, expected);
         assert_eq!((record.ghz_before, record.ghz_after), (Some(2.0), Some(2.5)));
+    }
+}
+
+#[test]
+fn a_trial_is_asked_to_run_where_its_block_says_and_its_record_tells() {
+    let asked = Asked { placements: vec![Placement::Free, Placement::Pinned], ..asked() };
+    let plan = plan_of(&asked);
+    let mut fake = Fake::default();
+    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
+    let placed = |of: Placement| records.iter().filter(|record| record.placement == of).count();
+    assert_eq!((placed(Placement::Free), placed(Placement::Pinned)), (14, 14));
+    for (record, (_, _, request)) in records.iter().zip(&fake.calls) {
+        assert_eq!(record.placement, request.placement);
     }
 }
 

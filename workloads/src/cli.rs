@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use workloads::checksum;
 use workloads::measure;
 use workloads::pcap::{Capture, Tally, Verdict, verify};
-use workloads::protocol::{Failure, Iteration, Outcome, Program, Request, SCHEMA};
+use workloads::protocol::{Failure, Iteration, Outcome, Placement, Program, Request, SCHEMA};
 use workloads::serve;
 use workloads::workload::{Size, catalogue};
 
@@ -96,6 +96,9 @@ struct Run {
     /// Threads of the pool
     #[arg(long, short, default_value_t = 1)]
     threads: usize,
+    /// Keep worker i of the pool on the i-th CPU instead of where the kernel puts it
+    #[arg(long, conflicts_with = "sequential")]
+    pinned: bool,
     /// tiny, small, medium or large
     #[arg(long, short, default_value = "small")]
     size: String,
@@ -265,6 +268,7 @@ fn try_workload(variant: &str, run: Run) -> ExitCode {
         input: run.input,
         program: if run.sequential { Program::Sequential } else { Program::Parallel },
         threads: run.threads,
+        placement: if run.pinned { Placement::Pinned } else { Placement::Free },
         seed: run.seed,
         warmup_iterations: run.warmup,
         iterations: run.iterations,

@@ -14,6 +14,7 @@ mod net;
 pub mod observer;
 pub mod parameters;
 pub mod pcap;
+mod placement;
 pub mod protocol;
 mod queue;
 pub mod random;

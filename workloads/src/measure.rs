@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
 use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::parameters::Values;
+use crate::placement;
 use crate::protocol::{Failure, Iteration, Metric, Outcome, Program, Request, SCHEMA};
 use crate::usage::UsageSample;
 use crate::watchdog::Watchdog;
@@ -187,17 +188,8 @@ impl Engine {
     fn new(request: &Request) -> Result<Self, Refusal> {
         match request.program {
             Program::Sequential => Ok(Self::Sequential),
-            Program::Parallel => ThreadPoolBuilder::new()
-                .num_threads(request.threads)
-                .thread_name(|index| format!("worker-{index}"))
-                .build()
-                .map(|pool| Self::Parallel(Arc::new(pool)))
-                .map_err(|error| {
-                    Refusal::new(format!(
-                        "threads = {}: the pool cannot be built: {error}; ask for fewer",
-                        request.threads
-                    ))
-                }),
+            Program::Parallel => placement::build(request.threads, request.placement)
+                .map(|pool| Self::Parallel(Arc::new(pool))),
         }
     }
 

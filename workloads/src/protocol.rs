@@ -22,6 +22,37 @@ pub enum Program {
     Parallel,
 }
 
+/// Where the pool's workers run.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Where the kernel puts them.
+    #[default]
+    Free,
+    /// Worker `i` on the `i`-th of the CPUs that the process may use, all over again when there are more
+    /// workers than CPUs.
+    Pinned,
+}
+
+impl Placement {
+    /// Whether it is what was always so before there was a choice, and is left out where it would be written.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        *self == Self::Free
+    }
+}
+
+impl std::fmt::Display for Placement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Free => "free",
+            Self::Pinned => "pinned",
+        })
+    }
+}
+
 /// One trial, as the runner orders it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,6 +74,9 @@ pub struct Request {
     pub program: Program,
     /// Threads of the pool (at least 1). For [`Program::Sequential`] it must be 1.
     pub threads: usize,
+    /// Where the workers run; left out if it is up to the kernel. The sequential program has no workers.
+    #[serde(default, skip_serializing_if = "Placement::is_free")]
+    pub placement: Placement,
     /// Seed of everything random in the workload's input. The same seed gives the same input.
     pub seed: u64,
     /// Untimed iterations before the timed ones; reported apart.
@@ -72,6 +106,7 @@ impl Request {
             input: None,
             program: Program::Parallel,
             threads: 1,
+            placement: Placement::Free,
             seed: 1,
             warmup_iterations: 0,
             iterations: 1,

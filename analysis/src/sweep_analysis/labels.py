@@ -14,7 +14,7 @@ PUBLISHED = "published"
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column `panel`: workload and size, plus mode, input and parameters where panels differ in them.
+    """Add a column `panel`: workload and size, plus mode, placement, input and parameters where panels differ in them.
 
     In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null. Rows that have a
          `panel` keep it: a part of a frame would call its panels otherwise.
@@ -23,12 +23,14 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
         return frame
     keys = frame.select(PANEL).unique(maintain_order=True).drop_nulls("workload")
     many_modes = keys["mode"].n_unique() > 1
+    many_placements = keys["placement"].n_unique() > 1
     named = []
     for key in keys.rows(named=True):
         rivals = keys.filter(
             pl.col("workload") == key["workload"],
             pl.col("size") == key["size"],
             pl.col("mode") == key["mode"],
+            pl.col("placement") == key["placement"],
         )
         parts = [f"{key['workload']} · {key['size']}"]
         if key["input"]:
@@ -37,6 +39,8 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
         parts += [word for word in key["parameters"].split() if word not in common]
         if many_modes:
             parts.append(f"{key['mode']} frequency")
+        if many_placements:
+            parts.append(key["placement"])
         named.append(", ".join(parts))
     panels = keys.with_columns(pl.Series("panel", named, dtype=pl.String))
     return frame.join(panels, on=PANEL, how="left", nulls_equal=True, maintain_order="left")

@@ -15,11 +15,13 @@ import polars as pl
 from sweep_analysis.errors import InputError
 from sweep_analysis.schema import (
     EVENTS,
+    FREE,
     INSTRUMENTED_SUFFIX,
     ITERATIONS,
     METRICS,
     OUTCOMES,
     PARALLEL,
+    PINNED,
     SCHEMA,
     SEQUENTIAL,
     TRIALS,
@@ -141,6 +143,8 @@ def _check(record: Trial, where: str) -> None:
         raise InputError(where, f"field `outcome` is `{record.outcome}`", f"known outcomes: {', '.join(OUTCOMES)}")
     if record.program not in (PARALLEL, SEQUENTIAL):
         raise InputError(where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}")
+    if record.placement not in (FREE, PINNED):
+        raise InputError(where, f"field `placement` is `{record.placement}`", f"known placements: {FREE}, {PINNED}")
     if record.threads < 1:
         raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
     instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)

@@ -17,6 +17,12 @@ PARALLEL = "parallel"
 TWIN_SUFFIX = "-again"
 """What the baseline's A/A twin has at the end of its name."""
 
+FREE = "free"
+"""Value of `placement` where the kernel decides which CPU a worker runs on."""
+
+PINNED = "pinned"
+"""Value of `placement` where worker i of the pool stays on the i-th CPU."""
+
 INSTRUMENTED_SUFFIX = "-instrumented"
 """What a branch's instrumented build has at the end of its name; its trials are counted and have no times."""
 
@@ -100,6 +106,7 @@ class Trial(msgspec.Struct):
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
     core_to_core_ns: float | None = None  # nor this
+    placement: str = FREE  # sweeps before workers could be pinned do not say so
 
 
 TRIALS = pl.Schema(
@@ -117,6 +124,7 @@ TRIALS = pl.Schema(
         "input": pl.String,
         "threads": pl.Int64,
         "mode": pl.String,
+        "placement": pl.String,  # `FREE` or `PINNED`
         "freq_state": pl.String,
         "oversubscribed": pl.Boolean,
         "seed": pl.UInt64,
@@ -176,7 +184,7 @@ EVENTS = pl.Schema(
 )
 """One row per counted trial, thread and kind of event; joins to the counted trials on `trial`."""
 
-PANEL = ["workload", "size", "parameters", "input", "mode"]
+PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
 """What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
 
 CELL_SET = ["program", *PANEL, "threads"]

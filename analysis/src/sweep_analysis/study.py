@@ -24,7 +24,7 @@ import polars as pl
 
 from sweep_analysis.errors import InputError
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import ITERATIONS, PARALLEL, SEQUENTIAL, TRIALS
+from sweep_analysis.schema import FREE, ITERATIONS, PARALLEL, SEQUENTIAL, TRIALS
 
 FILE_NAME = re.compile(r"speedup-(?P<branch>.+)-(?P<threads>[1-9][0-9]*)-threads\.csv")
 TIME_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -139,6 +139,7 @@ def _trial(row: dict[str, Any], branch: str, threads: int) -> tuple[dict[str, An
         "parameters": "",
         "threads": threads,
         "mode": "unknown",
+        "placement": FREE,
         "freq_state": "unknown",
         "oversubscribed": False,
         "outcome": "ok",

@@ -12,6 +12,7 @@ use super::Place;
 use crate::cli::{ListArgs, ListWhat};
 use crate::config::{Branch, Config};
 use crate::experiments::{self, Experiment};
+use crate::plan::is_free;
 use crate::stop::Exit;
 use crate::table::{Column, Format, Look, Sheet, data};
 
@@ -169,6 +170,11 @@ fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Re
         )?;
         writeln!(out, "    branches    {}", it.branches)?;
         writeln!(out, "    threads     {}; {} trials", it.threads, it.trials)?;
+        let placements = it.placement.placements();
+        if !is_free(&placements) {
+            let words = placements.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            writeln!(out, "    placement   {words}")?;
+        }
         writeln!(out, "    command     cargo runner sweep --experiment {}", it.name)?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::config::{Branch, Config, folder_of, fork_features};
 use crate::experiments::{self, AskedExperiment, Figure};
 use crate::host::Host;
 use crate::plan::{Asked, Instrument, Load, Mode};
-use crate::selection::{self, Preset};
+use crate::selection::{self, PlacementChoice, Preset};
 use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
@@ -110,6 +110,7 @@ pub(crate) fn asked_among(
         workloads: start.loads,
         threads: selection::threads(threads, host.cores(), Host::usable_cpus())?,
         modes: modes(selection)?,
+        placements: selection.placement.unwrap_or(start.placement).placements(),
         trials: selection.trials.unwrap_or(start.trials),
         warmup_iterations: start.warmup_iterations,
         iterations: selection.iterations.unwrap_or(start.iterations),
@@ -179,6 +180,7 @@ struct Start {
     iterations: u32,
     warmup_iterations: u32,
     twin: bool,
+    placement: PlacementChoice,
     /// Whether its times mean something.
     is_timed: bool,
     /// With the command line's workloads, size and parameters already in them.
@@ -200,6 +202,7 @@ impl Start {
                 iterations: values.iterations,
                 warmup_iterations: 1,
                 twin: true,
+                placement: PlacementChoice::Free,
                 is_timed: preset != Preset::Smoke,
                 loads: selection::loads(
                     selection.workloads.as_deref().unwrap_or(values.workloads),
@@ -225,6 +228,7 @@ impl Start {
             iterations: experiment.iterations,
             warmup_iterations: experiment.warmup_iterations,
             twin: experiment.twin,
+            placement: experiment.placement,
             is_timed: experiment.figure != Figure::Answers,
         })
     }

@@ -29,7 +29,7 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         return Ok(Exit::Good);
     }
     let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count)).collect();
-    let modes: Vec<String> = asked.modes.iter().map(ToString::to_string).collect();
+    let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id(), &asked);
     let estimate = past.estimate(&asked, &plan);
     let mut facts = vec![Fact::new("branches", asked.branches.join("\n"))];
@@ -42,10 +42,8 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     }
     facts.push(Fact::new("workloads", workloads(&asked).join("\n")));
     facts.push(Fact::new("threads", threads.join(" ")));
-    facts.push(Fact::new(
-        "frequency",
-        format!("{}{}", modes.join(" "), fixed_at(&asked, arguments)),
-    ));
+    facts.push(Fact::new("frequency", format!("{modes}{}", fixed_at(&asked, arguments))));
+    facts.push(Fact::new("placement", placements));
     facts.push(Fact::new(
         "each cell",
         format!(
@@ -158,13 +156,17 @@ fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
     }
 }
 
+fn words(choices: &[impl ToString]) -> String {
+    choices.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
 fn marked(threads: usize) -> String {
     format!("{threads}{}", if threads > Host::usable_cpus() { "*" } else { "" })
 }
 
 fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "block,position,replicate,workload,program,threads,mode,branch")?;
+    writeln!(out, "block,position,replicate,workload,program,threads,mode,placement,branch")?;
     for trial in plan.trials() {
         let program = match trial.kind.program {
             workloads::protocol::Program::Sequential => "sequential",
@@ -172,13 +174,14 @@ fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
         };
         writeln!(
             out,
-            "{},{},{},{},{program},{},{},{}",
+            "{},{},{},{},{program},{},{},{},{}",
             trial.block,
             trial.position,
             trial.replicate,
             asked.workloads[trial.kind.load].workload,
             trial.kind.threads,
-            trial.mode,
+            trial.regime.mode,
+            trial.regime.placement,
             trial.branch
         )?;
     }

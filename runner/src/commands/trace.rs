@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use workloads::protocol::{Outcome, Program, Request, SCHEMA, TraceRequest};
+use workloads::protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
 
 use super::{Place, build};
 use crate::builds::Builder;
@@ -84,7 +84,9 @@ fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'
 fn output(place: &Place, arguments: &TraceArgs, branch: &Branch, load: &Load) -> PathBuf {
     arguments.output.clone().unwrap_or_else(|| {
         let Load { workload, size, .. } = load;
-        let name = format!("{}-{workload}-{size}-{}-threads.json", branch.name, arguments.threads);
+        let pinned = if arguments.pinned { "-pinned" } else { "" };
+        let name =
+            format!("{}-{workload}-{size}-{}-threads{pinned}.json", branch.name, arguments.threads);
         place.checkout.root().join("results/traces").join(name)
     })
 }
@@ -112,6 +114,7 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         input: load.input.and_then(|input| input.place),
         program: Program::Parallel,
         threads: arguments.threads as usize,
+        placement: if arguments.pinned { Placement::Pinned } else { Placement::Free },
         seed: arguments.seed,
         warmup_iterations: 1,
         iterations: arguments.iterations,

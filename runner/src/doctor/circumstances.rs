@@ -8,6 +8,7 @@ use crate::checkout::Checkout;
 use crate::frequency::Setup;
 use crate::frequency::clock::{self, Clock};
 use crate::frequency::journal::Journal;
+use crate::host::stacking::{self, Stacking};
 use crate::python;
 use crate::sweep_dir::HostLock;
 
@@ -41,6 +42,8 @@ pub struct Circumstances {
     /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer `None` if it
     /// was not tried.
     pub clock: Option<Option<Clock>>,
+    /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one CPU.
+    pub stacking: Option<Stacking>,
     /// Whether another sweep runs.
     pub is_another_sweep_running: bool,
     /// CPUs that a pool may use, by affinity and quota.
@@ -56,7 +59,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Looks around. Takes some tenths of a second, since it starts a few programs.
+    /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work in ticks.
     #[must_use]
     pub fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
         let tree = setup.tree();
@@ -78,6 +81,7 @@ impl Circumstances {
                 Err(error) => Some(format!("{error:#}")),
             },
             clock: tree.is_system().then(|| clock::measure(&allowed_cpus())),
+            stacking: if tree.is_system() { stacking::measure(&allowed_cpus()) } else { None },
             is_another_sweep_running: HostLock::is_held(),
             usable_cpus,
             disks: ["results", "target"].map(|name| disk(checkout.root(), name)).into(),

@@ -1,11 +1,14 @@
 //! Which CPUs there are, and how many of them a sweep may use.
 
 use super::Severity::{Note, Unfit, Warning};
-use super::{Circumstances, Diagnosis};
+use super::{Circumstances, Diagnosis, Stacking};
 use crate::host::{CPUS, Host, cpu_list};
 
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
+
+/// Above this share of ticks it is no chance that both threads were on one CPU. A guess.
+const STACKED: f64 = 0.1;
 
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     virtual_machine(host, diagnosis);
@@ -30,6 +33,28 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
         "thread counts above that are oversubscribed: they are marked, drawn apart, and say how threads share \
          a CPU, not how a pool scales",
         format!("a machine with more CPUs; here `--threads 1..={cpus}`"),
+    );
+}
+
+pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) {
+    let Some(Stacking { ticks, stacked, free_us, pinned_us }) = around.stacking else { return };
+    let share = f64::from(stacked) / f64::from(ticks);
+    let seen = format!(
+        "in {stacked} of {ticks} ticks two threads that were woken to work were on one CPU; a tick took \
+         {free_us:.0} us free and {pinned_us:.0} us pinned (medians)"
+    );
+    if share < STACKED {
+        return diagnosis.good(seen);
+    }
+    diagnosis.add(
+        Warning,
+        "stacked-wake-ups",
+        seen,
+        "the kernel puts a worker that wakes up beside one that runs and leaves another CPU idle: loads that \
+         sleep between their ticks then measure the kernel's choice more than the pool, and gain nothing from \
+         more threads (busy CPUs are a reason to do so, too: see the load)",
+        "for such loads `--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see what it \
+         moves",
     );
 }
 

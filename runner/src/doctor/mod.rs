@@ -12,6 +12,7 @@ mod tools;
 
 use serde::Serialize;
 
+pub use crate::host::stacking::Stacking;
 pub use circumstances::{Circumstances, Disk, Tool};
 
 use crate::host::Host;
@@ -89,6 +90,7 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
     clock::check_setup(host, around, &mut diagnosis);
     cpus::check_number(around, &mut diagnosis);
+    cpus::check_stacking(around, &mut diagnosis);
     quiet::check_sweeps(around, &mut diagnosis);
     check_files(host, &mut diagnosis);
     tools::check(around, &mut diagnosis);

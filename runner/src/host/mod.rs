@@ -5,6 +5,7 @@ pub mod cgroup;
 pub(crate) mod core_to_core;
 mod facts;
 pub mod gauges;
+pub(crate) mod stacking;
 
 use std::collections::BTreeSet;
 use std::fs;

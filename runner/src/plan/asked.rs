@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use workloads::parameters::Values;
+use workloads::protocol::Placement;
 use workloads::workload::{self, Size, Workload};
 
 use crate::config::TWIN_SUFFIX;
@@ -16,6 +17,7 @@ use crate::record::Record;
     Clone,
     Copy,
     Debug,
+    Default,
     PartialEq,
     Eq,
     PartialOrd,
@@ -28,14 +30,10 @@ use crate::record::Record;
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The host decides.
+    #[default]
     Dynamic,
     /// One frequency on all CPUs.
     Fixed,
-}
-
-impl Mode {
-    /// Number of modes.
-    pub(super) const COUNT: usize = 2;
 }
 
 impl std::fmt::Display for Mode {
@@ -44,6 +42,21 @@ impl std::fmt::Display for Mode {
             Self::Dynamic => "dynamic",
             Self::Fixed => "fixed",
         })
+    }
+}
+
+/// What a sweep varies around a program, its load and its threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Regime {
+    /// How the CPU frequency is treated.
+    pub mode: Mode,
+    /// Where the pool's workers run.
+    pub placement: Placement,
+}
+
+impl std::fmt::Display for Regime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} frequency, workers {}", self.mode, self.placement)
     }
 }
 
@@ -112,6 +125,9 @@ pub struct Asked {
     pub threads: Vec<usize>,
     /// Frequency modes.
     pub modes: Vec<Mode>,
+    /// Where workers run; left out if the kernel alone decides.
+    #[serde(default = "free", skip_serializing_if = "is_free")]
+    pub placements: Vec<Placement>,
     /// Trials per cell.
     pub trials: u32,
     /// Untimed iterations at the start of a trial.
@@ -139,6 +155,15 @@ pub struct Instrument {
     pub trials: u32,
 }
 
+fn free() -> Vec<Placement> {
+    vec![Placement::Free]
+}
+
+/// Whether the kernel alone decides, as it always did before there was a choice.
+pub(crate) fn is_free(placements: &[Placement]) -> bool {
+    *placements == [Placement::Free]
+}
+
 fn one() -> u32 {
     1
 }
@@ -153,6 +178,14 @@ impl Asked {
     #[must_use]
     pub fn twin_name(&self) -> Option<String> {
         self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
+    }
+
+    /// Every mode with every placement.
+    #[must_use]
+    pub fn regimes(&self) -> Vec<Regime> {
+        let of_mode =
+            |&mode| self.placements.iter().map(move |&placement| Regime { mode, placement });
+        self.modes.iter().flat_map(of_mode).collect()
     }
 
     /// Whether trials under this name are counted instead of timed.

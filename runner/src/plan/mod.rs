@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Serialize, Serializer};
-use workloads::protocol::{Program, SCHEMA};
+use workloads::protocol::{Placement, Program, SCHEMA};
 
 use crate::id::Id;
 
-pub use asked::{Asked, Input, Instrument, Load, Mode};
+pub(crate) use asked::is_free;
+pub use asked::{Asked, Input, Instrument, Load, Mode, Regime};
 pub use shard::Shard;
 
 /// One process to start.
@@ -36,13 +37,13 @@ pub struct Trial<'a> {
     pub branch: &'a str,
     /// Program, load and threads.
     pub kind: Kind,
-    /// Frequency mode.
-    pub mode: Mode,
+    /// Frequency mode and placement.
+    pub regime: Regime,
     /// Index into the binaries of its branch.
     pub layout: usize,
 }
 
-/// What trials have in common that differ in branch, mode or replicate only.
+/// What trials have in common that differ in branch, regime or replicate only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     /// Index into [`Asked::workloads`].
@@ -61,6 +62,7 @@ pub struct Plan {
     /// Number of layouts that trials take turns with.
     layouts: u32,
     kinds: Vec<Kind>,
+    regimes: Vec<Regime>,
     /// Identities of cells, by [`Plan::cell`].
     cells: Vec<Id>,
     blocks: Vec<Block>,
@@ -84,7 +86,8 @@ struct Block {
     /// Index into [`Plan::kinds`].
     kind: u32,
     replicate: u32,
-    mode: Mode,
+    /// Index into [`Plan::regimes`].
+    regime: u8,
     /// Where its trials begin in [`Plan::order`].
     first: u32,
     trials: u16,
@@ -123,7 +126,7 @@ impl Plan {
     }
 
     fn trial(&self, block: &Block, position: usize, name: usize) -> Trial<'_> {
-        let cell = self.cells[self.cell(block.kind as usize, block.mode, name)];
+        let cell = self.cells[self.cell(block.kind as usize, block.regime, name)];
         let Name { text: branch, is_twin, is_counted } = &self.names[name];
         // A block has the same layout for all, but for the twin: the same binary twice would hide from
         // the A/A band how far two layouts of one program lie apart.
@@ -136,14 +139,14 @@ impl Plan {
             position,
             branch,
             kind: self.kinds[block.kind as usize],
-            mode: block.mode,
+            regime: self.regimes[usize::from(block.regime)],
             layout: if *is_counted { 0 } else { layout as usize },
         }
     }
 
     /// Index into [`Plan::cells`].
-    fn cell(&self, kind: usize, mode: Mode, name: usize) -> usize {
-        (kind * Mode::COUNT + mode as usize) * self.names.len() + name
+    fn cell(&self, kind: usize, regime: u8, name: usize) -> usize {
+        (kind * self.regimes.len() + usize::from(regime)) * self.names.len() + name
     }
 
     /// Identity of the whole order.
@@ -164,7 +167,7 @@ impl Plan {
         let mut is_visited = vec![false; self.cells.len()];
         for block in &self.blocks {
             for &name in self.names_of(block) {
-                is_visited[self.cell(block.kind as usize, block.mode, usize::from(name))] = true;
+                is_visited[self.cell(block.kind as usize, block.regime, usize::from(name))] = true;
             }
         }
         is_visited.into_iter().filter(|is_so| *is_so).count()
@@ -195,6 +198,9 @@ struct Cell<'a> {
     input: Option<&'a str>,
     threads: usize,
     mode: Mode,
+    /// Left out if it is free, so that cells keep the identities that they had before there was a choice.
+    #[serde(skip_serializing_if = "Placement::is_free")]
+    placement: Placement,
     seed: u64,
     warmup_iterations: u32,
     iterations: u32,
@@ -204,7 +210,7 @@ struct Cell<'a> {
 ///
 /// Replicates are rounds: every block is visited once before any is visited again, so that a sweep
 /// cut short has whole replicates and slow drift falls on all cells alike. Within a round the modes
-/// take turns (setting a frequency is slow) and the blocks of a mode are shuffled; within a block
+/// take turns (setting a frequency is slow) and the blocks of a mode are shuffled, whatever their placement; within a block
 /// the branches are. All shuffles come from the sweep's seed and do not depend on the identities.
 ///
 /// # Panics
@@ -222,11 +228,20 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let mut parallel = all.clone();
     parallel.retain(|&kind| plan.kinds[kind as usize].program == Program::Parallel);
     let mut draft = Draft { plan, random: ChaCha8Rng::seed_from_u64(asked.seed) };
+    // Indices of the regimes of each mode: nothing has to be set for a placement, so those take turns freely.
+    let by_mode: Vec<Vec<u8>> = asked
+        .modes
+        .iter()
+        .map(|&mode| {
+            let regimes = (0_u8..).zip(&draft.plan.regimes);
+            regimes.filter(|(_, it)| it.mode == mode).map(|(index, _)| index).collect()
+        })
+        .collect();
     for replicate in 0..asked.trials {
-        let mut modes = asked.modes.clone();
-        shuffle(&mut modes, &mut draft.random);
-        for mode in modes {
-            draft.visit(&all, mode, replicate, |program| match program {
+        let mut by_mode = by_mode.clone();
+        shuffle(&mut by_mode, &mut draft.random);
+        for regimes in by_mode {
+            draft.visit(&all, &regimes, replicate, |program| match program {
                 Program::Parallel => &pooled,
                 Program::Sequential => &baseline,
             });
@@ -236,8 +251,8 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     // compared, and a sweep cut short has its times first.
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
-            for &mode in &asked.modes {
-                draft.visit(&parallel, mode, replicate, |_| &counted);
+            for regimes in &by_mode {
+                draft.visit(&parallel, regimes, replicate, |_| &counted);
             }
         }
     }
@@ -251,17 +266,20 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds`, in random order, with what `names` says in random order.
+    /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names` says in
+    /// random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],
-        mode: Mode,
+        regimes: &[u8],
         replicate: u32,
         names: impl Fn(Program) -> &'a [u16],
     ) {
-        let mut kinds = kinds.to_vec();
-        shuffle(&mut kinds, &mut self.random);
-        for kind in kinds {
+        let places =
+            kinds.iter().flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
+        let mut places: Vec<(u32, u8)> = places.collect();
+        shuffle(&mut places, &mut self.random);
+        for (kind, regime) in places {
             let first = self.plan.order.len();
             self.plan.order.extend(names(self.plan.kinds[kind as usize].program));
             shuffle(&mut self.plan.order[first..], &mut self.random);
@@ -269,7 +287,7 @@ impl Draft {
             let [number, first] = [self.plan.blocks.len(), first].map(|index| {
                 u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime")
             });
-            self.plan.blocks.push(Block { number, kind, replicate, mode, first, trials });
+            self.plan.blocks.push(Block { number, kind, replicate, regime, first, trials });
         }
     }
 }
@@ -302,20 +320,22 @@ fn unordered(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
             is_counted: asked.is_instrumented(name),
         })
         .collect();
+    let regimes = asked.regimes();
     let mut plan = Plan {
-        cells: vec![Id::default(); kinds.len() * Mode::COUNT * names.len()],
+        cells: vec![Id::default(); kinds.len() * regimes.len() * names.len()],
         names,
         layouts: asked.layouts,
         kinds,
+        regimes,
         blocks: Vec::new(),
         order: Vec::new(),
     };
     for (index, kind) in plan.kinds.iter().enumerate() {
-        for &mode in &asked.modes {
+        for (regime, of_cell) in (0_u8..).zip(&plan.regimes) {
             for (number, Name { text: name, .. }) in plan.names.iter().enumerate() {
                 if kind.program == Program::Parallel || *name == asked.baseline {
-                    let cell = plan.cell(index, mode, number);
-                    plan.cells[cell] = identity_of_cell(asked, identities, *kind, mode, name);
+                    let cell = plan.cell(index, regime, number);
+                    plan.cells[cell] = identity_of_cell(asked, identities, *kind, *of_cell, name);
                 }
             }
         }
@@ -327,7 +347,7 @@ fn identity_of_cell(
     asked: &Asked,
     identities: &BTreeMap<String, String>,
     kind: Kind,
-    mode: Mode,
+    Regime { mode, placement }: Regime,
     branch: &str,
 ) -> Id {
     let load = &asked.workloads[kind.load];
@@ -342,6 +362,7 @@ fn identity_of_cell(
         input: load.input.as_ref().map(|input| input.sha256.as_str()),
         threads: kind.threads,
         mode,
+        placement,
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,

@@ -49,7 +49,7 @@ impl Plan {
                 let name = usize::from(self.names_of(block)[0]);
                 let is_counted = self.names[name].is_counted;
                 let Kind { load, program, threads } = self.kinds[block.kind as usize];
-                ((is_counted, load, program, threads, block.mode), block.replicate, block.number)
+                ((is_counted, load, program, threads, block.regime), block.replicate, block.number)
             })
             .collect();
         blocks.sort_unstable();

@@ -20,6 +20,7 @@ pub(super) fn asked() -> Asked {
         workloads: vec![load("quicksort"), load("tsp")],
         threads: vec![1, 2, 4],
         modes: vec![Mode::Dynamic],
+        placements: vec![Placement::Free],
         trials: 3,
         warmup_iterations: 1,
         iterations: 2,
@@ -79,7 +80,8 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
             assert_eq!(names, ["master", "master-again", "packed", "split"].into());
         }
         assert!(members.iter().all(|trial| {
-            (trial.kind, trial.mode, trial.replicate) == (first.kind, first.mode, first.replicate)
+            (trial.kind, trial.regime, trial.replicate)
+                == (first.kind, first.regime, first.replicate)
         }));
         let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
         assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
@@ -113,6 +115,25 @@ fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
         seen.entry(trial.cell).or_default().insert(trial.layout);
     }
     assert!(seen.values().all(|layouts| layouts.len() == 3));
+}
+
+#[test]
+fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_they_were() {
+    let both = Asked { placements: vec![Placement::Free, Placement::Pinned], ..asked() };
+    let (with, without) = (order(&both, &identities()), order(&asked(), &identities()));
+    let ids = |plan: &Plan, placement| -> BTreeSet<Id> {
+        let of = plan.trials().filter(|trial| trial.regime.placement == placement);
+        of.map(|trial| trial.id).collect()
+    };
+    let free = ids(&without, Placement::Free);
+    assert_eq!(ids(&with, Placement::Free), free);
+    let pinned = ids(&with, Placement::Pinned);
+    assert_eq!(pinned.len(), free.len());
+    assert!(pinned.is_disjoint(&free));
+    assert!(with.trials().is_sorted_by_key(|trial| trial.replicate));
+    let firsts = with.trials().filter(|trial| trial.position == 0 && trial.replicate == 0);
+    let turns: Vec<Placement> = firsts.map(|trial| trial.regime.placement).collect();
+    assert!(!turns.is_sorted() && !turns.iter().rev().is_sorted(), "they take turns: {turns:?}");
 }
 
 #[test]

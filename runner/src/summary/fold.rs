@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use workloads::protocol::{Iteration, Program};
 
 use super::conditions::Gathered;
-use crate::plan::{Asked, Kind, Mode};
+use crate::plan::{Asked, Kind, Regime};
 use crate::record::{Ending, Record};
 use crate::stats::median;
 
@@ -24,7 +24,7 @@ pub struct Summary {
 }
 
 /// What tells cells apart; the last is an index into [`Summary::names`].
-type Place = (Kind, Mode, usize);
+type Place = (Kind, Regime, usize);
 
 /// Trials of one branch in one place.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ impl Summary {
         let Some(name) = self.names.iter().position(|name| *name == record.branch) else { return };
         let Some(load) = self.asked.load_of(record) else { return };
         let kind = Kind { load, program: record.program, threads: record.threads };
-        let place = (kind, record.mode, name);
+        let place = (kind, record.regime(), name);
         self.cells.entry(place).or_default().add(record);
         // Elsewhere answers may be as many as trials, as where a program does what it can in a given time.
         if self.asked.is_about_answers() {
@@ -134,11 +134,11 @@ impl Summary {
         self.counted
     }
 
-    pub(super) fn cell(&self, kind: Kind, mode: Mode, name: usize) -> Option<&Cell> {
-        self.cells.get(&(kind, mode, name))
+    pub(super) fn cell(&self, kind: Kind, regime: Regime, name: usize) -> Option<&Cell> {
+        self.cells.get(&(kind, regime, name))
     }
 
-    /// The answers of a program on one instance under some of the names, all thread counts and modes together.
+    /// The answers of a program on one instance under some of the names, all thread counts and regimes together.
     pub(super) fn answers(
         &self,
         load: usize,

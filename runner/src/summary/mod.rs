@@ -7,9 +7,9 @@ mod fold;
 mod show;
 
 use serde::Serialize;
-use workloads::protocol::Program;
+use workloads::protocol::{Placement, Program};
 
-use crate::plan::{Kind, Mode};
+use crate::plan::{Kind, Mode, Regime};
 
 use fold::{Cell, Time};
 
@@ -32,6 +32,8 @@ pub struct Row {
     pub parameters: String,
     /// Frequency mode.
     pub mode: Mode,
+    /// Where workers ran.
+    pub placement: Placement,
     /// `sequential` or `parallel`.
     pub program: Program,
     /// Threads of the pool.
@@ -58,8 +60,15 @@ pub struct Row {
     pub cpu_ratio: Option<f64>,
 }
 
+impl Row {
+    /// Under what regime it ran.
+    pub(super) fn regime(&self) -> Regime {
+        Regime { mode: self.mode, placement: self.placement }
+    }
+}
+
 impl Summary {
-    /// One row for each cell, in the order workload, mode, threads, branch.
+    /// One row for each cell, in the order workload, regime, threads, branch.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let asked = &self.asked;
@@ -68,15 +77,16 @@ impl Summary {
             let sequential = |load| Kind { load, program: Program::Sequential, threads: 1 };
             let reference = sequential(asked.sequential_load(load));
             let own = sequential(load);
-            for &mode in &asked.modes {
-                let sequential_cost =
-                    self.cell(reference, mode, BASELINE).and_then(|cell| cell.of_unit(Time::Wall));
-                if let Some(cell) = self.cell(own, mode, BASELINE) {
-                    rows.push(self.row(own, mode, BASELINE, cell));
+            for regime in asked.regimes() {
+                let sequential_cost = self
+                    .cell(reference, regime, BASELINE)
+                    .and_then(|cell| cell.of_unit(Time::Wall));
+                if let Some(cell) = self.cell(own, regime, BASELINE) {
+                    rows.push(self.row(own, regime, BASELINE, cell));
                 }
                 for &threads in &asked.threads {
                     let kind = Kind { load, program: Program::Parallel, threads };
-                    self.add_rows(&mut rows, kind, mode, sequential_cost);
+                    self.add_rows(&mut rows, kind, regime, sequential_cost);
                 }
             }
         }
@@ -84,11 +94,17 @@ impl Summary {
     }
 
     /// The rows of all branches in one place.
-    fn add_rows(&self, rows: &mut Vec<Row>, kind: Kind, mode: Mode, sequential_cost: Option<f64>) {
-        let baseline = self.cell(kind, mode, BASELINE);
+    fn add_rows(
+        &self,
+        rows: &mut Vec<Row>,
+        kind: Kind,
+        regime: Regime,
+        sequential_cost: Option<f64>,
+    ) {
+        let baseline = self.cell(kind, regime, BASELINE);
         for name in 0..self.names.len() {
-            let Some(cell) = self.cell(kind, mode, name) else { continue };
-            let mut row = self.row(kind, mode, name, cell);
+            let Some(cell) = self.cell(kind, regime, name) else { continue };
+            let mut row = self.row(kind, regime, name, cell);
             row.speed_up =
                 sequential_cost.zip(cell.of_unit(Time::Wall)).map(|(base, own)| base / own);
             if let Some(baseline) = baseline.filter(|_| name != BASELINE) {
@@ -99,7 +115,7 @@ impl Summary {
         }
     }
 
-    fn row(&self, kind: Kind, mode: Mode, name: usize, cell: &Cell) -> Row {
+    fn row(&self, kind: Kind, regime: Regime, name: usize, cell: &Cell) -> Row {
         let Kind { load, program, threads } = kind;
         let is_sequential = program == Program::Sequential;
         let parameters: Vec<String> = self
@@ -114,7 +130,8 @@ impl Summary {
             workload: load.workload.clone(),
             size: load.size.clone(),
             parameters: parameters.join(" "),
-            mode,
+            mode: regime.mode,
+            placement: regime.placement,
             program,
             threads,
             oversubscribed: cell.oversubscribed,

@@ -23,7 +23,7 @@ pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<
     })
 }
 
-/// A table per workload and mode, a row per set of parameters and thread count: of a branch that ran
+/// A table per workload and regime, a row per set of parameters and thread count: of a branch that ran
 /// alone there are no ratios, and what is compared are the rows.
 fn alone(rows: &[Row], format: Format, look: Look) -> String {
     let title = if format == Format::Markdown { "## " } else { "" };
@@ -31,13 +31,16 @@ fn alone(rows: &[Row], format: Format, look: Look) -> String {
     // Instances of several workloads may take turns.
     let mut rows: Vec<&Row> = rows.iter().collect();
     let order: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
-    rows.sort_by_key(|row| (order.iter().position(|name| *name == row.workload), row.mode));
-    for place in rows.chunk_by(|a, b| (&a.workload, a.mode) == (&b.workload, b.mode)) {
+    rows.sort_by_key(|row| (order.iter().position(|name| *name == row.workload), row.regime()));
+    for place in rows.chunk_by(|a, b| (&a.workload, a.regime()) == (&b.workload, b.regime())) {
         let first = &place[0];
         let _ = writeln!(
             text,
-            "{title}{}, size {}, {}, {} frequency\n",
-            first.workload, first.size, first.branch, first.mode
+            "{title}{}, size {}, {}, {}\n",
+            first.workload,
+            first.size,
+            first.branch,
+            first.regime()
         );
         let parameters: BTreeSet<&str> =
             place.iter().flat_map(|row| settings(row).map(|(name, _)| name)).collect();
@@ -105,24 +108,24 @@ fn three_digits(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| format!("{value:.3}"))
 }
 
-/// A heading per workload and mode, a table per thread count.
+/// A heading per workload and regime, a table per thread count.
 fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Look) -> String {
     let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
     let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
     let mut text = String::new();
     let same_place = |a: &Row, b: &Row| {
-        (&a.workload, &a.parameters, a.mode) == (&b.workload, &b.parameters, b.mode)
+        (&a.workload, &a.parameters, a.regime()) == (&b.workload, &b.parameters, b.regime())
     };
     for place in rows.chunk_by(same_place) {
         let first = &place[0];
         let _ = writeln!(
             text,
-            "{title}{}, size {}{}{}, {} frequency",
+            "{title}{}, size {}{}{}, {}",
             first.workload,
             first.size,
             if first.parameters.is_empty() { "" } else { ", " },
             first.parameters,
-            first.mode
+            first.regime()
         );
         let same_threads = |a: &Row, b: &Row| (a.program, a.threads) == (b.program, b.threads);
         for group in place.chunk_by(same_threads) {
@@ -196,6 +199,7 @@ fn human_ns(nanoseconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::plan::Mode;
+    use workloads::protocol::Placement;
 
     fn row(program: Program, parameters: &str, threads: usize) -> Row {
         Row {
@@ -203,6 +207,7 @@ mod tests {
             size: "small".to_owned(),
             parameters: parameters.to_owned(),
             mode: Mode::Dynamic,
+            placement: Placement::Free,
             program,
             threads,
             oversubscribed: threads > 2,

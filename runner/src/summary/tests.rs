@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use workloads::protocol::{Events, Iteration, SCHEMA};
+use workloads::protocol::{Events, Iteration, Placement, SCHEMA};
 
 use super::*;
 use crate::id::Id;
@@ -26,6 +26,7 @@ pub(crate) fn asked() -> Asked {
         }],
         threads: vec![2, 8],
         modes: vec![Mode::Dynamic],
+        placements: vec![Placement::Free],
         trials: 5,
         warmup_iterations: 0,
         iterations: 3,
@@ -75,6 +76,7 @@ pub(super) fn record(
         input: None,
         threads,
         mode: Mode::Dynamic,
+        placement: Placement::Free,
         freq_state: FreqState::Uncontrolled,
         oversubscribed: threads > 2,
         seed: 1,
@@ -225,7 +227,7 @@ fn csv_and_json_carry_every_row() {
     let rows = rows(&asked(), &records());
     let csv = table(&asked(), &rows, Format::Csv, Look::default()).unwrap();
     assert_eq!(csv.lines().count(), 1 + rows.len());
-    assert!(csv.starts_with("workload,size,parameters,mode,program,threads,"), "{csv}");
+    assert!(csv.starts_with("workload,size,parameters,mode,placement,program,threads,"), "{csv}");
     let json = table(&asked(), &rows, Format::Json, Look::default()).unwrap();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(parsed.as_array().unwrap().len(), rows.len());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use workloads::protocol::{Program, Request, SCHEMA};
+use workloads::protocol::{Placement, Program, Request, SCHEMA};
 
 /// An iteration that takes longer is a hang. The longest one takes about a second on an idle host.
 const HANG_AFTER_MS: u64 = 60_000;
@@ -130,6 +130,7 @@ impl Scenario {
                 Threads::Exactly(threads) => threads,
                 Threads::Cpus => thread::available_parallelism().map_or(1, usize::from),
             },
+            placement: Placement::Free,
             seed: 1,
             warmup_iterations: 0,
             iterations: often.iterations,

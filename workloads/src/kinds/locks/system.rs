@@ -2,16 +2,13 @@
 
 use std::thread;
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
+use nix::sched::{CpuSet, sched_setaffinity};
 use spin::mutex::SpinMutex;
 
 use super::{Lock, Shape, Tally};
 use crate::kinds::pacing::chain;
+use crate::placement::{MYSELF, usable_cpus};
 use crate::workload::Refusal;
-
-/// The calling thread, for the kernel.
-const MYSELF: Pid = Pid::from_raw(0);
 
 /// A lock that threads wait for.
 trait Exclusive: Default + Sync {
@@ -96,20 +93,17 @@ pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
     if count == 0 {
         return Ok(None);
     }
-    let allowed = sched_getaffinity(MYSELF)
-        .map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;
-    let mut chosen = CpuSet::new();
-    let usable = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu) == Ok(true));
-    let mut found = 0;
-    for cpu in usable.take(count) {
-        chosen.set(cpu).expect("a CPU of a set fits another one");
-        found += 1;
-    }
+    let usable = usable_cpus()?;
+    let found = usable.len();
     if found < count {
         return Err(Refusal::new(format!(
             "workload `locks`: parameter `cpus` = `{count}`: this process may use {found}; ask for \
              1 to {found}, or 0 for all"
         )));
+    }
+    let mut chosen = CpuSet::new();
+    for &cpu in &usable[..count] {
+        chosen.set(cpu).expect("a CPU of a set fits another one");
     }
     Ok(Some(chosen))
 }

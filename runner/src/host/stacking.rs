@@ -1,0 +1,149 @@
+//! Whether the kernel puts two threads that work at the same time on one CPU while another is idle, and what
+//! a tick costs that way.
+//!
+//! A pool that sleeps between ticks is woken worker by worker: somebody outside wakes one, and that one wakes
+//! the next. If the second lands beside the first, it waits until the first has done its work, and the pool was
+//! of no use. In virtual machines that is common: a CPU that the guest has halted may seem to be taken.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::thread::sched_getcpu;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::affinity::pin_to;
+use crate::stats::median;
+
+/// Ticks without pins, and as many with: with their pauses they take about a second.
+const TICKS: u32 = 120;
+
+/// Between ticks: long enough for a CPU to go idle, as between those of the workload `ticks`.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// What each of the two threads does in a tick, in CPU time: a wake-up costs little beside it.
+const WORK: Duration = Duration::from_micros(200);
+
+/// What the ticks were like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stacking {
+    /// Ticks of each kind.
+    pub ticks: u32,
+    /// Ticks without pins in which both threads were on one CPU.
+    pub stacked: u32,
+    /// Median time of a tick without pins, in microseconds.
+    pub free_us: f64,
+    /// The same with each thread on a CPU of its own.
+    pub pinned_us: f64,
+}
+
+/// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`; `None` if
+/// there are not two, or they may not be used.
+#[must_use]
+pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
+    let [first, second, ..] = *cpus else { return None };
+    let free = ticks(None)?;
+    let pinned = ticks(Some([first, second]))?;
+    let median_us = |ticks: &[Tick]| {
+        let times = ticks.iter().map(|tick| tick.elapsed.as_secs_f64() * 1e6);
+        median(&mut times.collect::<Vec<f64>>())
+    };
+    Some(Stacking {
+        ticks: TICKS,
+        stacked: free.iter().map(|tick| u32::from(tick.is_stacked)).sum(),
+        free_us: median_us(&free)?,
+        pinned_us: median_us(&pinned)?,
+    })
+}
+
+/// One tick: both threads were woken, and have worked.
+struct Tick {
+    elapsed: Duration,
+    is_stacked: bool,
+}
+
+/// `None` if a thread could not be kept on its CPU.
+fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
+    let (wake_first, first_woken) = channel::<()>();
+    // The waker says where it is.
+    let (wake_second, second_woken) = channel::<usize>();
+    let (done, ends) = channel::<Option<bool>>();
+    // Moved in, so that the threads end when the closure does.
+    thread::scope(move |scope| {
+        let also_done = done.clone();
+        let [first, second] = [0, 1].map(|thread| pins.map(|cpus| cpus[thread]));
+        scope.spawn(move || begin_ticks(first, &first_woken, &wake_second, &done));
+        scope.spawn(move || join_ticks(second, &second_woken, &also_done));
+        (0..TICKS)
+            .map(|_| {
+                thread::sleep(PAUSE);
+                let started = Instant::now();
+                wake_first.send(()).ok()?;
+                let is_stacked = [ends.recv().ok()??, ends.recv().ok()??].contains(&true);
+                Some(Tick { elapsed: started.elapsed(), is_stacked })
+            })
+            .collect()
+    })
+}
+
+/// The thread that is woken from outside, wakes the other and works.
+fn begin_ticks(
+    pin: Option<usize>,
+    woken: &Receiver<()>,
+    next: &Sender<usize>,
+    done: &Sender<Option<bool>>,
+) {
+    let is_placed = pin.is_none_or(pin_to);
+    for () in woken {
+        // The other thread is there until this one ends.
+        let _ = next.send(sched_getcpu());
+        work();
+        let _ = done.send(is_placed.then_some(false));
+    }
+}
+
+/// The other one: it was stacked if it runs where its waker was when that woke it.
+fn join_ticks(pin: Option<usize>, woken: &Receiver<usize>, done: &Sender<Option<bool>>) {
+    let is_placed = pin.is_none_or(pin_to);
+    for waker in woken {
+        let is_stacked = sched_getcpu() == waker;
+        work();
+        let _ = done.send(is_placed.then_some(is_stacked));
+    }
+}
+
+/// Keeps the calling thread busy for [`WORK`] of its own time, however often it is interrupted.
+fn work() {
+    let now = || clock_gettime(ClockId::ThreadCPUTime);
+    let elapsed_ns = |since: rustix::time::Timespec| {
+        let now = now();
+        (now.tv_sec - since.tv_sec) * 1_000_000_000 + (now.tv_nsec - since.tv_nsec)
+    };
+    let started = now();
+    while elapsed_ns(started) < i64::try_from(WORK.as_nanos()).unwrap_or(i64::MAX) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity::allowed_cpus;
+
+    #[test]
+    fn two_threads_on_one_cpu_are_stacked_in_every_tick_and_on_two_in_none() {
+        let [here, there, ..] = allowed_cpus()[..] else { return };
+        let stacked = |pins| {
+            let ticks = ticks(Some(pins)).unwrap();
+            ticks.iter().filter(|tick| tick.is_stacked).count()
+        };
+        assert_eq!(stacked([here, here]), TICKS as usize);
+        assert_eq!(stacked([here, there]), 0);
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_gives_none_and_no_hang() {
+        let here = allowed_cpus()[0];
+        assert_eq!(measure(&[here]), None);
+        assert_eq!(measure(&[here, usize::MAX]), None);
+        assert_eq!(measure(&[usize::MAX, here]), None);
+    }
+}
