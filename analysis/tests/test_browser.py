@@ -27,6 +27,13 @@ PROBE = """(phone, desk) => {
     (root) => root.scrollWidth - root.clientWidth);
   const cut = all(phone.document, "p, li, dd, select, fieldset, summary, h1, h2, h3").filter(
     (part) => part.getBoundingClientRect().right > phone.innerWidth + 0.5).map((part) => part.textContent.slice(0, 60));
+  // A map that is pushed to its end still says which workload each row is.
+  const map = phone.document.querySelector(".map");
+  const onPage = map.getBoundingClientRect().right - phone.innerWidth;
+  map.style.width = "9rem";
+  map.scrollLeft = map.scrollWidth;
+  const name = map.querySelector("tbody th").getBoundingClientRect(), box = map.getBoundingClientRect();
+  const mapOnPhone = { pushed: map.scrollLeft, nameLeft: name.left - box.left, beyond: onPage };
   const answer = page.querySelector("#summary .answer").getBoundingClientRect().bottom;
 
   const table = page.querySelector("#map ~ details table"), heads = all(table, "th button");
@@ -59,10 +66,11 @@ PROBE = """(phone, desk) => {
   const nothing = state();
 
   return {
-    requests, overflow, cut, answer, sorted, start, otherWorkload, otherFigure, lessBranches, lessThreads, nothing,
+    requests, overflow, cut, mapOnPhone, answer,
+    sorted, start, otherWorkload, otherFigure, lessBranches, lessThreads, nothing,
     figures: all(figures, "option").map((option) => option.textContent),
     paper: desk.getComputedStyle(page.body).backgroundColor,
-    picture: desk.getComputedStyle(page.querySelector("#map ~ .pictures svg > rect")).fill,
+    picture: desk.getComputedStyle(page.querySelector("figure svg text")).fill,
   };
 }"""
 
@@ -104,6 +112,13 @@ def test_nothing_is_requested(light: browser.Visit) -> None:
 def test_nothing_scrolls_sideways_on_a_phone_or_a_desk(light: browser.Visit) -> None:
     assert light.found["overflow"] == [0, 0]
     assert light.found["cut"] == []
+
+
+def test_a_map_is_not_cut_off_on_a_phone(light: browser.Visit) -> None:
+    found = light.found["mapOnPhone"]
+    assert found["beyond"] <= 0
+    assert found["pushed"] > 0
+    assert -1 < found["nameLeft"] < 1
 
 
 def test_the_answer_stands_in_the_first_screen(light: browser.Visit) -> None:
@@ -150,8 +165,10 @@ def test_choosing_nothing_says_so(light: browser.Visit) -> None:
 
 def test_pictures_follow_the_dark_theme(page: Path, light: browser.Visit) -> None:
     dark: dict[str, Any] = browser.visit(page, PROBE, dark=True).found
-    assert light.found["paper"] == light.found["picture"] == "rgb(255, 255, 255)"
-    assert dark["paper"] == dark["picture"] == "rgb(23, 26, 31)"
+    assert light.found["paper"] == "rgb(255, 255, 255)"
+    assert dark["paper"] == "rgb(23, 26, 31)"
+    assert light.found["picture"] == "rgb(27, 31, 36)"
+    assert dark["picture"] == "rgb(232, 234, 237)"
 
 
 def test_a_bad_page_would_be_found_out(tmp_path: Path) -> None:

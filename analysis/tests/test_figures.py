@@ -35,7 +35,7 @@ def test_a_figure_with_data_is_drawn(rich: dict[str, Figure], name: str) -> None
     assert rich[name].missing is None
     for chart in rich[name].whole().values():
         assert svg.draw(chart).startswith("<svg")
-    assert rich[name].panels()
+    assert rich[name].panels() or rich[name].maps()
 
 
 def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str, Figure]) -> None:
@@ -86,3 +86,9 @@ def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
 
 def test_a_claim_is_read_as_it_was_meant() -> None:
     assert set(tables.EXPECTATIONS) == {"faster", "slower", "equal", "no-faster", "no-slower"}
+
+
+def test_a_hollow_point_has_one_meaning(rich: dict[str, Figure]) -> None:
+    told = [sentence for figure in rich.values() for sentence in figure.about.split(". ") if "hollow" in sentence]
+    assert len(told) > 1
+    assert all("a hollow one cannot be told from the baseline" in sentence for sentence in told)

@@ -39,7 +39,7 @@ def gains(analysis: Analysis, look: Look) -> Figure:
         "paced by a clock takes its time whatever the pool does: there CPU time is what counts."
         + (f" {twin} is {look.baseline} itself, run a second time: what it shows is noise." if twin else ""),
         missing=None if is_drawn else _NO_COMPARISON,
-        panels=lambda: {"": map_plots.gains_figure(wall, cpu, look)},
+        maps=lambda: {"": map_plots.gains_maps(wall, cpu, look)},
         whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, look)},
         numbers={
             "verdicts by wall time": _verdicts(wall, "cell", same=False).drop("threads"),
@@ -78,7 +78,7 @@ def cells(analysis: Analysis, look: Look) -> Figure:
         "A map for each branch, workloads down, threads across; thread counts in brackets exceed the CPUs. Colours and "
         "bold numbers as above, each cell now tested by itself.",
         missing=None if drawn else _NO_COMPARISON,
-        panels=lambda: {name: map_plots.map_figure(frame, look) for name, frame in drawn.items()},
+        maps=lambda: {name: map_plots.cell_maps(frame, look) for name, frame in drawn.items()},
         whole=lambda: {files[name]: map_plots.map_figure(frame, look) for name, frame in drawn.items()},
         numbers={
             f"every cell by {name}": _verdicts(frame.filter(pl.col("branch") != (twin or "")), "cell", same=True)
@@ -94,8 +94,8 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
     return Figure(
         "intervals",
         "Branch by branch, with intervals",
-        "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). Hollow "
-        "points have more threads than CPUs.",
+        "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
+        "point is a claim, a hollow one cannot be told from the baseline. Thread counts in brackets exceed the CPUs.",
         missing=None if rows.height else _NO_COMPARISON,
         panels=per_panel(rows, lambda part: plots.finished(plots.interval_panel(part, look), look.theme)),
         whole=lambda: (

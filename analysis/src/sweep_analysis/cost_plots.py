@@ -125,7 +125,7 @@ def idle_figure(costs: pl.DataFrame, look: Look, *, legend: bool) -> alt.FacetCh
         "cpus_idle:Q",
         title="CPUs idle",
         scale=alt.Scale(domain=[0, 1.03 * max(0.1, *shown["cpus_idle"])], nice=False),
-        axis=alt.Axis(tickCount=5),
+        axis=alt.Axis(tickCount=5 if len(threads) < MOST_COLUMNS - 1 else 3),
     )
     y = alt.Y("panel:N", sort=order, title=None, axis=alt.Axis(labelLimit=300, ticks=False, domain=False, grid=True))
     base = alt.Chart(shown)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.events import HEADLINE, scale
-from sweep_analysis.plots import Look, branch_colours, ticks, under_each_other
+from sweep_analysis.plots import THREADS, Look, branch_colours, ticks, under_each_other
 
 CHART = (190, 120)
 """Width and height of one small chart in pixels."""
@@ -50,9 +50,7 @@ def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
     rows = rows.with_columns(*((pl.col(name) * factor).alias(name) for name in figures))
     threads = sorted(rows["threads"].unique().to_list())
     base = alt.Chart(rows).encode(
-        x=alt.X(
-            "threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)
-        ),
+        x=alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)),
         color=colour,
     )
     y = alt.Y(

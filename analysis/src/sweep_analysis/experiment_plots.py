@@ -179,14 +179,17 @@ def _bands(own: pl.DataFrame, x: alt.X, y: alt.Scale, colour: alt.Color) -> list
 
 
 def _lines(own: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[alt.Chart]:
-    """Solid points were measured or printed, hollow ones derived from what was printed."""
+    """Dots were measured or printed, squares derived from what was printed."""
     base = alt.Chart(own)
-    hollow = base.transform_filter("datum.kind == 'derived'")
-    solid = base.transform_filter("datum.kind != 'derived'")
+    marks = (("circle", "datum.kind != 'derived'"), ("square", "datum.kind == 'derived'"))
     return [
         base.mark_line(strokeWidth=1.7).encode(x=x, y=y, color=colour),
-        solid.mark_point(size=26, filled=True, opacity=1).encode(x=x, y=y, color=colour),
-        hollow.mark_point(size=26, filled=False, opacity=1).encode(x=x, y=y, color=colour),
+        *(
+            base.transform_filter(kind)
+            .mark_point(size=26, filled=True, opacity=1, shape=shape)
+            .encode(x=x, y=y, color=colour)
+            for shape, kind in marks
+        ),
     ]
 
 

@@ -9,6 +9,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.labels import with_panel
+from sweep_analysis.map_plots import HeatMap
 from sweep_analysis.plots import Look
 from sweep_analysis.schema import PANEL
 
@@ -25,6 +26,7 @@ class Figure:
         about: how to read it.
         missing: what is missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for.
         panels: its charts by panel for the page; the name is empty if there is only one.
+        maps: its heat maps for the page, by heading; a page draws these as tables, which fit a phone.
         whole: the same by name for files, all panels in one chart.
         numbers: tables of its numbers for people, by heading.
         data: full frames behind it, by the name of the file.
@@ -38,6 +40,7 @@ class Figure:
     about: str
     missing: str | None = None
     panels: Callable[[], Charts] = dict
+    maps: Callable[[], dict[str, list[HeatMap]]] = dict
     whole: Callable[[], Charts] = dict
     numbers: dict[str, pl.DataFrame] = field(default_factory=dict)
     data: dict[str, pl.DataFrame] = field(default_factory=dict)

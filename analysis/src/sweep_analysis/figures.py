@@ -71,7 +71,7 @@ def _experiment(analysis: Analysis, experiment: experiments.Experiment) -> Figur
         if experiment.figure == experiments.ANSWERS
         else told + "points are means of trials, bars their 95 % intervals."
         if experiment.figure in services.FIGURES
-        else told + "solid points are measured or printed, hollow ones derived from printed numbers. Bars are 95 % "
+        else told + "dots are measured or printed, squares derived from printed numbers. Bars are 95 % "
         f"intervals, cut off at the edge. The dotted line is one times faster for each worker{ends}."
     )
     return Figure(

@@ -64,7 +64,7 @@ def outliers(analysis: Analysis, look: Look) -> Figure:
         "outliers",
         "Trials far from the others of their cell",
         "Left: when they ran. Together in time they are the host's doing, alone they are the program's or the "
-        "branch's. Full points are far by both rules (Tukey's fences and scaled MADs), hollow ones by one. Right: the "
+        "branch's. Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
         "share of each branch's trials, with its 95 % interval; a branch above the others has a tail of its own, which "
         "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure.",
         missing=None if labelled.height else "No trial lies far from the others of its cell, or cells have too few.",

@@ -85,7 +85,7 @@ def _chart(rows: pl.DataFrame, ends: list[float], look: Look, *, legend: bool) -
     lines = branch_lines(base, names, look, {"x": x, "y": y, "color": colour, "strokeDash": dash})
     crowded = " (over the CPUs)" if rows["oversubscribed"].any() else ""
     title = alt.TitleParams(
-        f"{KINDS[rows['kind'][0]]}, {count(rows['threads'][0], 'thread')}{crowded}",
+        [KINDS[rows["kind"][0]], f"{count(rows['threads'][0], 'thread')}{crowded}"],
         fontSize=11,
         fontWeight="normal",
         color=theme.faint_ink,
@@ -130,7 +130,7 @@ def tradeoff_figure(rows: pl.DataFrame, quantile: str, look: Look) -> alt.Concat
             ),
         ]
         crowded = " (over the CPUs)" if part["oversubscribed"].any() else ""
-        head = f"{part['panel'][0]}, {count(part['threads'][0], 'thread')}{crowded}"
+        head = [part["panel"][0], f"{count(part['threads'][0], 'thread')}{crowded}"]
         title = alt.TitleParams(head, fontSize=11)
         charts.append(alt.LayerChart(layer=layers).properties(title=title, width=CHART[0] + 60, height=CHART[1]))
     return finished(side_by_side(charts, 2), theme)

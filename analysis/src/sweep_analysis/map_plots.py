@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -12,7 +13,15 @@ from sweep_analysis.compare import FASTER, SLOWER
 from sweep_analysis.cost_plots import CPU, TOGETHER, WALL, cost_rows
 from sweep_analysis.labels import with_panel, without_size, wrapped
 from sweep_analysis.palette import Theme
-from sweep_analysis.plots import WRITTEN_COLUMNS, Look, diverging_colours, finished
+from sweep_analysis.plots import (
+    COLOUR_STEPS,
+    THREADS,
+    WRITTEN_COLUMNS,
+    Look,
+    beyond_in_brackets,
+    diverging_colours,
+    finished,
+)
 
 STEP = (32, 18)
 """Width and height of a cell in pixels."""
@@ -33,6 +42,92 @@ WHOLE = 0.0995
 """Changes from here on are written without a decimal place."""
 
 
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a heat map.
+
+    Attributes:
+        label: the change in per cent.
+        shade: `less` or `more`, and the step of its colour from 0; empty inside the A/A band.
+        claimed: whether the change is a claim.
+    """
+
+    label: str
+    shade: str
+    claimed: bool
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A map as rows of cells: what the page draws as a table.
+
+    Attributes:
+        title: what it shows.
+        columns: what the columns are.
+        rows: each with its name; a cell that was not measured is None.
+        written: whether cells are wide enough for their numbers.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[tuple[str, list[Cell | None]]]
+    written: bool = True
+
+
+def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> list[HeatMap]:
+    """The same as `gains_figure`, wall time and CPU time apart."""
+    shown = _shown(without_size(cost_rows(wall, cpu)))
+    order, panels = _order(shown, look), _panels(shown)
+    return [
+        HeatMap(f"{name}, change in %", order, _rows(shown.filter(pl.col("figure") == name), "branch", order, panels))
+        for name in (WALL, CPU)
+        if name in shown["figure"]
+    ]
+
+
+def cell_maps(comparisons: pl.DataFrame, look: Look) -> list[HeatMap]:
+    """The same as `map_figure`, a map for each branch."""
+    frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
+    shown = _shown(frame)
+    threads, panels = sorted(frame["threads"].unique()), frame["panel"].unique(maintain_order=True).to_list()
+    heads = [f"({number})" if look.cpus is not None and number > look.cpus else str(number) for number in threads]
+    return [
+        HeatMap(
+            branch,
+            heads,
+            _rows(shown.filter(pl.col("branch") == branch), "threads", threads, panels),
+            written=len(threads) <= WRITTEN_COLUMNS,
+        )
+        for branch in _order(shown, look)
+    ]
+
+
+def _rows(
+    shown: pl.DataFrame, across: str, columns: list[Any], panels: list[str]
+) -> list[tuple[str, list[Cell | None]]]:
+    """Rows of one map. In: rows of `_shown`."""
+    found = {
+        (panel, column): Cell(label, _shade(outside), claimed)
+        for panel, column, label, outside, claimed in shown.select(
+            "panel", across, "label", "outside", "claimed"
+        ).iter_rows()
+    }
+    return [(panel, [found.get((panel, column)) for column in columns]) for panel in panels]
+
+
+def _shade(outside: float | None) -> str:
+    """As `diverging_colours` has it."""
+    if outside is None:
+        return ""
+    return f"{'less' if outside < 0 else 'more'}{sum(abs(outside) >= step for step in COLOUR_STEPS)}"
+
+
+def _panels(shown: pl.DataFrame) -> list[str]:
+    """Workloads by letter, all of them together last."""
+    panels = shown["panel"].unique(maintain_order=True).sort().to_list()
+    return [name for name in panels if name != TOGETHER] + [TOGETHER] * (TOGETHER in panels)
+
+
 def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.HConcatChart:
     """Which branch gains on which workload: branches across, workloads down; wall time left, CPU time right.
 
@@ -40,9 +135,7 @@ def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.HConc
     column is the baseline against itself. In: rows of `frames.COMPARISONS`, by wall time and by CPU time.
     """
     shown = _shown(without_size(cost_rows(wall, cpu)))
-    order = _order(shown, look)
-    panels = shown["panel"].unique(maintain_order=True).sort().to_list()
-    panels = [name for name in panels if name != TOGETHER] + [TOGETHER] * (TOGETHER in panels)
+    order, panels = _order(shown, look), _panels(shown)
     figures = [name for name in (WALL, CPU) if name in shown["figure"]]
     halves = [
         _half(shown.filter(pl.col("figure") == name), (order, panels), look.theme, labelled=place == 0)
@@ -63,16 +156,15 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
     order = _order(shown, look)
     columns = frame["threads"].n_unique()
     is_wide = columns <= WRITTEN_COLUMNS
-    cpus = look.cpus or max(frame["threads"])
     across = alt.Axis(
         labelAngle=0,
         ticks=False,
         domain=False,
-        labelExpr=f"datum.value > {cpus} ? '(' + datum.value + ')' : datum.value",
+        labelExpr=beyond_in_brackets(sorted(frame["threads"].unique()), look),
         labelOverlap=not is_wide,
     )
     place = {
-        "x": alt.X("threads:O", title="threads of the pool", axis=across),
+        "x": alt.X("threads:O", title=THREADS, axis=across),
         "y": alt.Y(
             "panel:N",
             sort=frame["panel"].unique(maintain_order=True).to_list(),
@@ -97,7 +189,7 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
         facet=alt.Facet("branch:N", sort=order, title=None, header=heads),
         columns=min(beside, len(order)),
         spacing={"row": 14, "column": 20},
-    )
+    ).resolve_axis(x="independent")  # else the axis of a short last row hangs under empty space
     return finished(faceted, look.theme)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
 import jinja2
 import polars as pl
+from markupsafe import Markup, escape
 
 from sweep_analysis import experiments, svg, tables
 from sweep_analysis.advice import Advice, advice
@@ -27,6 +29,7 @@ from sweep_analysis.findings import (
     verdict_sentences,
 )
 from sweep_analysis.labels import count, percent, with_panel
+from sweep_analysis.map_plots import HeatMap
 from sweep_analysis.palette import LIGHT, styles
 
 FIRST_CAUTIONS = 3
@@ -50,17 +53,17 @@ class Section:
     Attributes:
         figure: the entry of the list of figures.
         pictures: SVG that follows the page's colours, by panel.
+        maps: heat maps by heading.
         left_out: pictures that are left to the chooser, being too many.
-        data: addresses of its full numbers as CSV, by the name of the file.
     """
 
     figure: Figure
     pictures: dict[str, str]
+    maps: dict[str, list[HeatMap]]
     left_out: int
-    data: dict[str, str]
 
 
-def render_page(analysis: Analysis, listed: list[Figure]) -> str:
+def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     """The page as HTML, with all figures of `listed`.
 
     It loads nothing, reads in light and dark; without scripts only sorting and choosing fail.
@@ -73,6 +76,8 @@ def render_page(analysis: Analysis, listed: list[Figure]) -> str:
         loader=jinja2.PackageLoader("sweep_analysis", "templates"),
     )
     sweep = analysis.sweep
+    environment.filters["code"] = with_code
+    shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
     experiment = analysis.experiment
     own = experiment is not None and has_own_figure(experiment)
     void, found = voids(sweep), cautions(analysis)
@@ -92,11 +97,13 @@ def render_page(analysis: Analysis, listed: list[Figure]) -> str:
         first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
         legend=styles(look.branches, look.baseline, LIGHT),
         variables=svg.variables_by_name(),
+        shades=_shades(),
         hypotheses=hypotheses(sweep),
         claims=_claims(analysis),
         claims_told=claims_sentence(analysis),
         experiment=experiment,
-        sections=[section(figure) for figure in listed],
+        sections=[found for _, found in shown if found],
+        absent=[figure for figure, found in shown if not found],
         failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
         exploration=_json(chosen) if chosen is not None and chosen["measures"] else None,
         many_pictures=MANY_PICTURES,
@@ -145,15 +152,13 @@ def _claims(analysis: Analysis) -> list[ClaimShown]:
 
 
 def section(figure: Figure) -> Section:
-    """Draw one figure for the page; one without data has no pictures."""
-    if figure.missing:
-        return Section(figure, {}, 0, {})
+    """Draw one figure for the page."""
     left_out = figure.in_chooser if figure.in_chooser > MANY_PICTURES else 0
     pictures = {
         name: svg.inline(svg.draw(chart), f"{figure.name}-{number}", f"{figure.title} {name}")
         for number, (name, chart) in enumerate(() if left_out else figure.panels().items())
     }
-    return Section(figure, pictures, left_out, {name: _csv(frame) for name, frame in figure.data.items()})
+    return Section(figure, pictures, figure.maps(), left_out)
 
 
 def _own_advice(experiment: experiments.Experiment) -> Advice:
@@ -162,9 +167,18 @@ def _own_advice(experiment: experiments.Experiment) -> Advice:
     return Advice(None, answer, [f"Its figure is below; it repeats the {experiment.source}."], [])
 
 
-def _csv(frame: pl.DataFrame) -> str:
-    """A frame as a `data:` address, for a link that saves it."""
-    return "data:text/csv;base64," + base64.b64encode(frame.write_csv().encode()).decode()
+def with_code(text: object) -> Markup:
+    """A sentence for the page: what stands between backticks is code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before
+
+
+def _shades() -> dict[str, str]:
+    """CSS colour of each shade of a heat map's cells; the empty one is that of cells inside the band."""
+    names = {colour: f"var(--{name})" for name, (colour, _) in svg.variables_by_name().items()}
+    steps = {f"less{step}": names[colour] for step, colour in enumerate(LIGHT.faster)}
+    return (
+        {"": names[LIGHT.neutral_cell]} | steps | {f"more{n}": names[colour] for n, colour in enumerate(LIGHT.slower)}
+    )
 
 
 def _json(value: object) -> str:

@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.compare import FASTER, SLOWER
-from sweep_analysis.labels import percent, with_panel
+from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.palette import LIGHT, Theme, styles
 from sweep_analysis.speedup import DEFINITIONS
 
@@ -19,11 +19,15 @@ _Chart = TypeVar(
     "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart
 )
 
+THREADS = "threads"
+"""Title of every axis of thread counts: short, because axes of one or two counts stand close beside each other."""
 PANEL_WIDTH = 208
 PANEL_HEIGHT = 220
 PANELS_A_ROW = 3
 FEW_BRANCHES = 2
 """Up to so many branches in a panel, each shows its interval."""
+HEADED_SPACING = 22
+"""Pixels between panels with a head each: so much that a head is nearer to its own panel than to the one above."""
 CELL_STEP = (46, 21)
 """Width and height of a cell of the heat map in pixels."""
 WORDS_SHARE = 0.28
@@ -91,7 +95,7 @@ def thread_axis(threads: list[int]) -> alt.X:
     return alt.X(
         "threads:Q",
         scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
-        axis=alt.Axis(values=ticks(threads), format="d", title="threads of the pool"),
+        axis=alt.Axis(values=ticks(threads), format="d", title=THREADS),
     )
 
 
@@ -188,11 +192,12 @@ def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.ConcatChart:
 def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     """One panel: a row per branch, threads across, change of time upwards.
 
-    The grey band is what equal builds show (A/A); hollow points have more threads than CPUs. In: rows of
-    `frames.COMPARISONS` of level `cell` and one panel.
+    The grey band is what equal builds show (A/A); full points are claims, hollow ones cannot be told from the baseline,
+    and thread counts in brackets exceed the CPUs. In: rows of `frames.COMPARISONS` of level `cell` and one panel.
     """
     looks = styles(look.branches, look.baseline, look.theme)
-    order = [branch for branch in look.branches if branch != look.baseline]
+    present = set(part["branch"])
+    order = [branch for branch in look.branches if branch != look.baseline and branch in present]
     frame = part.filter(pl.col("branch").is_in(order))
     shown = frame.with_columns(
         (pl.col("time_ratio") - 1).alias("change"),
@@ -200,12 +205,14 @@ def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
         (pl.col("ratio_high") - 1).alias("high"),
         (pl.col("band") - 1).alias("band_high"),
         (1 / pl.col("band") - 1).alias("band_low"),
+        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
     )
     widest = max(0.05, *shown["change"].abs(), *shown["band_high"].drop_nulls())
     y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
     axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=3)
     threads = sorted(frame["threads"].unique().to_list())
-    x = alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, values=ticks(threads)))
+    across = alt.Axis(labelAngle=0, values=ticks(threads), labelExpr=beyond_in_brackets(threads, look))
+    x = alt.X("threads:O", title=THREADS, axis=across)
     colour = alt.Color(
         "branch:N", scale=alt.Scale(domain=order, range=[looks[name].colour for name in order]), legend=None
     )
@@ -213,7 +220,7 @@ def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     base = alt.Chart(shown)
     low_high = {"y": alt.Y("low:Q", scale=y_scale, title=None, axis=axis), "y2": "high:Q"}
     band = {"y": alt.Y("band_low:Q", scale=y_scale, title=None, axis=axis), "y2": "band_high:Q"}
-    hollow = alt.condition("datum.oversubscribed", alt.value(theme.paper), colour)
+    hollow = alt.condition("datum.claimed", colour, alt.value(theme.paper))
     layered = alt.layer(
         base.mark_bar(color=theme.grid, width=alt.RelativeBandSize(1)).encode(x=x, **band),
         base.mark_rule(color=theme.faint_ink).encode(y=alt.datum(0)),
@@ -227,9 +234,9 @@ def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
             "branch:N",
             sort=order,
             title=None,
-            header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"),
+            header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start", labelPadding=2),
         ),
-        spacing=4,
+        spacing=HEADED_SPACING,
     )
     return faceted
 
@@ -252,14 +259,14 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     theme = look.theme
     order = [branch for branch in look.branches if branch != look.baseline]
     twins = [branch for branch in part["branch"].unique(maintain_order=True) if branch not in order]
-    within, beyond = "threads up to the CPUs", "more threads than CPUs"
+    within, beyond = "within the CPUs", "over the CPUs"
     shown = part.with_columns(
         pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("label"),
         pl.when(pl.col("oversubscribed")).then(pl.lit(beyond)).otherwise(pl.lit(within)).alias("side"),
         pl.when(pl.col("verdict").is_in([FASTER, SLOWER])).then(pl.col("time_ratio") - 1).alias("claimed"),
     )
     encode = {
-        "x": alt.X("threads:O", title="threads of the pool", axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
+        "x": alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
         "y": alt.Y(
             "branch:N",
             sort=[*order, *twins],
@@ -287,7 +294,13 @@ def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
         width=alt.Step(CELL_STEP[0] * WRITTEN_COLUMNS / columns if narrow else CELL_STEP[0]),
         height=alt.Step(CELL_STEP[1]),
     )
-    sides = alt.Column("side:N", sort=[within, beyond], title=None, header=alt.Header(labelFontStyle="italic"))
+    sides = alt.Column(
+        "side:N",
+        sort=[within, beyond],
+        title=None,
+        # In two lines: a side may be as narrow as a single cell.
+        header=alt.Header(labelFontStyle="italic", labelExpr="split(replace(datum.label, ' ', '\\n'), '\\n')"),
+    )
     faceted: alt.FacetChart = layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
     return faceted
 
@@ -314,6 +327,12 @@ def branch_lines(base: alt.Chart, names: list[str], look: Look, encoding: dict[s
     ]
 
 
+def beyond_in_brackets(threads: list[int], look: Look) -> str:
+    """Vega expression of the label of a thread count: in brackets if it exceeds the CPUs."""
+    most = look.cpus or threads[-1]
+    return f"datum.value > {most} ? '(' + datum.value + ')' : datum.value"
+
+
 def ticks(threads: list[int]) -> list[int]:
     """Thread counts to label: all while they fit, else the powers of two."""
     powers = [count for count in threads if count & (count - 1) == 0]
@@ -324,7 +343,8 @@ def beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
     """A rule at the CPU count and a shade over everything with more threads."""
     if look.cpus is None or threads[-1] <= look.cpus:
         return []
-    edges = pl.DataFrame({"start": [look.cpus], "end": [threads[-1]], "text": [f"over {look.cpus} CPUs"]})
+    start = max(look.cpus, threads[0])  # more threads than CPUs may be all there are
+    edges = pl.DataFrame({"start": [start], "end": [threads[-1]], "text": [f"over {count(look.cpus, 'CPU')}"]})
     theme = look.theme
     base = alt.Chart(edges)
     # The words stand in the shade, or before it where it is too narrow for them.

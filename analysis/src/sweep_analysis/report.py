@@ -16,6 +16,7 @@ from sweep_analysis.figures import figures
 from sweep_analysis.findings import Analysis, analyse
 from sweep_analysis.load import Sweep
 from sweep_analysis.page import render_page
+from sweep_analysis.progress import Progress
 from sweep_analysis.provenance import provenance
 
 SCALE = 2
@@ -26,15 +27,19 @@ _HEIGHT = re.compile(r'<svg [^>]*height="([0-9.]+)"')
 
 
 def write_report(sweep: Sweep, output: Path) -> Path:
-    """Write figures, tables and `index.html` into `output`; returns the page."""
+    """Write figures, tables and `index.html` into `output`, telling on stderr how far it is; returns the page."""
+    progress = Progress(4)
+    progress.begin(f"comparing the branches of {sweep.path.name}")
     analysis = analyse(sweep)
     listed = figures(analysis)
     output.mkdir(parents=True, exist_ok=True)
+    progress.begin("writing tables")
     write_tables(analysis, output / "tables")
     page = output / "index.html"
     with debug_mode(arg=False):  # checking every part of hundreds of charts takes longer than drawing them; tests do
-        write_figures(listed, output / "figures")
-        page.write_text(render_page(analysis, listed), encoding="utf-8")
+        write_figures(progress.each(listed, "drawing figures"), output / "figures")
+        page.write_text(render_page(analysis, progress.each(listed, "drawing the page")), encoding="utf-8")
+    progress.end()
     return page
 
 
@@ -72,7 +77,7 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
     (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
 
 
-def write_figures(listed: list[Figure], folder: Path) -> None:
+def write_figures(listed: Iterable[Figure], folder: Path) -> None:
     """Write every figure as SVG in light and dark, and as PNG in light; figures without data are left out."""
     folder.mkdir(parents=True, exist_ok=True)
     for figure in listed:

@@ -20,6 +20,8 @@ ROW = 22
 """Height of a branch or a row of modes in pixels."""
 RATIOS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
 """Ratios of times that the axis of outliers labels, as far as it reaches."""
+CROSS = "M-0.7,-0.9L0,-0.2L0.7,-0.9L0.9,-0.7L0.2,0L0.9,0.7L0.7,0.9L0,0.2L-0.7,0.9L-0.9,0.7L-0.2,0L-0.9,-0.7Z"
+"""A thin cross as a path in a square from -1 to 1: hollow points would mean something else."""
 MODE_COLOUR = "#0072b2"
 
 
@@ -29,12 +31,12 @@ def outlier_figure(labelled: pl.DataFrame, shares: pl.DataFrame, look: Look) -> 
     In: rows of `frames.OUTLIERS` and of `frames.OUTLIER_SHARES`.
     """
     theme = look.theme
-    both = labelled.with_columns((pl.col("is_beyond_fences") & pl.col("is_far")).alias("both"))
-    widest = max(1.05, *both["time_ratio"], *(1 / both["time_ratio"])) * 1.05
-    blocks = [0, int(max(both["block"]))]
-    base = alt.Chart(both)
-    full = alt.condition("datum.both", alt.value(theme.faint_ink), alt.value(theme.paper))
-    points = base.mark_point(size=22, opacity=0.9, strokeWidth=1.2).encode(
+    by_both = pl.col("is_beyond_fences") & pl.col("is_far")
+    shown = labelled.select("block", "time_ratio", rules=pl.when(by_both).then(pl.lit("both")).otherwise(pl.lit("one")))
+    widest = max(1.05, *shown["time_ratio"], *(1 / shown["time_ratio"])) * 1.05
+    blocks = [0, int(max(shown["block"]))]
+    base = alt.Chart(shown)
+    points = base.mark_point(size=22, opacity=0.9, strokeWidth=1.2, filled=True, color=theme.faint_ink).encode(
         x=alt.X("block:Q", title="block, in order of measurement", scale=alt.Scale(domain=blocks, nice=False)),
         y=alt.Y(
             "time_ratio:Q",
@@ -42,10 +44,9 @@ def outlier_figure(labelled: pl.DataFrame, shares: pl.DataFrame, look: Look) -> 
             scale=alt.Scale(type="log", domain=[1 / widest, widest], nice=False),
             axis=alt.Axis(labelExpr="format(datum.value - 1, '+.0%')", values=list(RATIOS)),
         ),
-        stroke=alt.value(theme.faint_ink),
-        fill=full,
+        shape=alt.Shape("rules:N", scale=alt.Scale(domain=["both", "one"], range=["circle", CROSS]), legend=None),
     )
-    one = alt.Chart(both.head(1)).mark_rule(color=theme.ink).encode(y=alt.datum(1))
+    one = alt.Chart(shown.head(1)).mark_rule(color=theme.ink).encode(y=alt.datum(1))
     strip = alt.LayerChart(layer=[one, points]).properties(width=STRIP[0], height=STRIP[1])
     return finished(alt.hconcat(strip, _shares(shares, look), spacing=24), theme)
 

@@ -76,7 +76,7 @@
     for (const count of threads) {
       svg.append(element("text", { x: x(count), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, count));
     }
-    svg.append(element("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "faint" }, "threads of the pool"));
+    svg.append(element("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "faint" }, "threads"));
 
     const present = [...new Set(rows.map((row) => row[1]))].sort((a, b) => data.branches[b].bold - data.branches[a].bold);
     present.forEach((index, place) => {
@@ -106,10 +106,9 @@
       const line = document.createElement("tr");
       const number = (value) => (value === null ? "" : words[measure.kind](value));
       const texts = [data.branches[row[1]].name, row[2], number(row[3]), number(row[4]), number(row[5]), row[7] ?? ""];
-      texts.forEach((text, column) => {
+      texts.forEach((text) => {
         const cell = document.createElement("td");
         cell.textContent = text;
-        if (column === 0 || column === 5) cell.className = "text";
         line.append(cell);
       });
       if (row[7] === "faster" || row[7] === "slower") line.className = row[7];
