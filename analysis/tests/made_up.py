@@ -53,7 +53,7 @@ class Truth:
         place_effect: log-time gained from the first to the last trial of each block.
         clock_noise: standard deviation of the log of the clock that all trials of a block share; work takes the same
             cycles at any clock.
-        layouts: builds per branch.
+        layouts: builds of each branch, with which trials take turns; None: as many as trials.
         twin: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
@@ -86,7 +86,7 @@ class Truth:
     drift: float = 0.0
     place_effect: float = 0.0
     clock_noise: float = 0.0
-    layouts: int = 1
+    layouts: int | None = None
     twin: bool = True
     sequential: bool = True
     sequential_ns: float = 50e6
@@ -100,6 +100,11 @@ class Truth:
     waits_ns: dict[str, dict[str, float]] = field(default_factory=dict)
     cpu_share: float = 1.0
     seed: int = 7
+
+    @property
+    def builds(self) -> int:
+        """Builds of each branch."""
+        return self.trials if self.layouts is None else self.layouts
 
     def time_ns(self, branch: str, workload: str, threads: int) -> float:
         """True time of one iteration of the pool's program in ns; the pool itself costs 10 %."""
@@ -136,7 +141,7 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
             "threads": truth.threads,
             "trials": truth.trials,
             "seed": truth.seed,
-            "layouts": truth.layouts,
+            "layouts": truth.builds,
         },
         "branches": [
             {
@@ -281,6 +286,7 @@ def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str 
         "trial": f"{cell}-{place['replicate']}",
         "cell": cell,
         **place,
+        "layout": place["replicate"] % truth.builds + 1 if truth.builds > 1 else None,
         "size": "small",
         "parameters": {"n": "1000"},
         "input": None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from sweep_analysis.load import read_sweep
 from sweep_analysis.report import write_report
 
 
-def sweep_at(folder: Path, distances: list[float | None]) -> Path:
+def sweep_at(folder: Path, distances: Sequence[float | None]) -> Path:
     """A sweep in which trial after trial runs on CPUs at the next of these distances."""
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=25, sequential=False

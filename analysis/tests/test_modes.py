@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.bootstrap import Floats
 from sweep_analysis.frames import MODE_VALUES, MODES
 from sweep_analysis.load import read_sweep
+from sweep_analysis.location import Floats
 from sweep_analysis.modes import BETWEEN, WITHIN, mode_values, modes, several_modes
 from sweep_analysis.speedup import trial_times
 

@@ -14,7 +14,8 @@ import pytest
 import made_up
 from sweep_analysis.cautions import cautions
 from sweep_analysis.figures import figures
-from sweep_analysis.findings import Analysis, analyse, counter_sentences, headline, verdict_sentences
+from sweep_analysis.findings import Analysis, analyse, counter_sentences, verdict_sentences
+from sweep_analysis.judgement import headline
 from sweep_analysis.load import read_sweep
 from sweep_analysis.page import render_page
 from sweep_analysis.palette import DARK, LIGHT, Theme, styles
@@ -143,7 +144,7 @@ def test_a_sweep_of_failures_alone_still_has_a_page(tmp_path: Path) -> None:
 def test_one_branch_alone_is_shown_without_comparison(tmp_path: Path) -> None:
     truth = small(branches=["master"], twin=False)
     page = page_of(tmp_path, truth)
-    assert "Nothing can be said about the branches" in page
+    assert "No branch is judged: no baseline was measured beside another branch." in page
     assert '<h2 id="speedup">Speed-up</h2>' in page
     assert "there is nothing to compare it with" in page
 
@@ -210,7 +211,7 @@ def test_only_sweeps_of_the_studied_branches_are_held_against_the_study(tmp_path
 def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
     truth = small(trial_noise=0.05)
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
-    assert headline(analysis).endswith("no branch can be told from master.")
+    assert headline(analysis.judgement).startswith("No branch can be told from master: not over all")
     assert verdict_sentences(analysis) == ["tsp · small: 1 branch not distinguishable."]
 
 
@@ -225,10 +226,12 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(t
         branch["source"] = {"kind": "published"} if known is None else {"kind": "fork", "features": known}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     analysis = analyse(read_sweep(folder))
-    assert "cannot be told" not in headline(analysis)  # all three are faster: there are no others
+    assert "Over all workloads together: " in headline(analysis.judgement)
+    assert "nothing can be told" not in headline(analysis.judgement)  # all three are faster: there are no others
     (sentence,) = counter_sentences(analysis)
     assert re.fullmatch(
-        r"tsp · small: slower than packed: split-counters-no-jec \+(8|9|10|11|12)\.\d\s% time \([^)]*\); "
+        r"tsp · small: slower than packed: split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\), "
+        r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\); "
         r"1 branch not distinguishable\.",
         sentence,
     ), sentence

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.bootstrap import percentile_interval, resampled_medians
 from sweep_analysis.load import read_sweep
 from sweep_analysis.speedup import speedups, trial_times
 
@@ -61,7 +59,7 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> N
 def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -> None:
     frame = analysed(tmp_path, made_up.Truth(branches=PAIR, threads=[1, 2]))
     own = frame.filter(pl.col("definition") == "own", pl.col("threads") == 1)
-    assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [(1.0, 1.0, 1.0)]
+    assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [(1.0, None, None)]
     assert own["karp_flatt"].null_count() == own.height
 
 
@@ -124,19 +122,4 @@ def test_speed_up_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path,
     true = truth.speedup("master", "w0", 2)
     covered = frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high"))).to_series().mean()
     assert isinstance(covered, float)
-    assert 0.93 <= covered <= 0.99
-
-
-def test_iterations_taken_for_trials_would_cover_too_seldom() -> None:
-    """The known mistake: 5 trials of 10 iterations are not 50 independent times."""
-    rng = np.random.default_rng(3)
-    wrong = right = 0
-    for _ in range(300):
-        trials = rng.normal(0, 0.03, 5)
-        iterations = (trials[:, None] + rng.normal(0, 0.005, (5, 10))).reshape(1, -1)
-        low, high = percentile_interval(resampled_medians(iterations, rng)[0], iterations.size)
-        wrong += low <= 0 <= high
-        low, high = percentile_interval(resampled_medians(trials[None, :], rng)[0], trials.size)
-        right += low <= 0 <= high
-    assert wrong / 300 < 0.8
-    assert right / 300 > 0.9
+    assert 0.91 <= covered <= 0.985  # 95 % of 400 cells, three standard errors

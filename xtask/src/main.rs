@@ -76,6 +76,17 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
+    /// The analysis' judge on made-up sweeps of known truth: how often intervals cover, verdicts err and
+    /// effects are found, what is advised, and whether that is what was promised.
+    ///
+    /// All cases take some ten minutes on two CPUs. `cargo xtask test` asks the same of fewer sweeps.
+    Truth {
+        /// Made-up sweeps of each case.
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+        sweeps: u32,
+        /// Only these cases; an unknown name lists them (default: all).
+        cases: Vec<String>,
+    },
     /// Ends the runner at every step of a change of the CPU frequency, on every driver, in every way,
     /// and a sweep at 120 random moments.
     Faults,
@@ -133,6 +144,7 @@ fn run(task: Task) -> Result<()> {
             sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?, &names)
         }
         Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes(&sh)?),
+        Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
         Task::Ci => {
             steps::check(&sh)?;

@@ -25,6 +25,15 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     )
 }
 
+/// The judge on made-up sweeps; the table goes to standard output.
+pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
+    let python = interpreter(sh)?;
+    let _path = sh.push_env("PYTHONPATH", "analysis/src:analysis/tests");
+    let _threads = sh.push_env("POLARS_MAX_THREADS", "1"); // a process for each CPU
+    let sweeps = sweeps.to_string();
+    step("truth", cmd!(sh, "{python} analysis/tests/truth.py --sweeps {sweeps} {cases...}"))
+}
+
 fn interpreter(sh: &Shell) -> Result<std::path::PathBuf> {
     Ok(Python::set_up(&sh.current_dir())?.interpreter().to_owned())
 }

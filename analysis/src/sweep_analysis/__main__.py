@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import polars as pl
 
 from sweep_analysis import notebooks, output, tables
-from sweep_analysis.calibration import CELL_MARGIN, MEAN_MARGIN, calibration
-from sweep_analysis.cautions import cautions
+from sweep_analysis.advice import advice
+from sweep_analysis.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
+from sweep_analysis.cautions import cautions, voids
 from sweep_analysis.claims import check_claims
-from sweep_analysis.compare import FIGURES, compare, in_figure
+from sweep_analysis.compare import FIGURES, JUDGED, in_figure, judge
 from sweep_analysis.costs import costs
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, line_rates
 from sweep_analysis.experiments import experiment_of
+from sweep_analysis.figures import has_own_figure
 from sweep_analysis.findings import analyse, usable_cpus
+from sweep_analysis.judgement import headline, judged_of
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep, find_sweep, read_sweep
@@ -94,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     _takes_figure(compared)
     _takes_distance(compared)
+
+    told = _command(commands, "verdict", "say in a few lines what the sweep shows, and what it cannot", _verdict)
+    told.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
 
     claimed = _prints(
         commands, "claims", "say of each claim of branches.toml: held, refuted, not distinguishable", _claims
@@ -272,10 +280,33 @@ def _compare(asked: argparse.Namespace) -> None:
             f"`{baseline}` is the only branch with good trials, so there is nothing to compare",
             "sweep with `--branches all`, or see `speedup`",
         )
-    frame = compare(times, baseline, asked.figure)
+    if asked.figure in JUDGED:
+        frame = judged_of(sweep, times.collect(), baseline).of(asked.figure)
+    else:
+        frame = judge(times, baseline, [asked.figure])
     frame = frame.filter(pl.col("level").is_in(LEVELS[asked.level]))
     more = {"cautions": cautions(analyse(sweep, baseline))} if asked.format == "json" else {}
     output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more=more)
+
+
+def _verdict(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    experiment = experiment_of(sweep)
+    judgement = judged_of(sweep, baseline=asked.baseline)
+    lines = voids(sweep)
+    if experiment is not None and has_own_figure(experiment):
+        lines.append(
+            f"Branches are not judged: this sweep is the experiment {experiment.name}, about {experiment.shows}."
+        )
+    else:
+        found = advice(judgement)
+        said = headline(judgement)
+        lines.append(said)
+        if said not in found.answer:
+            lines.append(f"Which branch to merge? {found.answer}")
+        lines += [sentence for sentence in found.hurts if " fails on " in sentence]
+    width = shutil.get_terminal_size().columns
+    print("\n".join(textwrap.fill(line, max(width, 40), break_on_hyphens=False) for line in lines))
 
 
 def _claims(asked: argparse.Namespace) -> None:
@@ -337,18 +368,21 @@ def _calibration(asked: argparse.Namespace) -> int:
     if found is None:
         raise InputError(
             asked.sweep,
-            f"`{asked.branch}` cannot be calibrated against `{baseline}`: they share no cell, or there is no A/A twin",
-            f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}, or sweep again with the twin",
+            f"`{asked.branch}` cannot be calibrated against `{baseline}`: they share no cell",
+            f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}",
         )
     print(tables.markdown(tables.calibration_table(with_panel(found.cells))), end="")
     mean = found.mean.row(0, named=True)
-    low, high = percent(mean["ratio_low"]), percent(mean["ratio_high"])
-    print(
-        f"\n{asked.branch} over {baseline}, {asked.figure}: geometric mean of {count(mean['cells'], 'cell')}"
-        f" {percent(mean['time_ratio'])} ({low} to {high}), margin ±{MEAN_MARGIN:.0%};"
-        f" {count(int((~found.cells['is_near']).sum()), 'cell')} outside the A/A band plus {CELL_MARGIN:.0%}."
+    interval = (
+        "no interval" if mean["equal_low"] is None else f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
     )
-    return 0 if found.is_near else CHECK_FAILED
+    told = ", ".join(f"{found.cells.filter(answer=answer).height} {answer}" for answer in ANSWERS)
+    print(
+        f"\n{asked.branch} over {baseline}, {asked.figure}: geometric mean of {count(mean['cells'], 'cell')} "
+        f"{percent(mean['time_ratio'])} ({interval}; margin ±{MEAN_MARGIN:.0%}): {mean['answer']}. "
+        f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
+    )
+    return 0 if found.answer == EQUAL else CHECK_FAILED
 
 
 def _events(asked: argparse.Namespace) -> None:

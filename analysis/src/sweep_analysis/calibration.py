@@ -1,24 +1,32 @@
 """Says whether a branch costs what the baseline costs, cell by cell: what a comparison of all others rests on.
 
-Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. Here a branch must be *near*
-the baseline: the geometric mean over all cells within `MEAN_MARGIN`, and no cell further off than the A/A band of its
-own noise plus `CELL_MARGIN`.
+Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. So equality is what is tested
+(two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419): a cell is *equal* if its 90 % interval lies within
+`CELL_MARGIN`, *off* if it lies beyond, corrected for the number of cells, and otherwise it *cannot be told*. The same
+is asked of the geometric mean of all cells, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from scipy import special
 
-from sweep_analysis.compare import compare
+from sweep_analysis.compare import ALPHA, Comparison, holm
 from sweep_analysis.schema import PANEL
 
 MEAN_MARGIN = 0.02
 """How far from 1 the geometric mean of the ratios may be."""
 
-CELL_MARGIN = 0.03
-"""How far outside the A/A band the ratio of one cell may be."""
+CELL_MARGIN = 0.05
+"""How far from 1 the ratio of one cell may be."""
+
+EQUAL = "equal"
+OFF = "off"
+OPEN = "cannot be told"
+ANSWERS = (EQUAL, OFF, OPEN)
 
 
 @dataclass(frozen=True)
@@ -26,36 +34,54 @@ class Calibration:
     """How near one branch is to the baseline.
 
     Attributes:
-        mean: row of `frames.COMPARISONS`, level `overall`.
-        cells: rows of `frames.COMPARISONS`, level `cell`, plus `is_near`; sorted, the furthest off first.
+        mean: the row of all cells together: `cells`, `time_ratio`, `equal_low` and `equal_high` (the 90 % interval that
+            has to lie within the margin), `answer` (one of `ANSWERS`).
+        cells: the same for every cell, with `schema.PANEL` and `threads`; the furthest off first.
     """
 
     mean: pl.DataFrame
     cells: pl.DataFrame
 
     @property
-    def is_mean_near(self) -> bool:
-        """Whether the geometric mean is within its margin."""
-        return abs(float(self.mean["time_ratio"].item()) - 1) <= MEAN_MARGIN
-
-    @property
-    def is_near(self) -> bool:
-        """Whether mean and all cells are within their margins."""
-        return self.is_mean_near and bool(self.cells["is_near"].all())
+    def answer(self) -> str:
+        """`EQUAL` if mean and all cells are, `OFF` if one of them is."""
+        answers = {*self.mean["answer"], *self.cells["answer"]}
+        return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
 
 
 def calibration(times: pl.LazyFrame, baseline: str, branch: str, figure: str = "time") -> Calibration | None:
-    """How near `branch` is to `baseline` in `figure`; None if they share no cell, or the sweep has no A/A twin.
+    """How near `branch` is to `baseline` in `figure`; None if they share no cell.
 
     In: rows of `frames.TIMES`.
     """
-    compared = compare(times, baseline, figure)
-    rows = compared.filter((pl.col("branch") == branch) & pl.col("band").is_not_null())
-    cells = rows.filter(pl.col("level") == "cell").with_columns(
-        is_near=(pl.col("time_ratio") - 1).abs() <= pl.col("band") - 1 + CELL_MARGIN
+    compared = Comparison(times, baseline, figure)
+    if branch not in compared.branches:
+        return None
+    mean, cells = (
+        _answered(compared.rows(level, compared.groups(level)).filter(branch=branch), margin)
+        for level, margin in (("overall", MEAN_MARGIN), ("cell", CELL_MARGIN))
     )
-    mean = rows.filter(pl.col("level") == "overall")
     if cells.is_empty() or mean.is_empty():
         return None
-    furthest = (pl.col("time_ratio").log().abs() - pl.col("band").log()).alias("excess")
-    return Calibration(mean, cells.sort(furthest, *PANEL, "threads", descending=[True] + [False] * (len(PANEL) + 1)))
+    order = [pl.col("time_ratio").log().abs(), *PANEL, "threads"]
+    return Calibration(mean, cells.sort(order, descending=[True] + [False] * (len(PANEL) + 1)))
+
+
+def _answered(rows: pl.DataFrame, margin: float) -> pl.DataFrame:
+    """Add `equal_low`, `equal_high` and `answer` to rows of `compare.Comparison.rows`."""
+    ratios, errors, degrees = (rows[name].to_numpy().astype(float) for name in ("time_ratio", "error", "degrees"))
+    logs = np.log(ratios)
+    half = special.stdtrit(np.maximum(degrees, 1), 1 - ALPHA) * errors
+    nearest, edge = np.abs(logs), np.log1p(margin)
+    with np.errstate(invalid="ignore"):
+        p_off = special.stdtr(np.maximum(degrees, 1), -(nearest - edge) / errors)
+    known = np.isfinite(p_off)
+    off = np.zeros(rows.height, dtype=bool)
+    off[known] = holm(p_off[known]) < ALPHA / 2  # the two sides are asked at once
+    equal = known & (nearest + half < edge)
+    answers = np.where(off, OFF, np.where(equal, EQUAL, OPEN))
+    return rows.with_columns(
+        pl.Series("equal_low", np.exp(logs - half), dtype=pl.Float64).fill_nan(None),
+        pl.Series("equal_high", np.exp(logs + half), dtype=pl.Float64).fill_nan(None),
+        pl.Series("answer", answers, dtype=pl.String),
+    )

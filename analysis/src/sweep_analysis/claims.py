@@ -4,23 +4,28 @@ A claim pools all cells that it names and the sweep has. `faster` and `slower` a
 that, after correction for the number of claims, and refuted if it finds the opposite. `equal`, `no-slower` and
 `no-faster` are held only if the whole interval lies within `MARGIN` on the sides that they name (not being able to
 tell proves nothing), and refuted if it lies beyond and the comparison finds a difference.
+
+Claims were written down before the sweep, so they are a family of tests of their own, corrected for their number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from sweep_analysis.compare import FEWEST_PAIRS, FIGURES, Paired, differs, drifts, holm
+from sweep_analysis.compare import FIGURES, Comparison, band, differs, drifts, holm, twin_of
 from sweep_analysis.errors import InputError
 from sweep_analysis.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
+from sweep_analysis.labels import count
 from sweep_analysis.load import Sweep
+from sweep_analysis.location import FEWEST_UNITS
+from sweep_analysis.schema import PANEL, TWIN_SUFFIX
 
 HELD = "held"
 REFUTED = "refuted"
@@ -37,9 +42,7 @@ MOST_THREADS = 1 << 30
 """End of a range of threads that has none."""
 
 
-_COLUMNS = pl.Schema(
-    CLAIMS | CLAIM_DETAILS | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift", "p_rank")}
-)
+_COLUMNS = pl.Schema(CLAIMS | CLAIM_DETAILS | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift")})
 """What a claim is judged by."""
 
 
@@ -98,7 +101,8 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
         InputError: a claim is not of the form of `results/README.md`.
     """
     frame = times.collect()
-    pairs: dict[tuple[str, str], Paired] = {}
+    twin = twin_of(times, sweep.baseline)
+    compared: dict[tuple[str, str], Comparison] = {}
     rows: list[dict[str, Any]] = []
     details = []
     for number, (branch, hypothesis, claim) in enumerate(claims_of(sweep), start=1):
@@ -117,17 +121,20 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
         if why or against is None:
             rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
             continue
-        key = (against, claim.figure)
-        if key not in pairs:
-            pairs[key] = Paired(times, against, claim.figure)
-        is_meant = _meaning(sweep, claim)
-        found = pairs[key].pooled("overall", branch, is_meant)
+        # The noise is that of the branch that was run twice, whether or not it is the one compared with.
+        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
+        for base in (against, twinned):
+            if (base, claim.figure) not in compared:
+                compared[base, claim.figure] = Comparison(times, base, claim.figure)
+        own, noise = compared[against, claim.figure], compared[twinned, claim.figure]
+        cells = _meant(sweep, claim, own, branch)
+        found = _asked(own, noise, "overall", cells, branch)
         if not found:
             reason = f"no cell has good trials of `{branch}` and `{against}`"
             rows.append(row | {"verdict": UNTESTED, "reason": reason})
             continue
         rows.append(row | _told(found[0]))
-        by_workload = [row | _told(it) for it in pairs[key].pooled("workload", branch, is_meant)]
+        by_workload = [row | _told(it) for it in _asked(own, noise, "workload", cells, branch)]
         details.append(_judged(by_workload).select(CLAIM_DETAILS.names()))
     return Checked(
         _judged(rows).select(CLAIMS.names()),
@@ -141,7 +148,7 @@ def _judged(rows: list[dict[str, Any]]) -> pl.DataFrame:
     tested = table["verdict"].is_null().to_numpy()
     p_holm = np.full(table.height, np.nan)
     if tested.any():
-        p_holm[tested] = holm(table["p_t"].to_numpy()[tested])
+        p_holm[tested] = holm(table["p_value"].to_numpy()[tested])
     is_open = pl.col("verdict").is_null()
     drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
     return table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)).with_columns(
@@ -153,7 +160,7 @@ def _judged(rows: list[dict[str, Any]]) -> pl.DataFrame:
 def _verdict() -> pl.Expr:
     """The verdict of a tested claim, from its corrected comparison."""
     ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
-    difference = differs(pl.col("p_holm"))
+    difference = differs("p_holm")
     not_above, not_below = high < MARGIN, low > 1 / MARGIN
     above, below = difference & (low > MARGIN), difference & (high < 1 / MARGIN)
     outcomes = {
@@ -170,15 +177,16 @@ def _verdict() -> pl.Expr:
     return pl.when(drifts()).then(pl.lit(UNTESTED)).otherwise(found)
 
 
-def _told(found: dict[str, object]) -> dict[str, Any]:
+def _told(found: dict[str, Any]) -> dict[str, Any]:
     """What a claim's row takes over from its comparison; a verdict only if none can be given."""
     row: dict[str, Any] = {
         name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
     }
     if found["band"] is None:
         return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
-    if found["pairs"] < FEWEST_PAIRS:  # type: ignore[operator]
-        return row | {"verdict": UNTESTED, "reason": f"{found['pairs']} pairs are too few, {FEWEST_PAIRS} are needed"}
+    if found["p_value"] is None:
+        units = count(found["units"], "layout")
+        return row | {"verdict": UNTESTED, "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed"}
     return row
 
 
@@ -202,10 +210,25 @@ def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) ->
     return None
 
 
-def _meaning(sweep: Sweep, claim: Claim) -> Callable[[dict[str, Any]], bool]:
-    """Whether a claim is about the cells with a key of `schema.CELL_SET`."""
+def _meant(sweep: Sweep, claim: Claim, compared: Comparison, branch: str) -> npt.NDArray[np.int64]:
+    """The cells that the claim is about and that have its branch and the other one."""
     first, last = _threads(sweep, claim.threads) if claim.threads is not None else (1, MOST_THREADS)
-    return lambda key: (not claim.workloads or key["workload"] in claim.workloads) and first <= key["threads"] <= last
+    named = pl.col("workload").is_in(claim.workloads) if claim.workloads else pl.lit(value=True)
+    meant = compared.units.cells.select(named & pl.col("threads").is_between(first, last)).to_series().to_numpy()
+    has = compared.units.pairs[:, compared.branches.index(branch)] > 0
+    return np.flatnonzero(meant & has)
+
+
+def _asked(
+    compared: Comparison, noise: Comparison, level: str, cells: npt.NDArray[np.int64], branch: str
+) -> list[dict[str, Any]]:
+    """One branch over these cells: a row for each group of the level, with the A/A band of `noise` beside it."""
+    rows = compared.rows(level, compared.groups(level, cells))
+    same = noise.places_of(compared.units.cells[cells])
+    twin = noise.rows(level, noise.groups(level, same)).filter(branch=noise.twin or "")
+    bands = twin.select(*PANEL, band())
+    mine = rows.filter(branch=branch).join(bands, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
+    return mine.rows(named=True)
 
 
 def _threads(sweep: Sweep, text: str) -> tuple[int, int]:

@@ -1,135 +1,99 @@
-"""Compares every branch with the baseline, block by block, and says what may be claimed.
+"""The one judge: every branch against the baseline, in wall and in CPU time, per cell, per workload and overall.
 
-A verdict needs three things at once: the 95 % interval of the time ratio excludes 1, the ratio is outside the
-A/A band, and the p-value, corrected for all comparisons of the level, is below 0.05. From six pairs on, the rank test
-must agree as well; with fewer it cannot (five pairs give at least 0.0625), which is why it does not decide alone.
+Each trial is set beside the baseline's of its block, so that a host that drifts does no harm; the log-ratios are
+averaged within each layout, and what is told of a cell is their trimmed mean over layouts (`location`). A workload's
+ratio, and that of all workloads together, is the geometric mean of the ratios of its cells.
 
-What slows both of a pair cancels, so a host that drifts does no harm. A *ratio* that drifts does: a pooled row whose
-ratio changes over the sweep by more than the difference that it would show is not judged.
+A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A band. The correction
+(Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: both figures, all branches,
+both baselines where there are two, and all levels, among which the 5 % are divided by `SHARES`. So the chance that a
+sweep of equal branches has any claim at all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than
+it shows is not judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
-from scipy import special, stats
+from scipy import special
 
-from sweep_analysis.bootstrap import (
-    CONFIDENCE,
-    RESAMPLES,
-    SEED,
-    CellSet,
-    Floats,
-    cell_sets,
-    medians,
-    percentile_interval,
-    resampled_medians,
-)
 from sweep_analysis.frames import COMPARISONS
-from sweep_analysis.schema import PANEL, PARALLEL, TWIN_SUFFIX
-from sweep_analysis.units import units_of
+from sweep_analysis.location import CONFIDENCE, FEWEST_UNITS, Floats, locate, pooled, shared_spread
+from sweep_analysis.schema import CELL_SET, PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.units import LOG, by_layout, log_ratios
 
 FASTER = "faster"
 SLOWER = "slower"
 UNCLEAR = "not distinguishable"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_PAIRS` pairs, or a ratio that drifts."""
+"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, or a ratio that drifts."""
 
 FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit"}
 """What can be compared, and its column in `frames.TIMES`. A program that is paced by a clock takes its time whatever
 the pool does; CPU time is what it shows. Cycles are time at the measured clock, for sweeps whose clock moved. The ratio
 is called `time_ratio` in every case."""
 
-POOLED = {"workload": PANEL, "overall": []}
-"""Levels that pool cells, and what the cells of one row share."""
+JUDGED = ("time", "cpu")
+"""The figures that verdicts are given on together."""
 
 ALPHA = 1 - CONFIDENCE
-CORRECTED = {"cell": "p_bh", "workload": "p_holm", "overall": "p_holm"}
-"""Column that decides at each level: among many cells a few per cent of claims may be false, among pooled rows,
-which are what people quote, none should be."""
+SHARES = {"overall": 0.3, "workload": 0.5, "cell": 0.2}
+"""How the 5 % are divided among levels. Cells are many and noisy; what people quote is told of workloads."""
 POWER = 0.8
-FEWEST_PAIRS = 4
-"""With fewer pairs that happen to agree, a t-test is sure of itself for no reason."""
-RANK_TEST_PAIRS = 6
-"""Fewest pairs at which Wilcoxon's test can fall below 0.05 (its least p-value is 2 / 2**pairs)."""
-
-
-FEWEST_TO_DRIFT = 10
-"""Pairs of a pooled row from which on a trend of its ratio is looked for."""
 DRIFT_ALPHA = 0.01
 """P-value of Spearman's test below which a ratio has a trend."""
+FEWEST_TO_DRIFT = 10
+"""Pairs of a pooled row from which on a trend of its ratio is looked for."""
+
+PLACE = ["figure", "level", *PANEL, "threads"]
+"""What a row is about, whichever branch and baseline."""
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Log-ratios of one branch to the baseline in one cell, and their resampled median."""
+def judge(
+    times: pl.LazyFrame,
+    baseline: str,
+    figures: Sequence[str] = JUDGED,
+    also: Mapping[str, Sequence[str]] | None = None,
+) -> pl.DataFrame:
+    """Compare all branches with `baseline` in each of `figures`, and correct over all of it.
 
-    cell_set: CellSet
-    branch: str
-    log_ratios: Floats  # finite ones only
-    blocks: Floats  # of each ratio
-    replicates: Floats  # likewise
-    cpu_log_ratio: float  # median
-    resampled: Floats
-
-    @property
-    def estimate(self) -> float:
-        return float(np.median(self.log_ratios))
+    In:  rows of `frames.TIMES`, time-outs among them at their limit (`speedup.with_time_outs`); `also` has further
+         baselines, and the branches that are compared with each.
+    Out: rows of `frames.COMPARISONS`: one per branch, baseline, figure and level, the A/A twin included (never judged).
+         The noise is that of the branch that was run twice, whether or not it is the baseline. Cells without the
+         baseline have no rows; `workload` and `overall` pool only cells that all branches have.
+    """
+    frames = []
+    twin = twin_of(times, baseline)
+    for figure in figures:
+        first = Comparison(times, baseline, figure)
+        if first.is_empty:
+            continue
+        rows = [first.all_levels()]
+        bands = rows[0]
+        if twin is not None and first.twin is None:  # another branch than the baseline was run twice
+            bands = Comparison(times, twin.removesuffix(TWIN_SUFFIX), figure).all_levels()
+        bands = bands.filter(branch=twin or "").select(*PLACE, band())
+        for other, branches in (also or {}).items():
+            compared = times.filter(pl.col("branch").is_in([other, *branches]))
+            rows.append(Comparison(compared, other, figure).all_levels())
+        frames += [it.join(bands, on=PLACE, how="left", nulls_equal=True, maintain_order="left") for it in rows]
+    if not frames:
+        return pl.DataFrame(schema=COMPARISONS)
+    return _judged(pl.concat(frames), twin)
 
 
 def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.DataFrame:
-    """Compare all branches with `baseline`, per cell, per workload and overall, in one of `FIGURES`.
-
-    In:  rows of `frames.TIMES`.
-    Out: rows of `frames.COMPARISONS`: one per branch at each level, the A/A twin included (never judged). The noise is
-         that of the branch that was run twice, whether or not it is the one compared with. Cells
-         without the baseline have no rows; `workload` and `overall` pool only cells that all branches have, as a
-         geometric mean of the cells' ratios.
-    """
-    paired = Paired(times, baseline, figure)
-    p_ranks = _rank_p_values([cell.log_ratios for cell in paired.cells])
-    rows = [
-        _row("cell", [cell], paired.noise) | {"p_rank": p_rank}
-        for cell, p_rank in zip(paired.cells, p_ranks, strict=True)
-    ]
-    shared = _shared_cells(paired.cells)
-    for level in POOLED:
-        rows += _pooled_rows(level, shared, paired.noise)
-    frame = pl.DataFrame(rows, schema=COMPARISONS)
-    judged = [_judge(part, paired.twin) for part in frame.partition_by("level", maintain_order=True)]
-    return pl.concat(judged) if judged else frame
-
-
-class Paired:
-    """Every cell of every branch beside the baseline's, resampled once, to be pooled in any way.
-
-    In: rows of `frames.TIMES`. The noise is that of the branch that was run twice, whether or not it is the baseline.
-    """
-
-    def __init__(self, times: pl.LazyFrame, baseline: str, figure: str = "time") -> None:
-        """Pair all trials with the baseline's of their blocks, in one of `FIGURES`."""
-        rng = np.random.default_rng(SEED)
-        sets = [it for it in cell_sets(in_figure(times, figure)) if it.key["program"] == PARALLEL]
-        self.cells = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, baseline, rng)]
-        twinned = _twinned(sets, baseline)
-        self.twin = twinned + TWIN_SUFFIX
-        against_twinned = self.cells
-        if twinned != baseline:
-            against_twinned = [pairs for cell_set in sets for pairs in _pairs_of(cell_set, twinned, rng)]
-        self.noise = _Noise([cell for cell in against_twinned if cell.branch == self.twin])
-
-    def pooled(self, level: str, branch: str, is_meant: Callable[[dict[str, Any]], bool]) -> list[dict[str, object]]:
-        """One branch over the cells whose key (`schema.CELL_SET`) is meant: a row per group of a level of `POOLED`.
-
-        The rows have the columns of `frames.COMPARISONS` but for corrected p-values and verdict.
-        """
-        mine = [cell for cell in self.cells if cell.branch == branch and is_meant(cell.cell_set.key)]
-        return _pooled_rows(level, mine, self.noise)
+    """The rows of `judge` in one of `FIGURES`; wall and CPU time are judged together whichever is asked for."""
+    figures = JUDGED if figure in JUDGED else (figure,)
+    return judge(times, baseline, figures).filter(figure=figure)
 
 
 def in_figure(times: pl.LazyFrame, figure: str) -> pl.LazyFrame:
@@ -139,11 +103,176 @@ def in_figure(times: pl.LazyFrame, figure: str) -> pl.LazyFrame:
     return known.with_columns(chosen.alias(FIGURES["time"]))
 
 
-def _twinned(sets: list[CellSet], baseline: str) -> str:
-    """The branch that was run twice; `baseline` if none was."""
-    branches = {branch for cell_set in sets for branch in cell_set.branches}
-    twinned = sorted(branch for branch in branches if branch + TWIN_SUFFIX in branches)
-    return baseline if baseline in twinned or not twinned else twinned[0]
+def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
+    """The A/A twin that was run: the baseline's, or the only one that there is."""
+    names = times.filter(pl.col("program") == PARALLEL).select(pl.col("branch").unique()).collect()["branch"]
+    twins = sorted(
+        name for name in names if name.endswith(TWIN_SUFFIX) and name.removesuffix(TWIN_SUFFIX) in set(names)
+    )
+    own = f"{baseline}{TWIN_SUFFIX}"
+    return own if own in twins else next(iter(twins), None)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cells that one row of a level pools.
+
+    Attributes:
+        key: its values of `schema.PANEL` and `threads`; what varies among the cells is not in it.
+        cells: their places in `Comparison.units`.
+    """
+
+    key: dict[str, Any]
+    cells: npt.NDArray[np.int64]
+
+
+class Comparison:
+    """Every cell of every branch beside the baseline's, to be pooled in any way.
+
+    In: rows of `frames.TIMES`.
+    """
+
+    def __init__(self, times: pl.LazyFrame, baseline: str, figure: str = "time") -> None:
+        """Pair all trials with the baseline's of their blocks, in one of `FIGURES`."""
+        self.baseline, self.figure = baseline, figure
+        self._pairs = log_ratios(times, baseline, FIGURES[figure]).collect()
+        self.units = by_layout(self._pairs.lazy())
+        self.branches = self.units.branches
+        self._cells = locate(self.units.values)
+        twin = baseline + TWIN_SUFFIX
+        self.twin = twin if twin in self.branches else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be paired."""
+        return self._pairs.is_empty()
+
+    @cached_property
+    def shared(self) -> npt.NDArray[np.int64]:
+        """Cells that every branch has: a mean over different cells would compare programs, not branches."""
+        enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
+        return np.flatnonzero((self._cells.units >= enough).all(axis=1))
+
+    def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
+        """Places of these cells (rows of `schema.CELL_SET`) in `units`; those that it lacks are left out."""
+        own = self.units.cells.select(CELL_SET).with_row_index("at")
+        return own.join(cells, on=CELL_SET, how="semi", nulls_equal=True)["at"].to_numpy()
+
+    def all_levels(self) -> pl.DataFrame:
+        """Rows of every level, see `rows`."""
+        return pl.concat([self.rows(level, self.groups(level)) for level in SHARES])
+
+    def groups(self, level: str, among: npt.NDArray[np.int64] | None = None) -> list[Group]:
+        """The groups of a level; pooled ones of cells `among` those given, by default those that all branches have."""
+        keys = self.units.cells
+        if level == "cell":
+            return [Group({name: row[name] for name in [*PANEL, "threads"]}, np.array([at]))
+                    for at, row in enumerate(keys.rows(named=True))]  # fmt: skip
+        places = self.shared if among is None else among
+        if places.size == 0:
+            return []
+        if level == "overall":
+            return [Group({}, places)]
+        part = keys[places].with_columns(at=pl.Series(places))
+        return [Group(dict(zip(PANEL, key, strict=True)), group["at"].to_numpy())
+                for key, group in part.group_by(PANEL, maintain_order=True)]  # fmt: skip
+
+    def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
+        """A row per branch and group: the columns of `frames.COMPARISONS` but for band, correction and verdict.
+
+        And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`, of freedom.
+        """
+        if not groups:
+            return pl.DataFrame(schema=_ROWS)
+        parts = [pooled(_at(self._cells, group.cells)) for group in groups]
+        found = type(parts[0])(
+            *(np.stack([getattr(it, name) for it in parts]) for name in parts[0].__dataclass_fields__)
+        )
+        spread = shared_spread(found)
+        half = spread.half_width()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p_values = 2 * special.stdtr(np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error))
+        pairs = np.stack([self.units.pairs[group.cells].sum(axis=0) for group in groups])
+        keys = [group.key for group in groups for _ in self.branches]
+        is_cell = level == "cell"
+        crowded = self.units.cells["oversubscribed"]
+        columns: dict[str, Any] = {
+            "figure": self.figure,
+            "baseline": self.baseline,
+            "level": level,
+            **{name: [key.get(name) for key in keys] for name in [*PANEL, "threads"]},
+            "branch": self.branches * len(groups),
+            "oversubscribed": [crowded[int(it.cells[0])] if is_cell else None for it in groups for _ in self.branches],
+            "cells": np.repeat([it.cells.size for it in groups], len(self.branches)),
+            "pairs": pairs.astype(int).ravel(),
+            "units": found.units.ravel(),
+            "time_ratio": np.exp(found.estimate).ravel(),
+            "ratio_low": np.exp(found.estimate - half).ravel(),
+            "ratio_high": np.exp(found.estimate + half).ravel(),
+            "p_value": p_values.ravel(),
+            "half_width": half.ravel(),
+            "error": spread.error.ravel(),
+            "degrees": spread.degrees.ravel(),
+        }
+        frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False)
+        frame = frame.filter(pl.col("time_ratio").is_not_nan())
+        measured = ("ratio_low", "ratio_high", "p_value", "half_width", "error")
+        frame = frame.with_columns(pl.col(name).fill_nan(None) for name in measured)
+        return frame.join(self._drift(level, groups), on=[*PANEL, "branch"], how="left", nulls_equal=True,
+                          maintain_order="left").select(_ROWS.names())  # fmt: skip
+
+    def _drift(self, level: str, groups: list[Group]) -> pl.DataFrame:
+        """Trend of each pooled row's ratio, each pair beside the others of its cell.
+
+        Out: `ratio_drift`, the last block over the first, and `p_drift`, Spearman's, by panel (null: all) and branch.
+        """
+        key = [*PANEL, "branch"]
+        schema = pl.Schema({name: _ROWS[name] for name in [*key, "ratio_drift", "p_drift"]})
+        if level == "cell":
+            return pl.DataFrame(schema=schema)
+        meant = self.units.cells[np.concatenate([group.cells for group in groups])].select(CELL_SET)
+        cell = [*CELL_SET, "branch"]
+        beside = (
+            self._pairs.lazy()
+            .join(meant.lazy(), on=CELL_SET, how="semi")
+            .with_columns(
+                when=pl.col("block") - pl.col("block").mean().over(cell),
+                residual=pl.col(LOG) - pl.col(LOG).mean().over(cell),
+            )
+        )
+        if level == "overall":
+            beside = beside.with_columns(pl.lit(None).cast(_ROWS[name]).alias(name) for name in PANEL)
+        slope = pl.col("when").dot("residual") / pl.col("when").dot("when")
+        span = pl.col("block").max() - pl.col("block").min()
+        found = (
+            beside.group_by(key)
+            .agg(
+                pl.len().alias("number"),
+                (slope * span).exp().alias("ratio_drift"),
+                pl.corr("when", "residual", method="spearman").alias("rho"),
+            )
+            .filter((pl.col("number") >= FEWEST_TO_DRIFT) & pl.col("rho").is_finite())
+            .collect()
+        )
+        rho = np.clip(found["rho"].to_numpy(), -1 + 1e-12, 1 - 1e-12)
+        free = found["number"].to_numpy() - 2
+        p_values = 2 * special.stdtr(free, -np.abs(rho) * np.sqrt(free / (1 - rho**2)))
+        return found.with_columns(p_drift=pl.Series(p_values, dtype=pl.Float64)).select(schema.names()).cast(schema)
+
+
+_ROWS = pl.Schema(
+    {
+        name: kind
+        for name, kind in COMPARISONS.items()
+        if name not in ("band", "detectable", "p_corrected", "verdict", "cpu_ratio")
+    }
+    | dict.fromkeys(("half_width", "error", "degrees"), pl.Float64)
+)
+"""Columns of a row before it is judged."""
+
+
+def _at(cells: Any, places: npt.NDArray[np.int64]) -> Any:  # noqa: ANN401 - a Location
+    return type(cells)(*(getattr(cells, name)[places] for name in cells.__dataclass_fields__))
 
 
 def holm(p_values: Floats) -> Floats:
@@ -155,217 +284,73 @@ def holm(p_values: Floats) -> Floats:
     return corrected
 
 
-def _pairs_of(cell_set: CellSet, baseline: str, rng: np.random.Generator) -> list[_Pairs]:
-    base = cell_set.row(baseline)
-    if base is None:
-        return []
-    log_ratios = np.log(cell_set.times) - np.log(cell_set.times[base])
-    with np.errstate(divide="ignore", invalid="ignore"):  # CPU time may read 0 in a short region
-        cpu = np.log(cell_set.cpu_times) - np.log(cell_set.cpu_times[base])
-    cpu[~np.isfinite(cpu)] = np.nan
-    cpu_medians = medians(cpu)
-    resampled = resampled_medians(log_ratios, rng)
-    found = []
-    for row, branch in enumerate(cell_set.branches):
-        known = np.isfinite(log_ratios[row])
-        if row != base and known.any():
-            ratios = log_ratios[row][known]
-            when = (cell_set.blocks[known], cell_set.replicates[known])
-            found.append(_Pairs(cell_set, branch, ratios, *when, float(cpu_medians[row]), resampled[row]))
-    return found
-
-
-def _shared_cells(cells: list[_Pairs]) -> list[_Pairs]:
-    """Only cells that every branch has: a mean over different cells would compare programs, not branches."""
-    branches = {cell.branch for cell in cells}
-    present: dict[int, set[str]] = {}
-    for cell in cells:
-        present.setdefault(id(cell.cell_set), set()).add(cell.branch)
-    return [cell for cell in cells if present[id(cell.cell_set)] == branches]
-
-
-def _row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
-    """One row of the result before rank test, correction and verdict; `group` holds one branch's cells."""
-    log_ratios = np.concatenate([cell.log_ratios for cell in group])
-    estimate = float(np.mean([cell.estimate for cell in group]))
-    resampled = np.mean([cell.resampled for cell in group], axis=0)
-    low, high = percentile_interval(resampled, log_ratios.size)
-    key = group[0].cell_set.key
-    cpu = float(np.exp(np.mean([cell.cpu_log_ratio for cell in group])))
-    constant = {name: key[name] for name in PANEL if level != "overall"}
-    drifted, p_drift = (None, None) if level == "cell" else _drift(group)
-    return {
-        "level": level,
-        **constant,
-        "threads": key["threads"] if level == "cell" else None,
-        "oversubscribed": group[0].cell_set.oversubscribed if level == "cell" else None,
-        "branch": group[0].branch,
-        "cells": len(group),
-        "pairs": log_ratios.size,
-        "units": log_ratios.size,
-        "time_ratio": float(np.exp(estimate)),
-        "ratio_low": float(np.exp(low)),
-        "ratio_high": float(np.exp(high)),
-        "cpu_ratio": cpu if np.isfinite(cpu) else None,
-        "band": noise.band(group),
-        "detectable": _detectable(log_ratios),
-        "ratio_drift": drifted,
-        "p_drift": p_drift,
-        "p_t": _t_test(log_ratios),
-    }
-
-
-def _pooled_rows(level: str, cells: list[_Pairs], noise: _Noise) -> list[dict[str, object]]:
-    """A row for each branch, and each workload if the level is about one."""
-    groups: dict[tuple[object, ...], list[_Pairs]] = {}
-    for cell in cells:
-        groups.setdefault((cell.branch, *(cell.cell_set.key[name] for name in POOLED[level])), []).append(cell)
-    return [_pooled_row(level, group, noise) for group in groups.values()]
-
-
-def _pooled_row(level: str, group: list[_Pairs], noise: _Noise) -> dict[str, object]:
-    """A row of several cells: its tests rest on what repeats independently, which may be replicates."""
-    row = _row(level, group, noise)
-    units = units_of([cell.log_ratios for cell in group], [cell.replicates for cell in group])
-    if units.are_replicates:
-        low, high = units.interval(float(np.mean([cell.estimate for cell in group])))
-        row |= {"ratio_low": float(np.exp(low)), "ratio_high": float(np.exp(high)), "units": units.values.size}
-        row |= {"p_t": _t_test(units.values), "detectable": _detectable(units.values)}
-    # Too few units to be told apart by ranks have no say.
-    ranked = units.values.size >= RANK_TEST_PAIRS
-    return row | {"p_rank": _rank_p_value(units.values) if ranked else None}
-
-
-class _Noise:
-    """What the A/A twin shows: how far ratios stray from 1 when nothing differs."""
-
-    def __init__(self, twin_cells: list[_Pairs]) -> None:
-        pools: dict[tuple[object, ...], list[Floats]] = {}
-        self._seen: dict[int, float] = {}
-        for cell in twin_cells:
-            pools.setdefault(_kind(cell.cell_set), []).append(cell.log_ratios)
-            self._seen[id(cell.cell_set)] = cell.estimate
-        self._pools = {kind: np.concatenate(parts) for kind, parts in pools.items()}
-        self._bands: dict[tuple[tuple[int, int], ...], float | None] = {}
-
-    def band(self, group: list[_Pairs]) -> float | None:
-        """How far from 1 the same statistic strays when nothing differs, as a ratio above 1; None without a twin.
-
-        The twin's log-ratios of the same panel and the same side of the CPU count are drawn as often as `group` has
-        pairs; 95 % of the statistics so made lie inside. At least as wide as what the twin showed in these very
-        cells. Branches with as many pairs in the same cells get the very same band, so it is made once.
-        """
-        key = tuple((id(cell.cell_set), cell.log_ratios.size) for cell in group)
-        if key not in self._bands:
-            self._bands[key] = self._made(group)
-        return self._bands[key]
-
-    def _made(self, group: list[_Pairs]) -> float | None:
-        rng = np.random.default_rng(SEED)
-        drawn = []
-        for cell in group:
-            pool = self._pools.get(_kind(cell.cell_set))
-            if pool is None:
-                return None
-            drawn.append(np.median(rng.choice(pool, (RESAMPLES, cell.log_ratios.size)), axis=1))
-        seen = [self._seen[id(cell.cell_set)] for cell in group if id(cell.cell_set) in self._seen]
-        spread = float(np.quantile(np.abs(np.mean(drawn, axis=0)), CONFIDENCE))
-        return float(np.exp(max(spread, abs(float(np.mean(seen))) if seen else 0.0)))
-
-
-def _kind(cell_set: CellSet) -> tuple[object, ...]:
-    """What cells must share for the noise of one to tell of the other: the panel, and the side of the CPU count."""
-    return (*(cell_set.key[name] for name in PANEL), cell_set.oversubscribed)
-
-
-def _drift(group: list[_Pairs]) -> tuple[float | None, float | None]:
-    """Trend of the ratio, each beside the others of its cell: last block over first, and Spearman's p-value."""
-    when = np.concatenate([cell.blocks - cell.blocks.mean() for cell in group])
-    residual = np.concatenate([cell.log_ratios - cell.log_ratios.mean() for cell in group])
-    if when.size < FEWEST_TO_DRIFT or np.ptp(when) == 0 or np.ptp(residual) == 0:
-        return None, None
-    blocks = np.concatenate([cell.blocks for cell in group])
-    slope = float(when @ residual / (when @ when))
-    return float(np.exp(slope * np.ptp(blocks))), float(stats.spearmanr(when, residual).pvalue)
-
-
-def _t_test(log_ratios: Floats) -> float | None:
-    """Two-sided p-value that the branch equals the baseline, by a paired t-test; None for a single pair."""
-    pairs = log_ratios.size
-    if pairs < 2:  # noqa: PLR2004 - one pair has no spread
-        return None
-    if np.ptp(log_ratios) == 0:  # no spread at all: the t statistic is 0/0 or infinite
-        return 1.0 if log_ratios[0] == 0 else 0.0
-    statistic = log_ratios.mean() / log_ratios.std(ddof=1) * np.sqrt(pairs)
-    return float(2 * special.stdtr(pairs - 1, -abs(statistic)))
-
-
-def _rank_p_value(log_ratios: Floats) -> float | None:
-    """The same by Wilcoxon's signed ranks."""
-    if log_ratios.size < 2:  # noqa: PLR2004 - one pair has no spread
-        return None
-    return 1.0 if not log_ratios.any() else float(stats.wilcoxon(log_ratios).pvalue)
-
-
-def _rank_p_values(samples: list[Floats]) -> list[float | None]:
-    """`_rank_p_value` of every sample; those of one size, without ties and zeros, are tested together: fast."""
-    found: list[float | None] = [None] * len(samples)
-    alike: dict[int, list[int]] = {}
-    for place, sample in enumerate(samples):
-        sizes = np.abs(sample)
-        if sample.size > 1 and sizes.all() and np.unique(sizes).size == sample.size:
-            alike.setdefault(sample.size, []).append(place)
-        else:
-            found[place] = _rank_p_value(sample)
-    for places in alike.values():
-        p_values = stats.wilcoxon(np.stack([samples[place] for place in places]), axis=1).pvalue
-        for place, p_value in zip(places, p_values, strict=True):
-            found[place] = float(p_value)
-    return found
-
-
-def _detectable(log_ratios: Floats) -> float | None:
-    """Smallest ratio above 1 that a single t-test at 5 % finds with probability 0.8 at this noise."""
-    pairs = log_ratios.size
-    if pairs < 2:  # noqa: PLR2004 - one pair has no spread
-        return None
-    quantiles = special.stdtrit(pairs - 1, 1 - ALPHA / 2) + special.stdtrit(pairs - 1, POWER)
-    return float(np.exp(quantiles * log_ratios.std(ddof=1) / np.sqrt(pairs)))
-
-
-def _judge(level: pl.DataFrame, twin: str) -> pl.DataFrame:
-    """Fill in corrected p-values and verdicts of one level; the twin is outside the family of tests."""
-    testable = ((level["branch"] != twin) & (level["pairs"] >= FEWEST_PAIRS)).to_numpy()
-    p_values = level["p_t"].to_numpy()
-    p_bh = np.full(level.height, np.nan)
-    p_holm = np.full(level.height, np.nan)
-    if testable.any():
-        p_bh[testable] = stats.false_discovery_control(p_values[testable])
-        p_holm[testable] = holm(p_values[testable])
-    corrected = pl.col(CORRECTED[level["level"][0]])
+def _judged(rows: pl.DataFrame, twin: str | None) -> pl.DataFrame:
+    """Fill in corrected p-values, what could have been found, and verdicts; the twin is outside the family of tests."""
+    own = pl.col("branch") == (twin or "")
+    testable = rows.select(~own & pl.col("p_value").is_not_null() & pl.col("band").is_not_null()).to_series().to_numpy()
+    levels = rows["level"].to_numpy()
+    p_values = rows["p_value"].to_numpy()
+    corrected = np.full(rows.height, np.nan)
+    detectable = np.full(rows.height, np.nan)
+    for level, share in SHARES.items():
+        mine = testable & (levels == level)
+        if mine.any():
+            corrected[mine] = np.minimum(holm(p_values[mine]) / share, 1.0)
+            detectable[mine] = detectable_ratio(rows.filter(mine), ALPHA * share / int(mine.sum()))
+    judged = rows.with_columns(
+        pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
+        pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
+    )
     verdict = (
-        pl.when((pl.col("branch") == twin) | pl.col("band").is_null() | corrected.is_null())
+        pl.when(own | pl.col("p_corrected").is_null() | (differs() & drifts()))
         .then(pl.lit(UNJUDGED))
-        .when(differs(corrected) & drifts())
-        .then(pl.lit(UNJUDGED))
-        .when(differs(corrected) & (pl.col("time_ratio") < 1))
+        .when(differs() & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))
-        .when(differs(corrected))
+        .when(differs())
         .then(pl.lit(SLOWER))
         .otherwise(pl.lit(UNCLEAR))
     )
-    return level.with_columns(
-        pl.Series("p_bh", p_bh, dtype=pl.Float64).fill_nan(None),
-        pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None),
-    ).with_columns(verdict.alias("verdict"))
+    by_cpu = judged.filter(figure="cpu").select(*_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio"))
+    return (
+        judged.with_columns(verdict.alias("verdict"))
+        .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
+        .select(pl.col(name).cast(kind) for name, kind in COMPARISONS.items())
+    )
 
 
-def differs(corrected: pl.Expr) -> pl.Expr:
-    """Whether a row of `frames.COMPARISONS` with this corrected p-value shows a difference: all tests agree."""
-    outside_band = pl.col("time_ratio").log().abs() > pl.col("band").log()
-    outside_interval = (pl.col("ratio_low") > 1) | (pl.col("ratio_high") < 1)
-    ranks_agree = (pl.col("units") < RANK_TEST_PAIRS) | (pl.col("p_rank") < ALPHA)
-    return outside_band & outside_interval & (corrected < ALPHA) & ranks_agree
+_CPU_KEY = ["baseline", "level", *PANEL, "threads", "branch"]
+
+
+def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
+    """Smallest ratio above 1 that the verdict finds with probability `POWER`, band and all, at this noise.
+
+    In: rows with `error`, `degrees` and `band`; `alpha` is the level of one test after correction, none being found
+        before it.
+    """
+    error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
+    quantile = special.stdtrit(degrees, 1 - alpha / 2)
+    needed = np.maximum(quantile * error, np.log(band))
+    # Another sweep has another estimate, and another standard error beside it (noncentral t, large-sample form).
+    spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
+    return np.asarray(np.exp(needed + special.ndtri(POWER) * spread), dtype=np.float64)
+
+
+def band() -> pl.Expr:
+    """The A/A band from a twin's row of `Comparison.rows`.
+
+    It holds 95 % of what equal builds show, as the twin's layouts vary. If the twin itself shows more, something else
+    than chance told the two apart, and a branch is believed only beyond that.
+    """
+    return (
+        pl.when(pl.col("half_width").is_not_null())
+        .then(pl.max_horizontal("half_width", pl.col("time_ratio").log().abs()).exp())
+        .alias("band")
+    )
+
+
+def differs(corrected: str = "p_corrected") -> pl.Expr:
+    """Whether a row of `frames.COMPARISONS` shows a difference: certain after correction, and outside the A/A band."""
+    return (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (pl.col(corrected) < ALPHA)
 
 
 def drifts() -> pl.Expr:

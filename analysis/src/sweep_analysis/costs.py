@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from sweep_analysis.bootstrap import SEED, Floats, cell_sets, medians, percentile_interval, resampled_medians
 from sweep_analysis.compare import FIGURES
 from sweep_analysis.frames import COSTS
+from sweep_analysis.location import described
+from sweep_analysis.schema import CELL_SET
+from sweep_analysis.units import by_unit
 
 NAMES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit", "busy": "cpus_busy"}
 """Columns of `frames.COSTS` that have intervals, by figure."""
@@ -23,28 +25,21 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
     Out: rows of `frames.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
          smaller of threads and CPUs, less `cpus_busy`; null if the CPUs are unknown.
     """
-    rng = np.random.default_rng(SEED)
-    columns = FIGURES | {"busy": "cpus_busy"}
-    rows: dict[tuple[object, ...], dict[str, object]] = {}
-    for figure, column in columns.items():
-        known = times.filter(pl.col(column).is_not_null()).with_columns(pl.col(column).cast(pl.Float64))
-        for cell_set in cell_sets(known.with_columns(pl.col(column).alias("ns_per_unit"))):
-            resampled = resampled_medians(cell_set.times, rng)
-            middle = medians(cell_set.times)
-            for row, branch in enumerate(cell_set.branches):
-                place = (*cell_set.key.values(), branch)
-                cell = rows.setdefault(
-                    place, _facts(cell_set.key, branch, cell_set.times[row], cell_set.oversubscribed)
-                )
-                low, high = percentile_interval(resampled[row])
-                name = NAMES[figure]
-                cell |= {name: float(middle[row]), f"{name}_low": low, f"{name}_high": high}
-    for cell in rows.values():
-        busy, threads = cell.get("cpus_busy"), cell["threads"]
-        if cpus is not None and isinstance(busy, float) and isinstance(threads, int):
-            cell["cpus_idle"] = max(0.0, min(threads, cpus) - busy)
-    return pl.DataFrame(list(rows.values()), schema=COSTS)
-
-
-def _facts(key: dict[str, object], branch: str, trials: Floats, oversubscribed: bool) -> dict[str, object]:  # noqa: FBT001
-    return {**key, "branch": branch, "oversubscribed": oversubscribed, "trials": int(np.isfinite(trials).sum())}
+    key = [*CELL_SET, "branch"]
+    trials = times.group_by(key).agg(pl.len().alias("trials"), pl.col("oversubscribed").any()).collect()
+    for figure, column in (FIGURES | {"busy": "cpus_busy"}).items():
+        name = NAMES[figure]
+        units = by_unit(times, column)
+        middle, low, high = described(units.values)
+        at = np.argwhere(units.pairs > 0)
+        found = units.cells.select(CELL_SET)[at[:, 0]].with_columns(
+            pl.Series("branch", [units.branches[row] for row in at[:, 1]], dtype=pl.String),
+            *(
+                pl.Series(f"{name}{end}", values[at[:, 0], at[:, 1]], dtype=pl.Float64).fill_nan(None)
+                for end, values in (("", middle), ("_low", low), ("_high", high))
+            ),
+        )
+        trials = trials.join(found, on=key, how="left", nulls_equal=True)
+    idle = (pl.min_horizontal("threads", pl.lit(cpus)) - pl.col("cpus_busy")).clip(lower_bound=0)
+    with_idle = trials.with_columns(cpus_idle=idle if cpus is not None else pl.lit(None))
+    return with_idle.sort(key).select(pl.col(name).cast(kind) for name, kind in COSTS.items())

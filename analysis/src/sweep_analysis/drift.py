@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from scipy import special, stats
 
-from sweep_analysis.bootstrap import CONFIDENCE, Floats
 from sweep_analysis.deviations import beside_cell, deviations
 from sweep_analysis.frames import PLACES, RESIDUALS
+from sweep_analysis.location import CONFIDENCE, Floats
 from sweep_analysis.schema import CELL, CELL_SET
 
 FEWEST_BLOCKS = 10

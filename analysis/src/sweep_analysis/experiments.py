@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from sweep_analysis import wall_times
-from sweep_analysis.bootstrap import SEED, Floats, cell_sets, medians, percentile_interval, resampled_medians
 from sweep_analysis.labels import HERE, PUBLISHED, parameter, without
 from sweep_analysis.load import Sweep
+from sweep_analysis.location import described
 from sweep_analysis.schema import PARALLEL, SEQUENTIAL
+from sweep_analysis.units import by_unit
 
 ANSWERS = "answers"
 """Figure of experiments about correctness: a table."""
@@ -186,40 +187,38 @@ def _speedup_points(speedups: pl.DataFrame) -> pl.DataFrame:
 
 def _overhead_points(times: pl.DataFrame) -> pl.DataFrame:
     """Throughput lost against `REFERENCE` at the same depth, words, threads and branch, in per cent."""
-    rng = np.random.default_rng(SEED)
     columns = _with_columns(times.select("parameters").unique()).rows_by_key("parameters", named=True, unique=True)
-    cells: list[tuple[dict[str, Any], str, Floats, Floats]] = []
-    for cell_set in cell_sets(times.filter(pl.col("program") == PARALLEL).lazy()):
-        resampled = resampled_medians(cell_set.times, rng)
-        place = columns[cell_set.key["parameters"]] | {"threads": cell_set.key["threads"]}
-        for row, branch in enumerate(cell_set.branches):
-            cells.append((place | {"branch": branch}, place["way"], cell_set.times[row], resampled[row]))
-    constant = ("generator", "depth", "words", "threads", "branch")
+    units = by_unit(times.filter(pl.col("program") == PARALLEL).lazy(), "ns_per_unit")
+    constant = ("generator", "depth", "words", "threads")
+    places = [columns[key["parameters"]] | {"threads": key["threads"]} for key in units.cells.rows(named=True)]
     references = {
-        tuple(place[name] for name in constant): cell for cell in cells for place in [cell[0]] if cell[1] == REFERENCE
+        tuple(place[name] for name in constant): at for at, place in enumerate(places) if place["way"] == REFERENCE
     }
     rows = []
-    for place, way, own, resampled in cells:
+    for at, place in enumerate(places):
         reference = references.get(tuple(place[name] for name in constant))
-        if way == REFERENCE or reference is None:
+        if place["way"] == REFERENCE or reference is None:
             continue
-        low, high = percentile_interval(_lost(reference[3], resampled))
-        rows.append(
+        middle, low, high = described(units.values[reference] - units.values[at])
+        rows += [
             {name: place[name] for name in constant}
             | {
+                "branch": branch,
                 "origin": HERE,
-                "way": way,
-                "value": float(_lost(medians(reference[2][None, :]), medians(own[None, :]))[0]),
-                "low": low,
-                "high": high,
+                "way": place["way"],
+                "value": _lost(middle[row]),
+                "low": _lost(high[row]),
+                "high": _lost(low[row]),
                 "kind": "measured",
-                "trials": int(np.isfinite(own).sum()),
+                "trials": int(units.pairs[at, row]),
             }
-        )
-    return pl.DataFrame(rows, schema=POINTS)
+            for row, branch in enumerate(units.branches)
+            if np.isfinite(middle[row])
+        ]
+    frame = pl.DataFrame(rows, schema=POINTS)
+    return frame.with_columns(pl.col("low", "high").fill_nan(None))
 
 
-def _lost(reference: Floats, own: Floats) -> Floats:
-    """Throughput lost in per cent, from times per packet."""
-    lost: Floats = 100 * (1 - reference / own)
-    return lost
+def _lost(ratio: float) -> float:
+    """Throughput lost in per cent, from the reference's time per packet over one's own."""
+    return 100 * (1 - float(ratio))

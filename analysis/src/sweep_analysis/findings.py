@@ -14,20 +14,20 @@ from sweep_analysis import experiments, services
 from sweep_analysis.claims import VERDICTS as CLAIM_VERDICTS
 from sweep_analysis.claims import check_claims
 from sweep_analysis.clocks import clocks
-from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare
+from sweep_analysis.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.costs import costs
 from sweep_analysis.drift import ClockEffect, Drift, clock_effect, drift, place_trend, places, residuals
 from sweep_analysis.events import event_rates, headline_rates, line_rates
 from sweep_analysis.experiments import Experiment, experiment_of
-from sweep_analysis.frames import COMPARISONS
-from sweep_analysis.labels import count, percent, with_panel
+from sweep_analysis.judgement import Judgement, changes, judged_of
+from sweep_analysis.labels import count, with_panel
 from sweep_analysis.latency import latencies
 from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep
 from sweep_analysis.modes import mode_values, modes
 from sweep_analysis.outliers import outliers, shares
 from sweep_analysis.scaling import scaling
-from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
+from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,12 @@ class Analysis:
         sweep: what was read.
         times: rows of `frames.TIMES`.
         speedups: rows of `frames.SPEEDUPS`, all definitions.
-        comparisons: rows of `frames.COMPARISONS`, all levels; empty without a baseline.
+        judgement: all that is judged of this sweep.
         failures: rows of `schema.TRIALS` whose outcome is not `ok`.
         events: rows of `frames.EVENT_RATES`; empty if nothing was counted.
         drawn_events: the same for what `events.HEADLINE` names.
         lines: rows of `frames.LINE_RATES`.
         uncounted: rows of `schema.TRIALS`: trials of instrumented builds that failed.
-        cpu_comparisons: rows of `frames.COMPARISONS` by CPU time instead of wall time; empty if none was told.
         waits: rows of `frames.LATENCIES`.
         clocks: rows of `frames.CLOCKS`.
         residuals: rows of `frames.RESIDUALS`.
@@ -58,13 +57,12 @@ class Analysis:
     sweep: Sweep
     times: pl.DataFrame
     speedups: pl.DataFrame
-    comparisons: pl.DataFrame
+    judgement: Judgement
     failures: pl.DataFrame
     events: pl.DataFrame
     drawn_events: pl.DataFrame
     lines: pl.DataFrame
     uncounted: pl.DataFrame
-    cpu_comparisons: pl.DataFrame
     waits: pl.DataFrame
     clocks: pl.DataFrame
     residuals: pl.DataFrame
@@ -73,6 +71,16 @@ class Analysis:
     fit_residuals: pl.DataFrame
     claims: pl.DataFrame
     claim_details: pl.DataFrame
+
+    @property
+    def comparisons(self) -> pl.DataFrame:
+        """The judgement by wall time against the baseline, all levels; empty without a baseline."""
+        return self.judgement.of("time")
+
+    @property
+    def cpu_comparisons(self) -> pl.DataFrame:
+        """The same by CPU time; empty if none was told."""
+        return self.judgement.of("cpu")
 
     @property
     def cpus(self) -> int | None:
@@ -164,24 +172,21 @@ def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
     """Compute everything that is shown; `baseline` replaces the one that the sweep names."""
     base = baseline or sweep.baseline
     times = trial_times(sweep).collect()
-    compared = compare(times.lazy(), base) if base is not None else pl.DataFrame(schema=COMPARISONS)
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     failed = pl.col("outcome") != "ok"
     fits, fit_residuals = scaling(times.lazy())
-    checked = check_claims(sweep, times.lazy())
-    spent = times["cpu_ns_per_unit"].sum() > 0  # the study's files tell no CPU time
+    checked = check_claims(sweep, with_time_outs(sweep, times).lazy())
     return Analysis(
         sweep,
         times,
         speedups(times.lazy(), base, ignored),
-        compared,
+        judged_of(sweep, times, base),
         failures=sweep.trials.filter(failed).collect(),
         events=event_rates(sweep).collect(),
         drawn_events=headline_rates(sweep).collect(),
         lines=line_rates(sweep).collect(),
         uncounted=sweep.counted.filter(failed).collect(),
-        cpu_comparisons=compare(times.lazy(), base, "cpu") if base is not None and spent else compared.clear(),
         waits=latencies(sweep).collect(),
         clocks=clocks(sweep).collect(),
         residuals=residuals(times.lazy()).collect(),
@@ -200,45 +205,9 @@ def claims_sentence(analysis: Analysis) -> str:
     return f"Of {count(analysis.claims.height, 'claim')} written down before the sweep: {told}." if told else ""
 
 
-def headline(analysis: Analysis) -> str:
-    """One sentence on all workloads together: which branches differ from the baseline, or that none does."""
-    baseline = analysis.sweep.baseline
-    rows = analysis.comparisons.filter((pl.col("level") == "overall") & (pl.col("branch") != analysis.sweep.twin))
-    if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
-        return "Nothing can be said about the branches: see what cannot be concluded."
-    claims = [
-        f"{word} than {baseline}: {_changes(rows.filter(pl.col('verdict') == word))}"
-        for word in (FASTER, SLOWER)
-        if word in rows["verdict"]
-    ]
-    scope = f"Over {count(int(rows['cells'][0]), 'cell')} (workloads and thread counts) together"
-    if not claims:
-        return f"{scope}, no branch can be told from {baseline}."
-    rest = f" The other branches cannot be told from {baseline}." if UNCLEAR in rows["verdict"] else ""
-    return f"{scope}: {'; '.join(claims)}.{rest}"
-
-
 def verdict_sentences(analysis: Analysis) -> list[str]:
     """One sentence per workload and verdict: which branches differ from the baseline there, and by how much."""
-    rows = analysis.comparisons.filter(pl.col("branch") != analysis.sweep.twin)
-    return _verdict_sentences(rows, analysis.sweep.baseline)
-
-
-def plain_fork(sweep: Sweep) -> str | None:
-    """The branch that is our scheduler with upstream's counters; None if it was not measured or is the baseline."""
-    plain = [name for name, features in _forks(sweep) if features <= {"packed"}]
-    return plain[0] if plain and plain[0] in sweep.branches and sweep.baseline not in plain else None
-
-
-def of_the_fork(sweep: Sweep) -> list[str]:
-    """The branches that are the fork, by whatever counters."""
-    return [name for name, _ in _forks(sweep)]
-
-
-def _forks(sweep: Sweep) -> list[tuple[str, set[str]]]:
-    """Name and features of every branch that is the fork."""
-    sources = [(branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])]
-    return [(name, set(source["features"])) for name, source in sources if source.get("kind") == "fork"]
+    return _verdict_sentences(analysis.judgement.rows, analysis.judgement.baseline)
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:
@@ -246,30 +215,28 @@ def counter_sentences(analysis: Analysis) -> list[str]:
 
     Against the baseline, every branch of the fork also shows what the rest of the scheduler does, alike in all.
     """
-    plain = plain_fork(analysis.sweep)
-    if plain is None:
-        return []
-    rows = compare(analysis.times.lazy(), plain)
-    return _verdict_sentences(rows.filter(pl.col("branch").is_in(of_the_fork(analysis.sweep))), plain)
+    plain = analysis.judgement.plain
+    return _verdict_sentences(analysis.judgement.over_plain, plain) if plain else []
 
 
 def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
-    rows = with_panel(comparisons.filter(pl.col("level") == "workload"))
+    rows = comparisons.filter(pl.col("level") == "workload")
     sentences = []
     for part in rows.partition_by("panel", maintain_order=True):
-        panel = part["panel"][0]
         claims = [
-            f"{word} than {baseline}: {_changes(part.filter(pl.col('verdict') == word))}"
+            f"{word} than {baseline}: {changes(part.filter(pl.col('verdict') == word))}"
             for word in (FASTER, SLOWER)
             if word in part["verdict"]
         ]
-        unclear = part.filter(pl.col("verdict") == UNCLEAR).height
-        if unclear:
-            claims.append(f"{count(unclear, 'branch', 'branches')} not distinguishable")
-        unjudged = part.filter(pl.col("verdict") == UNJUDGED).height
-        if unjudged:
-            claims.append(f"{count(unjudged, 'branch', 'branches')} not judged")
-        sentences.append(f"{panel}: {'; '.join(claims)}.")
+        claimed = part.filter(pl.col("verdict").is_in([FASTER, SLOWER]))["branch"]
+        rest = part.filter(~pl.col("branch").is_in(claimed.implode()))
+        for verdict in (UNCLEAR, UNJUDGED):
+            # A branch is named once, and what could be told of it in either figure counts.
+            names = set(rest.filter(verdict=verdict)["branch"])
+            names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNJUDGED else set()
+            if names:
+                claims.append(f"{count(len(names), 'branch', 'branches')} {verdict}")
+        sentences.append(f"{part['panel'][0]}: {'; '.join(claims)}.")
     return sentences
 
 
@@ -289,12 +256,3 @@ def noise_sentences(analysis: Analysis) -> list[str]:
             f"thread count; a true difference there must be about {(others - 1) * 100:.1f} % to be found."
         )
     return sentences
-
-
-def _changes(rows: pl.DataFrame) -> str:
-    """Each branch with its change of time and the interval, the fastest first."""
-    names = ("branch", "time_ratio", "ratio_low", "ratio_high")
-    return ", ".join(
-        f"{branch} {percent(ratio)} time ({percent(low)} to {percent(high)})"
-        for branch, ratio, low, high in rows.sort("time_ratio").select(names).rows()
-    )

@@ -18,6 +18,7 @@ TIMES = pl.Schema(
         {
             "trial": pl.String,
             "replicate": pl.Int64,
+            "layout": pl.Int64,  # the build, from 1; null in a sweep that has one build of each branch
             "block": pl.Int64,
             "position": pl.Int64,
             "oversubscribed": pl.Boolean,
@@ -58,6 +59,8 @@ SPEEDUPS = pl.Schema(
 COMPARISONS = pl.Schema(
     pl.Schema(
         {
+            "figure": pl.String,  # a key of `compare.FIGURES`
+            "baseline": pl.String,  # what the branch is compared with
             "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
         }
     )
@@ -66,25 +69,36 @@ COMPARISONS = pl.Schema(
         {
             "oversubscribed": pl.Boolean,
             "cells": pl.Int64,  # cells that the row pools
-            "pairs": pl.Int64,  # blocks in which both branch and baseline have a good trial
-            "units": pl.Int64,  # independent values that tests rest on: pairs, or replicates (see `units`)
-            "time_ratio": pl.Float64,  # branch's time per unit over the baseline's; below 1 is faster
-            "ratio_low": pl.Float64,  # 95 % interval
+            "pairs": pl.Int64,  # blocks in which both branch and baseline have a trial
+            "units": pl.Int64,  # independent values that the row rests on: layouts
+            "time_ratio": pl.Float64,  # branch's figure per unit of work over the baseline's; below 1 is faster
+            "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` layouts
             "ratio_high": pl.Float64,
-            "cpu_ratio": pl.Float64,  # the same for CPU time per unit, without interval
+            "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
             "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
-            "detectable": pl.Float64,  # smallest ratio above 1 found with probability 0.8 at this noise, uncorrected
+            "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds with probability 0.8
             "ratio_drift": pl.Float64,  # ratio in the last block over that in the first; null for cells and few pairs
             "p_drift": pl.Float64,  # Spearman's test that it has no trend
-            "p_t": pl.Float64,  # paired t-test on log-ratios
-            "p_rank": pl.Float64,  # Wilcoxon's signed-rank test on the same pairs
-            "p_bh": pl.Float64,  # `p_t`, Benjamini-Hochberg over all rows of the level
-            "p_holm": pl.Float64,  # `p_t`, Holm over all rows of the level
-            "verdict": pl.String,  # see `compare.VERDICTS`
+            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
+            "verdict": pl.String,  # one of `compare.VERDICTS`
         }
     )
 )
-"""One row per branch and cell, workload or sweep: see `compare.compare`."""
+"""One row per branch, baseline, figure and cell, workload or sweep: see `compare.judge`."""
+
+FAILURES = pl.Schema(
+    _same([*PANEL, "branch"])
+    | pl.Schema(
+        {
+            "failed": pl.Int64,  # trials of the pool's program
+            "trials": pl.Int64,  # of them
+            "outcomes": pl.String,  # joined by commas
+            "is_beyond_baseline": pl.Boolean,  # a larger share than of the baseline, or of its twin
+        }
+    )
+)
+"""One row per branch and panel that has failed trials, the baseline's own left out: see `judgement`."""
 
 EVENT_RATES = pl.Schema(
     _same([*PANEL, "threads", "branch"])
@@ -284,8 +298,8 @@ CLAIMS = pl.Schema(
         "ratio_low": pl.Float64,
         "ratio_high": pl.Float64,
         "band": pl.Float64,
-        "p_t": pl.Float64,
-        "p_holm": pl.Float64,  # `p_t`, Holm over all tested claims of the sweep
+        "p_value": pl.Float64,
+        "p_holm": pl.Float64,  # `p_value`, Holm over all tested claims of the sweep
         "hypothesis": pl.String,  # the branch's, in its author's words
     }
 )

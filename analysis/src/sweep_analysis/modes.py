@@ -15,10 +15,13 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from sweep_analysis.bootstrap import SEED, Floats
 from sweep_analysis.deviations import deviations
 from sweep_analysis.frames import MODE_VALUES, MODES
+from sweep_analysis.location import Floats
 from sweep_analysis.schema import CELL
+
+SEED = 2022
+"""Seed of all resampling, so that the same trials give the same report."""
 
 BETWEEN = "between trials"
 WITHIN = "within trials"

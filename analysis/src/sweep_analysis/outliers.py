@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.bootstrap import CONFIDENCE
 from sweep_analysis.deviations import beside_cell
 from sweep_analysis.frames import OUTLIER_SHARES, OUTLIERS
+from sweep_analysis.location import CONFIDENCE
 from sweep_analysis.schema import CELL, PARALLEL
 
 FENCE = 1.5

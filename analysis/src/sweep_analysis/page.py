@@ -23,11 +23,10 @@ from sweep_analysis.findings import (
     Analysis,
     claims_sentence,
     counter_sentences,
-    headline,
     noise_sentences,
-    plain_fork,
     verdict_sentences,
 )
+from sweep_analysis.judgement import headline
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.map_plots import HeatMap
 from sweep_analysis.palette import LIGHT, styles
@@ -86,10 +85,10 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     return environment.get_template("page.html.j2").render(
         sweep=sweep,
         facts=facts(analysis),
-        advice=_own_advice(experiment) if experiment is not None and own else advice(analysis),
-        headline=headline(analysis),
+        advice=_own_advice(experiment) if experiment is not None and own else advice(analysis.judgement),
+        headline=headline(analysis.judgement),
         verdicts=[] if own else verdict_sentences(analysis),
-        plain=plain_fork(sweep),
+        plain=analysis.judgement.plain,
         counters=[] if own else counter_sentences(analysis),
         noise=[] if own else noise_sentences(analysis),
         cautions=found,

@@ -21,9 +21,10 @@ import numpy as np
 import polars as pl
 from scipy import optimize, stats
 
-from sweep_analysis.bootstrap import SEED, CellSet, Floats, cell_sets, percentile_interval, resampled_medians
 from sweep_analysis.frames import FITS, RESIDUALS_OF_FITS
+from sweep_analysis.location import CONFIDENCE, FEWEST_UNITS, Floats, locate
 from sweep_analysis.schema import PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.units import by_unit
 
 LAWS = {"amdahl": 2, "usl": 3}
 """Name of every law, and how many shares it has."""
@@ -38,8 +39,6 @@ TOLERANCE = 0.05
 """Largest relative residual with which a fit is of use even though its residuals are more than noise."""
 LACK_ALPHA = 0.01
 """P-value of the lack-of-fit test below which residuals are more than noise."""
-REFITS = 500
-"""Resampled fits that an interval of a coefficient rests on."""
 MOST_THREADS = 4096
 """Where the search for a peak of throughput ends."""
 
@@ -51,12 +50,17 @@ class _Curve:
     key: dict[str, Any]
     branch: str
     threads: Floats
-    times: list[Floats]  # trials of each thread count, finite ones only
-    resampled: Floats  # medians, threads by resamples
+    logs: Floats  # of the times, threads by units; NaN where nothing was measured
 
     @property
-    def medians(self) -> Floats:
-        return np.array([np.median(trials) for trials in self.times])
+    def middles(self) -> Floats:
+        """Time of each thread count."""
+        return np.exp(locate(self.logs).estimate)
+
+    def without_each_unit(self) -> Floats:
+        """The same with one unit left out at a time: units by threads; units that some thread count lacks stay in."""
+        whole = np.flatnonzero(np.isfinite(self.logs).all(axis=0))
+        return np.array([np.exp(locate(np.delete(self.logs, unit, axis=1)).estimate) for unit in whole])
 
 
 def scaling(times: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -79,12 +83,12 @@ def scaling(times: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
                 fits.append(row | {"status": REFUSED, "reason": reason})
                 continue
             design = _design(curve.threads, law)
-            fitted = design @ _fit(design, curve.medians)
+            fitted = design @ _fit(design, curve.middles)
             fits.append(row | _judged(curve, law, fitted))
             points += [
                 place | {"law": law, "threads": int(threads), "ns_per_unit": seen, "fitted_ns_per_unit": said}
                 | {"residual": float(np.log(seen / said))}
-                for threads, seen, said in zip(curve.threads, curve.medians, fitted, strict=True)
+                for threads, seen, said in zip(curve.threads, curve.middles, fitted, strict=True)
             ]  # fmt: skip
     order = [*PANEL, "law", "branch"]
     return (
@@ -95,25 +99,19 @@ def scaling(times: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _curves(times: pl.LazyFrame) -> list[tuple[_Curve, int]]:
     """Every branch's curve within the CPUs, and how many thread counts beyond them it has."""
-    rng = np.random.default_rng(SEED)
     own = times.filter((pl.col("program") == PARALLEL) & ~pl.col("branch").str.ends_with(TWIN_SUFFIX))
-    panels: dict[tuple[object, ...], list[tuple[CellSet, Floats]]] = {}
-    for cell_set in cell_sets(own):
-        resampled = resampled_medians(cell_set.times, rng)[:, :REFITS]
-        panels.setdefault(tuple(cell_set.key[name] for name in PANEL), []).append((cell_set, resampled))
+    units = by_unit(own, "ns_per_unit")
     found = []
-    for cells in panels.values():
-        for branch in sorted({branch for cell_set, _ in cells for branch in cell_set.branches}):
-            mine = [(it, resampled, row) for it, resampled in cells if (row := it.row(branch)) is not None]
-            within = sorted((it for it in mine if not it[0].oversubscribed), key=lambda it: it[0].key["threads"])
-            curve = _Curve(
-                cells[0][0].key,
-                branch,
-                np.array([float(it.key["threads"]) for it, _, _ in within]),
-                [it.times[row][np.isfinite(it.times[row])] for it, _, row in within],
-                np.array([resampled[row] for _, resampled, row in within]),
-            )
-            found.append((curve, len(mine) - len(within)))
+    cells = units.cells.with_row_index("at").sort(*PANEL, "threads")
+    for part in cells.partition_by(PANEL, maintain_order=True):
+        for row, branch in enumerate(units.branches):
+            mine = part.filter(pl.Series(units.pairs[part["at"].to_numpy(), row] > 0))
+            within = mine.filter(~pl.col("oversubscribed"))
+            if mine.is_empty():
+                continue
+            threads = within["threads"].to_numpy().astype(float)
+            curve = _Curve(part.row(0, named=True), branch, threads, units.values[within["at"].to_numpy(), row])
+            found.append((curve, mine.height - within.height))
     return found
 
 
@@ -132,7 +130,7 @@ def _fit(design: Floats, times: Floats) -> Floats:
 
 def _judged(curve: _Curve, law: str, fitted: Floats) -> dict[str, object]:
     """Status, residuals and, for a good fit, coefficients with intervals."""
-    residuals = np.log(curve.medians / fitted)
+    residuals = np.log(curve.middles / fitted)
     largest = float(np.abs(residuals).max())
     p_lack = _lack_of_fit(curve, fitted, law)
     row: dict[str, object] = {
@@ -152,8 +150,8 @@ def _judged(curve: _Curve, law: str, fitted: Floats) -> dict[str, object]:
 
 
 def _lack_of_fit(curve: _Curve, fitted: Floats, law: str) -> float | None:
-    """F-test of residuals against the spread of trials of one thread count; None without repeated trials."""
-    logs = [np.log(trials) for trials in curve.times]
+    """F-test of residuals against the spread of units of one thread count; None without repetition."""
+    logs = [values[np.isfinite(values)] for values in curve.logs]
     free = sum(trials.size - 1 for trials in logs)
     if free == 0:
         return None
@@ -168,19 +166,27 @@ def _lack_of_fit(curve: _Curve, fitted: Floats, law: str) -> float | None:
 
 
 def _coefficients(curve: _Curve, law: str) -> dict[str, object]:
-    """Coefficients of a good fit with 95 % intervals from resampled blocks, and where throughput peaks."""
+    """Coefficients of a good fit, their 95 % intervals (a jackknife over units), and where throughput peaks."""
     design = _design(curve.threads, law)
-    drawn = [_sigma_kappa(_fit(design, times)) for times in curve.resampled.T if np.isfinite(times).all()]
-    sigma, kappa = _sigma_kappa(_fit(design, curve.medians))
-    sigmas, kappas = np.array(drawn or [(np.nan, np.nan)]).T
-    sigma_low, sigma_high = percentile_interval(sigmas)
-    found: dict[str, object] = {"sigma": sigma, "sigma_low": sigma_low, "sigma_high": sigma_high}
+    sigma, kappa = _sigma_kappa(_fit(design, curve.middles))
+    refits = np.array([_sigma_kappa(_fit(design, times)) for times in curve.without_each_unit()]).reshape(-1, 2)
+    half = _jackknife_half_width(refits)
+    found: dict[str, object] = {"sigma": sigma, "sigma_low": max(0.0, sigma - half[0]), "sigma_high": sigma + half[0]}
     if law == "usl":
-        kappa_low, kappa_high = percentile_interval(kappas)
         peak = np.sqrt((1 - sigma) / kappa) if kappa > 0 else np.inf
-        found |= {"kappa": kappa, "kappa_low": kappa_low, "kappa_high": kappa_high}
+        found |= {"kappa": kappa, "kappa_low": max(0.0, kappa - half[1]), "kappa_high": kappa + half[1]}
         found["peak_threads"] = float(peak) if peak <= MOST_THREADS else None
-    return found
+    return found | {name: None for name, value in found.items() if isinstance(value, float) and np.isnan(value)}
+
+
+def _jackknife_half_width(refits: Floats) -> Floats:
+    """Half of the 95 % interval of each coefficient, from fits with one unit left out; NaN with too few units."""
+    size = refits.shape[0]
+    if size < FEWEST_UNITS:
+        return np.full(2, np.nan)
+    error = np.sqrt((size - 1) / size * ((refits - refits.mean(axis=0)) ** 2).sum(axis=0))
+    half: Floats = stats.t.ppf((1 + CONFIDENCE) / 2, size - 1) * error
+    return half
 
 
 def _sigma_kappa(shares: Floats) -> tuple[float, float]:

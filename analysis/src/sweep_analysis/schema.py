@@ -103,6 +103,7 @@ class Trial(msgspec.Struct):
     celsius_after: float | None = None  # this and the two below: only where the host shows them
     throttles: int | None = None
     quota_throttled_ns: int | None = None
+    layout: int | None = None  # which of several builds; null if there is one
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
     core_to_core_ns: float | None = None  # nor this
@@ -114,6 +115,7 @@ TRIALS = pl.Schema(
         "trial": pl.String,
         "cell": pl.String,
         "replicate": pl.Int64,
+        "layout": pl.Int64,  # the build, from 1; null in a sweep that has one build of each branch
         "block": pl.Int64,
         "position": pl.Int64,
         "branch": pl.String,

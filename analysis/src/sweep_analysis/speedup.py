@@ -6,24 +6,17 @@ one thread (`baseline`), and against the program without a pool (`sequential`, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sweep_analysis.bootstrap import (
-    SEED,
-    CellSet,
-    Floats,
-    cell_sets,
-    medians,
-    percentile_interval,
-    resampled_medians,
-)
 from sweep_analysis.frames import SPEEDUPS, TIMES
 from sweep_analysis.labels import without
 from sweep_analysis.load import Sweep
-from sweep_analysis.schema import CELL, PANEL, PARALLEL, SEQUENTIAL
+from sweep_analysis.location import Floats, described, locate
+from sweep_analysis.schema import CELL, CELL_SET, PANEL, PARALLEL, SEQUENTIAL
+from sweep_analysis.units import by_unit
 
 DEFINITIONS = {
     "sequential": "against the sequential program",
@@ -67,91 +60,124 @@ def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:
     return times.filter(cycles.is_not_null()).with_columns(cycles.alias("ns_per_unit"))
 
 
+TIMED_OUT = ("timeout", "hang")
+"""Outcomes of trials that were ended at the sweep's limit."""
+
+
+def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit: it took at least that.
+
+    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an iteration. Without
+    the limit in the manifest, or without a good trial to know the work from, nothing is added.
+    """
+    asked = sweep.manifest.get("asked")
+    limit = asked.get("timeout_s") if isinstance(asked, dict) else None
+    if not isinstance(limit, int | float):
+        return times
+    ended = sweep.trials.filter(pl.col("outcome").is_in(TIMED_OUT)).with_columns(pl.col("input").fill_null(""))
+    work = times.group_by(CELL_SET).agg((pl.col("elapsed_ns") / pl.col("ns_per_unit")).median().alias("work"))
+    limit_ns = pl.lit(limit * 1e9)
+    added = (
+        ended.collect()
+        .join(work, on=CELL_SET)
+        .with_columns(
+            limit_ns.alias("elapsed_ns"),
+            *((limit_ns / pl.col("work")).alias(name) for name in ("ns_per_unit", "cpu_ns_per_unit")),
+            *(pl.lit(None).alias(name) for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in TIMES.items())
+    )
+    return pl.concat([times, added]) if added.height else times
+
+
 def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()) -> pl.DataFrame:
     """Speed-ups of every cell of the pool's program, by every definition that has its reference.
 
     In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential program.
-    Out: rows of `frames.SPEEDUPS`. A definition without its reference (no one-thread cell, no sequential program,
-         no baseline) has no rows; nothing stands in for it.
+    Out: rows of `frames.SPEEDUPS`. A speed-up is the trimmed mean of its logarithms, unit by unit (`units.by_unit`). A
+         definition without its reference (no one-thread cell, no sequential program, no baseline) has no rows; nothing
+         stands in for it.
     """
-    rng = np.random.default_rng(SEED)
-    cells = [(cell_set, resampled_medians(cell_set.times, rng)) for cell_set in cell_sets(times)]
-    single = [cell for cell in cells if cell[0].key["threads"] == 1]
-    sequential = [cell for cell in single if cell[0].key["program"] == SEQUENTIAL]
-    one_thread = [cell for cell in single if cell[0].key["program"] == PARALLEL]
-    rows = []
-    for cell_set, resampled in cells:
-        if cell_set.key["program"] != PARALLEL:
+    units = by_unit(times, "ns_per_unit")
+    cells, which, references = _references(units.cells, units.branches, units.pairs, baseline, ignored)
+    if not cells:
+        return pl.DataFrame(schema=SPEEDUPS)
+    places, rows = np.array([at for at, _ in cells]), np.array([branch for _, branch in cells])
+    at, branch = (np.array(part) for part in zip(*references, strict=True))
+    ratio, low, high = described(units.values[at, branch] - units.values[places, rows])
+    elapsed = by_unit(times, "elapsed_ns")  # the same trials, so the same cells and branches
+    keys = units.cells[places]
+    threads = pl.col("threads")
+    frame = keys.select(*PANEL, "threads", "oversubscribed").with_columns(
+        pl.Series("branch", [units.branches[row] for row in rows]),
+        pl.Series("definition", which),
+        pl.Series("trials", units.pairs[places, rows]),
+        pl.Series("reference_trials", units.pairs[at, branch]),
+        pl.Series("elapsed_ms", np.exp(locate(elapsed.values[places, rows]).estimate) / 1e6),
+        pl.Series("ns_per_unit", np.exp(locate(units.values[places, rows]).estimate)),
+        pl.Series("speedup", ratio),
+        pl.Series("speedup_low", low).fill_nan(None),
+        pl.Series("speedup_high", high).fill_nan(None),
+    )
+    return (
+        frame.filter(pl.col("speedup").is_not_nan())
+        .with_columns(
+            (pl.col("speedup") / threads).alias("efficiency"),
+            pl.when(threads > 1).then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads)).alias("karp_flatt"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
+        .sort(["definition", *PANEL, "threads", "branch"])
+    )
+
+
+_Place = tuple[int, int]
+"""A cell set and a branch of `units.Units`."""
+
+
+def _references(
+    keys: pl.DataFrame, branches: list[str], trials: Floats, baseline: str | None, ignored: frozenset[str]
+) -> tuple[list[_Place], list[str], list[_Place]]:
+    """Every cell of the pool's program with a definition and the cell that it is compared with there."""
+    named = keys.rows(named=True)
+    panel = {
+        (row["program"], *(row[name] for name in PANEL)): at for at, row in enumerate(named) if row["threads"] == 1
+    }
+    loose = [name for name in PANEL if name not in ("parameters", "placement")]
+    sequential: dict[tuple[object, ...], list[tuple[dict[str, Any], int]]] = {}
+    for row, at in ((named[at], at) for key, at in panel.items() if key[0] == SEQUENTIAL):
+        sequential.setdefault(tuple(row[name] for name in loose), []).append((row, at))
+    cells: list[_Place] = []
+    definitions: list[str] = []
+    references: list[_Place] = []
+    for at, row in enumerate(named):
+        if row["program"] != PARALLEL:
             continue
-        for row, branch in enumerate(cell_set.branches):
-            references = {
-                "sequential": _sequential_reference(cell_set, sequential, ignored),
-                "baseline": _reference(cell_set, one_thread, baseline),
-                "own": _reference(cell_set, one_thread, branch),
+        alone = panel.get((PARALLEL, *(row[name] for name in PANEL)))
+        serial = _sequential(row, sequential.get(tuple(row[name] for name in loose), []), ignored)
+        for branch in np.flatnonzero(trials[at]).tolist():
+            found: dict[str, _Place | None] = {
+                "sequential": None if serial is None else (serial, int(np.flatnonzero(trials[serial])[0])),
+                "baseline": None if alone is None or baseline not in branches else (alone, branches.index(baseline)),
+                "own": None if alone is None else (alone, branch),
             }
-            for definition, reference in references.items():
-                if reference is not None:
-                    rows.append(
-                        _facts(cell_set, row)
-                        | {"definition": definition}
-                        | _ratio(cell_set, row, resampled[row], reference)
-                    )
-    keys = ["definition", *PANEL, "threads", "branch"]
-    return pl.DataFrame(rows, schema=SPEEDUPS).sort(keys)
+            for definition, reference in found.items():
+                if reference is not None and trials[reference]:
+                    cells.append((at, branch))
+                    definitions.append(definition)
+                    references.append(reference)
+    return cells, definitions, references
 
 
-_Reference = tuple[Floats, Floats]
-"""Times of a reference cell by block, and its resampled medians."""
-
-
-def _reference(
-    cell_set: CellSet, candidates: Iterable[tuple[CellSet, Floats]], branch: str | None
-) -> _Reference | None:
-    """The cell of `branch` among `candidates` that shares the panel of `cell_set`."""
-    for candidate, resampled in candidates:
-        if branch is not None and all(candidate.key[name] == cell_set.key[name] for name in PANEL):
-            row = candidate.row(branch)
-            return None if row is None else (candidate.times[row], resampled[row])
-    return None
-
-
-def _sequential_reference(
-    cell_set: CellSet, candidates: list[tuple[CellSet, Floats]], ignored: frozenset[str]
-) -> _Reference | None:
-    """The sequential program on the same input.
+def _sequential(
+    row: dict[str, Any], candidates: list[tuple[dict[str, Any], int]], ignored: frozenset[str]
+) -> int | None:
+    """The cell of the sequential program on the same input, of the same placement if there are several.
 
     Parameters that only the pool's program has may differ, so without a cell of the very same parameters the
     only one of the workload and size is taken; with several, none, since any choice would be a guess.
     """
-    loose = [name for name in PANEL if name != "parameters"]
-    same_input = [cell for cell in candidates if all(cell[0].key[name] == cell_set.key[name] for name in loose)]
-    wanted = without(cell_set.key["parameters"], ignored)
-    exact = [cell for cell in same_input if without(cell[0].key["parameters"], ignored) == wanted]
-    found = exact or (same_input if len(same_input) == 1 else [])
-    return (found[0][0].times[0], found[0][1][0]) if found else None
-
-
-def _facts(cell_set: CellSet, row: int) -> dict[str, object]:
-    times = cell_set.times[row]
-    return {name: cell_set.key[name] for name in [*PANEL, "threads"]} | {
-        "branch": cell_set.branches[row],
-        "oversubscribed": cell_set.oversubscribed,
-        "trials": int(np.isfinite(times).sum()),
-        "elapsed_ms": float(medians(cell_set.elapsed)[row]) / 1e6,
-        "ns_per_unit": float(medians(times[None, :])[0]),
-    }
-
-
-def _ratio(cell_set: CellSet, row: int, resampled: Floats, reference: _Reference) -> dict[str, object]:
-    reference_times, reference_resampled = reference
-    speedup = float(medians(reference_times[None, :])[0] / medians(cell_set.times[row][None, :])[0])
-    low, high = percentile_interval(reference_resampled / resampled)
-    threads = cell_set.key["threads"]
-    return {
-        "reference_trials": int(np.isfinite(reference_times).sum()),
-        "speedup": speedup,
-        "speedup_low": low,
-        "speedup_high": high,
-        "efficiency": speedup / threads,
-        "karp_flatt": (1 / speedup - 1 / threads) / (1 - 1 / threads) if threads > 1 else None,
-    }
+    placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
+    wanted = without(row["parameters"], ignored)
+    exact = [at for key, at in placed if without(key["parameters"], ignored) == wanted]
+    found = exact or ([placed[0][1]] if len(placed) == 1 else [])
+    return found[0] if found else None

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.claims import HELD, OPEN, REFUTED, UNTESTED
-from sweep_analysis.compare import CORRECTED
 from sweep_analysis.events import HEADLINE, scale
 from sweep_analysis.labels import count, percent
 from sweep_analysis.latency import KINDS, QUANTILES
@@ -76,9 +75,6 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
     def ratio(column: str, name: str) -> pl.Expr:
         return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
 
-    corrected = (
-        pl.when(pl.col("level") == "cell").then(pl.col(CORRECTED["cell"])).otherwise(pl.col(CORRECTED["overall"]))
-    )
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     return comparisons.select(
         pl.col("panel").fill_null("all together").alias("workload"),
@@ -91,17 +87,23 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
         ratio("cpu_ratio", "CPU time"),
         "pairs",
-        corrected.round(3).alias("p corrected"),
-        pl.col("p_rank").round(3).alias("p of ranks"),
+        pl.col("units").alias("layouts"),
+        pl.col("p_corrected").round(3).alias("p corrected"),
     )
 
 
 def calibration_table(cells: pl.DataFrame) -> pl.DataFrame:
     """The cells of a `Calibration`, in their order, ratios as changes in per cent. In: rows with `panel`."""
-    shown = verdict_table(cells).select(
-        "workload", "threads", pl.col("time").alias("change"), "from", "to", "A/A band", "pairs"
+    return cells.select(
+        pl.col("panel").alias("workload"),
+        "threads",
+        *(
+            pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+            for column, name in (("time_ratio", "change"), ("equal_low", "from"), ("equal_high", "to"))
+        ),
+        pl.col("units").alias("layouts"),
+        "answer",
     )
-    return shown.with_columns(pl.Series("near", ["yes" if near else "NO" for near in cells["is_near"]]))
 
 
 def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:

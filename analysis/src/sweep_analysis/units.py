@@ -1,10 +1,9 @@
-"""What repeats independently in a pooled comparison: pairs, or whole replicates.
+"""What repeats independently: builds of a branch that differ only in where the linker put their functions (layouts).
 
-All thread counts of one replicate run the same binaries. If one of these is lucky (its functions happen to lie well in
-memory), the branch is lucky in all cells of that replicate, and its pairs are no repetitions of each other: taken for
-such, they make luck look like certainty. So an analysis of variance asks first whether replicates differ by more than
-their pairs; if they may, a replicate counts once. The level of that question is generous on purpose (Bancroft 1964,
-"sometimes pool"): to count replicates needlessly costs some power, to count pairs wrongly costs the truth.
+All trials of one layout run the same binary. If it is lucky, it is lucky in each of them, so they are averaged, and
+what is judged, drawn or given an interval rests on layouts, always. A sweep with one build of each branch has one unit:
+its verdicts are `not judged`. Figures that describe such a sweep (speed-ups, costs) take trials as units and so tell
+of that build alone.
 """
 
 from __future__ import annotations
@@ -12,53 +11,83 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+import polars as pl
 
-from sweep_analysis.bootstrap import CONFIDENCE, Floats
+from sweep_analysis.location import TRIMMED, Floats
+from sweep_analysis.schema import CELL_SET, PARALLEL
 
-POOLING_ALPHA = 0.25
-"""P-value below which replicates, not pairs, are the units."""
+LOG = "log"
+"""Column of the logarithms that are averaged."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """The independent values that tests and intervals rest on.
+    """Logarithms, one a unit, of every branch in every cell set.
 
     Attributes:
-        values: log-ratios: of pairs, or means of replicates.
-        are_replicates: which of the two.
+        cells: a row per cell set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
+        branches: names, the second axis of `values`.
+        values: cell sets by branches by units; NaN where nothing was measured.
+        pairs: cell sets by branches: trials (or pairs of trials) that the values rest on.
     """
 
+    cells: pl.DataFrame
+    branches: list[str]
     values: Floats
-    are_replicates: bool
-
-    def interval(self, estimate: float) -> tuple[float, float]:
-        """95 % t interval around `estimate`."""
-        size = self.values.size
-        if size < 2:  # noqa: PLR2004 - one value has no spread
-            return np.nan, np.nan
-        half = special.stdtrit(size - 1, (1 + CONFIDENCE) / 2) * self.values.std(ddof=1) / np.sqrt(size)
-        return float(estimate - half), float(estimate + half)
+    pairs: Floats
 
 
-def units_of(log_ratios: list[Floats], replicates: list[Floats]) -> Units:
-    """The units of cells whose log-ratios, and the replicate of each, are given cell by cell."""
-    pooled = np.concatenate(log_ratios)
-    pairs = Units(pooled, are_replicates=False)
-    names, place = np.unique(np.concatenate(replicates), return_inverse=True)
-    residuals = np.concatenate([cell - cell.mean() for cell in log_ratios])
-    between, within = names.size - 1, pooled.size - len(log_ratios) - (names.size - 1)
-    if len(log_ratios) < 2 or between < 1 or within < 1:  # noqa: PLR2004 - one cell has a pair per replicate
-        return pairs
-    sizes = np.bincount(place)
-    means = np.bincount(place, weights=residuals) / sizes
-    explained = float((sizes * means**2).sum())
-    left = float((residuals**2).sum()) - explained
-    if explained <= 0 or (left > 0 and _f_test(explained / between, left / within, between, within) >= POOLING_ALPHA):
-        return pairs
-    grand = float(np.mean([cell.mean() for cell in log_ratios]))
-    return Units(grand + means, are_replicates=True)
+def trimmed_mean(column: str) -> pl.Expr:
+    """The trimmed mean of `location.locate` as an aggregation; a plain mean of fewer than five."""
+    cut = (pl.len() * TRIMMED).floor().cast(pl.Int64)
+    return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
 
 
-def _f_test(between: float, within: float, free_between: int, free_within: int) -> float:
-    return float(stats.f.sf(between / within, free_between, free_within))
+def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
+    """Every good trial of the pool's program beside the baseline's of its block.
+
+    In:  rows of `frames.TIMES`.
+    Out: the same rows with `log`, the log of the ratio of `column`; the baseline's own and those without a partner are
+         left out, and values that are not above zero (coarse clocks read 0).
+    """
+    usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0))
+    base = usable.filter(pl.col("branch") == baseline).select("block", pl.col(column).log().alias("base"))
+    others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
+    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop("base")
+
+
+def by_layout(logs: pl.LazyFrame) -> Units:
+    """Average `log` within each layout of each cell. In: rows of `frames.TIMES` with `log`."""
+    return _table(logs.with_columns(pl.col("layout").fill_null(0).alias("unit")))
+
+
+def by_unit(times: pl.LazyFrame, column: str) -> Units:
+    """Logs of `column` by layout; by replicate if no cell was built more than once.
+
+    In: rows of `frames.TIMES`, of either program; values that are null or not above zero are left out.
+    """
+    logs = times.filter(pl.col(column) > 0).with_columns(pl.col(column).log().alias(LOG))
+    builds = logs.select(pl.col("layout").n_unique()).collect().item()
+    unit = pl.col("layout") if builds > 1 else pl.col("replicate")
+    return _table(logs.with_columns(unit.fill_null(0).alias("unit")))
+
+
+def _table(logs: pl.LazyFrame) -> Units:
+    means = (
+        logs.group_by([*CELL_SET, "branch", "unit"])
+        .agg(trimmed_mean(LOG), pl.len().alias("pairs"), pl.col("oversubscribed").any())
+        .collect()
+    )
+    cells = means.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET)
+    branches = sorted(set(means["branch"]))
+    placed = means.join(cells.select(CELL_SET).with_row_index("cell"), on=CELL_SET, nulls_equal=True)
+    where = placed["cell"].to_numpy().astype(int)
+    which = (
+        placed["branch"].replace_strict(branches, range(len(branches)), return_dtype=pl.Int64).to_numpy().astype(int)
+    )
+    unit = placed["unit"].rank("dense").to_numpy().astype(int) - 1
+    values = np.full((cells.height, len(branches), int(unit.max(initial=-1)) + 1), np.nan)
+    values[where, which, unit] = placed[LOG].to_numpy()
+    pairs = np.zeros(values.shape[:2])
+    np.add.at(pairs, (where, which), placed["pairs"].to_numpy())
+    return Units(cells, branches, values, pairs)

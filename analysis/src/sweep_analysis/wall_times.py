@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 
-import numpy as np
 import polars as pl
 
-from sweep_analysis.bootstrap import SEED, cell_sets, medians, percentile_interval, resampled_medians
 from sweep_analysis.labels import HERE, PUBLISHED, parameter
+from sweep_analysis.location import described
 from sweep_analysis.schema import PARALLEL
+from sweep_analysis.units import by_unit
 
 WALL_POINTS = pl.Schema(
     {
@@ -21,7 +21,7 @@ WALL_POINTS = pl.Schema(
         "panel": pl.String,  # what a panel of it holds constant
         "way": pl.String,  # what a line stands for
         "x": pl.Int64,  # value of the parameter that varies along the horizontal axis
-        "wall_ms": pl.Float64,  # of a whole run, median over trials
+        "wall_ms": pl.Float64,  # of a whole run, see `location`
         "low": pl.Float64,  # 95 % interval; null where published
         "high": pl.Float64,
         "cpu_ms": pl.Float64,  # of the process, median over trials; null where published
@@ -135,28 +135,31 @@ def _named(frame: pl.DataFrame, figure: str, value: Callable[[str], pl.Expr]) ->
 
 
 def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
-    rng = np.random.default_rng(SEED)
-    rows = []
-    for cell_set in cell_sets(times.filter(pl.col("program") == PARALLEL).lazy()):
-        milliseconds = cell_set.elapsed / 1e6
-        resampled = resampled_medians(milliseconds, rng)
-        cpu = medians(cell_set.cpu_times * milliseconds / cell_set.times)
-        for row, branch in enumerate(cell_set.branches):
-            low, high = percentile_interval(resampled[row])
-            rows.append(
-                {
-                    "origin": HERE,
-                    "branch": branch,
-                    "parameters": cell_set.key["parameters"],
-                    "threads": str(cell_set.key["threads"]),
-                    "wall_ms": float(medians(milliseconds)[row]),
-                    "low": low,
-                    "high": high,
-                    "cpu_ms": float(cpu[row]),
-                    "trials": int(np.isfinite(milliseconds[row]).sum()),
-                }
-            )
-    if not rows:
+    own = times.filter(pl.col("program") == PARALLEL).with_columns(
+        cpu_ns=pl.col("cpu_ns_per_unit") * pl.col("elapsed_ns") / pl.col("ns_per_unit")
+    )
+    if own.is_empty():
         return pl.DataFrame(schema=WALL_POINTS)
-
-    return _named(pl.DataFrame(rows), figure, parameter).select(WALL_POINTS.names()).cast(WALL_POINTS)
+    wall = by_unit(own.lazy(), "elapsed_ns")
+    middle, low, high = described(wall.values)
+    cpu = own.group_by("parameters", "threads", "branch").agg(cpu_ms=pl.col("cpu_ns").median() / 1e6)
+    rows = [
+        {
+            "origin": HERE,
+            "branch": branch,
+            "parameters": key["parameters"],
+            "threads": key["threads"],
+            "wall_ms": middle[at, row] / 1e6,
+            "low": low[at, row] / 1e6,
+            "high": high[at, row] / 1e6,
+            "trials": wall.pairs[at, row],
+        }
+        for at, key in enumerate(wall.cells.rows(named=True))
+        for row, branch in enumerate(wall.branches)
+        if wall.pairs[at, row]
+    ]
+    frame = pl.DataFrame(rows).join(cpu, on=["parameters", "threads", "branch"])
+    known = frame.with_columns(
+        pl.col("threads").cast(pl.String), *(pl.col(it).fill_nan(None) for it in ("low", "high"))
+    )
+    return _named(known, figure, parameter).select(WALL_POINTS.names()).cast(WALL_POINTS)

@@ -1,0 +1,78 @@
+"""The judge on made-up sweeps of known truth: `cargo xtask truth` in small, with limits that a wrong method fails.
+
+So few sweeps tell only large mistakes: limits are three standard errors and more from what is promised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import truth
+from sweep_analysis.calibration import EQUAL, OFF
+
+SWEEPS = 24
+FALSE = 17.0
+"""Per cent of so many null sweeps with a false claim; more than 4 of 24 happen once in 170 times at a rate of 5 %."""
+
+
+@pytest.mark.parametrize("name", ["quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts"])
+def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> None:
+    found = truth.rates(truth.seen(truth.CASES[name], SWEEPS))
+    assert found["any false claim"] < FALSE
+    for level in truth.LEVELS:
+        assert found[f"covered, {level}"] > 89, level
+    assert found["advised"] + found["advised another"] < FALSE
+
+
+@pytest.mark.parametrize("name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"])
+def test_too_few_builds_are_not_judged(name: str) -> None:
+    assert not any(seen.is_judged for seen in truth.seen(truth.CASES[name], 2))
+
+
+@pytest.mark.parametrize("name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto"])
+def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
+    assert truth.rates(truth.seen(truth.CASES[name], SWEEPS))["found, overall"] > 70
+
+
+@pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.fails is not None])
+def test_no_branch_is_advised_against_a_failure(name: str) -> None:
+    found = truth.seen(truth.CASES[name], SWEEPS // 2)
+    assert not any(seen.advised == truth.TRIED for seen in found if seen.fails)
+
+
+def test_a_gain_here_does_not_pay_for_losses_there() -> None:
+    found = truth.rates(truth.seen(truth.CASES["10 % faster on one, 3 % slower on two"], SWEEPS))
+    assert found["advised"] == 0
+
+
+def test_what_is_said_to_be_found_is_found() -> None:
+    change, found = truth.detectable_is_found(SWEEPS)
+    assert 1 < change < 5
+    assert found > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("equal, quiet", OFF),
+        ("equal, 25 % noise", OFF),
+        ("one workload +15 %, 10 % noise", EQUAL),
+        ("one workload +15 %, quiet", EQUAL),
+    ],
+)
+def test_calibration_rarely_says_the_opposite(name: str, wrong: str) -> None:
+    answers = [truth.calibrated(truth.CALIBRATIONS[name], seed) for seed in range(SWEEPS)]
+    assert 100 * answers.count(wrong) / SWEEPS < FALSE
+
+
+def test_a_judge_that_counts_trials_as_builds_would_fail() -> None:
+    """The known mistake: with each trial taken for a build of its own, three lucky builds look like nine."""
+    case = truth.CASES["few-layouts"]
+    alarmed = 0
+    for seed in range(SWEEPS):
+        sweep, times = truth.sweep_of(replace(case, name="mistaken"), seed)
+        mistaken = times.with_columns(layout=times["replicate"] + 1)
+        alarmed += truth.claims_of(sweep, mistaken) > 0
+    assert alarmed > SWEEPS * FALSE / 100

@@ -1,0 +1,455 @@
+"""Made-up sweeps of known truth through the real functions: how often intervals cover, verdicts err, and advice hurts.
+
+`cargo xtask truth` prints the table; `test_truth.py` asks the same of fewer sweeps. Nothing here was measured: every
+time follows from a `Case`. A sweep has ten branches and the A/A twin, three workloads on four thread counts, and, as
+the runner does it, as many builds of a branch as trials, the twin running the baseline's builds in another order.
+
+Run in `analysis/`: `PYTHONPATH=src:tests python tests/truth.py [--sweeps N] [CASE ...]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from sweep_analysis.advice import advice
+from sweep_analysis.calibration import EQUAL, OFF, OPEN, calibration
+from sweep_analysis.compare import FASTER, SLOWER, UNJUDGED
+from sweep_analysis.frames import TIMES
+from sweep_analysis.judgement import judged_of
+from sweep_analysis.load import Sweep
+from sweep_analysis.location import Floats
+from sweep_analysis.schema import PARALLEL, TRIALS
+
+Rng: TypeAlias = np.random.Generator
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+BASELINE, TWIN = "master", "master-again"
+TRIED = "tried"
+"""The branch that effects and failures are of; all others equal the baseline."""
+WORKLOADS = ["quicksort", "tsp", "packets"]
+THREADS = [1, 2, 4, 8]
+LIMIT_S = 60.0
+NOISE = 0.02
+"""Standard deviation of a trial's log-time, where nothing else is said."""
+LAYOUT_OFFSETS = 0.05
+"""A build of a branch is slower than it could be by 0 to 5 %, in each workload by another share."""
+
+
+def quiet(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Normal noise of a quiet host."""
+    return rng.normal(0, NOISE, shape)
+
+
+def pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """One trial in seven met another program, and some of these took many times as long."""
+    return quiet(rng, shape) + (rng.random(shape) < 0.15) * np.log1p(0.05 * rng.pareto(1.1, shape))
+
+
+def all_pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Each trial is late by a Pareto share: no variance exists."""
+    return np.log1p(0.02 * rng.pareto(1.5, shape))
+
+
+def modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """One trial in five runs in another mode, 30 % slower."""
+    return quiet(rng, shape) + (rng.random(shape) < 0.2) * 0.3
+
+
+def even_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Every other trial runs in another mode, 10 % slower."""
+    return quiet(rng, shape) + (rng.random(shape) < 0.5) * 0.1
+
+
+def bursts(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """In one block of seven, half of the trials meet a burst of other work and take half as long again."""
+    return quiet(rng, shape) + (rng.random((*shape[:1], 1, *shape[2:])) < 0.15) * (rng.random(shape) < 0.5) * 0.4
+
+
+def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Noise that remembers: each trial has 0.9 of what the one before it had, in the order of measurement."""
+    trials = np.moveaxis(np.zeros(shape), (2, 0, 1), (0, 1, 2))  # replicate, cell, branch: the order in which they run
+    flat = rng.normal(0, 2 * NOISE * np.sqrt(1 - 0.9**2), trials.size)
+    for at in range(1, flat.size):
+        flat[at] += 0.9 * flat[at - 1]
+    order = rng.permuted(np.tile(np.arange(shape[1]), (shape[2] * shape[0], 1)), axis=1)  # random order in each block
+    inside = np.take_along_axis(flat.reshape(-1, shape[1]), order, axis=1).reshape(shape[2], shape[0], shape[1])
+    return np.moveaxis(inside, 0, 2)
+
+
+def drifting(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """The host gets a fifth slower from the first replicate to the last."""
+    return quiet(rng, shape) + np.linspace(0, 0.2, shape[2])
+
+
+def noise_of_a_quarter(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Normal noise of 25 %."""
+    return rng.normal(0, 0.25, shape)
+
+
+def noise_of_a_tenth(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Normal noise of 10 %."""
+    return rng.normal(0, 0.1, shape)
+
+
+def unlike(rng: Rng, shape: tuple[int, ...]) -> Floats:
+    """Branches and cells differ in how noisy they are, by up to six times."""
+    scale: Floats = rng.choice([0.5, 1.0, 3.0], (*shape[:2], 1))
+    return quiet(rng, shape) * scale
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is true in a made-up sweep.
+
+    Attributes:
+        name: as the command line calls it.
+        noise: noise of every trial's log-time; cells by branches by replicates.
+        layouts: builds of each branch; replicates take turns with them.
+        trials: replicates.
+        effect: factor on the time of `TRIED`, by workload; 1 where absent.
+        fails: whether trials of `TRIED` fail, cells by replicates, and how; drawn after the times are known.
+        others: branches beside the baseline, its twin and `TRIED`, all equal to the baseline.
+    """
+
+    name: str
+    noise: Callable[[Rng, tuple[int, ...]], Floats] = quiet
+    layouts: int = 7
+    trials: int = 7
+    effect: dict[str, float] = field(default_factory=dict)
+    fails: Callable[[Rng, Floats], Bools] | None = None
+    failure: str = "timeout"
+    others: int = 8
+
+
+def slowest_fail(_: Rng, times: Floats) -> Bools:
+    """What takes longest fails: three of seven trials of each cell, so that what is left looks quick."""
+    late: Bools = np.argsort(np.argsort(times, axis=1), axis=1) >= times.shape[1] - 3
+    return late
+
+
+def tsp_hangs(_: Rng, times: Floats) -> Bools:
+    """Every trial of one workload fails."""
+    rows = np.zeros(times.shape, dtype=bool)
+    rows[len(THREADS) : 2 * len(THREADS)] = True
+    return rows
+
+
+def now_and_then(rng: Rng, times: Floats) -> Bools:
+    """One trial in fourteen of one workload fails."""
+    rows = tsp_hangs(rng, times)
+    return rows & (rng.random(times.shape) < 1 / 14)
+
+
+NULLS = [
+    Case("quiet"),
+    Case("pareto", pareto),
+    Case("all-pareto", all_pareto),
+    Case("modes", modes),
+    Case("even-modes", even_modes),
+    Case("bursts", bursts),
+    Case("autocorrelated", autocorrelated),
+    Case("drift", drifting),
+    Case("unlike", unlike),
+    Case("more-trials", layouts=7, trials=14),
+    Case("few-layouts", layouts=3, trials=9),
+    Case("one-layout", layouts=1, trials=7),
+    Case("four-layouts", layouts=4, trials=8),
+    Case("eleven-layouts", layouts=11, trials=11),
+    Case("one-trial", layouts=7, trials=1),
+    Case("two-trials", layouts=7, trials=2),
+    Case("three-trials", layouts=7, trials=3),
+    Case("two-branches", others=0),
+    Case("two-branches-pareto", all_pareto, others=0),
+]
+"""Sweeps of equal branches."""
+
+
+def everywhere(factor: float) -> dict[str, float]:
+    """The same effect on each workload."""
+    return dict.fromkeys(WORKLOADS, factor)
+
+
+EFFECTS = [
+    Case("1 % faster", effect=everywhere(0.99)),
+    Case("2 % faster", effect=everywhere(0.98)),
+    Case("3 % faster", effect=everywhere(0.97)),
+    Case("5 % faster", effect=everywhere(0.95)),
+    Case("10 % faster", effect=everywhere(0.9)),
+    Case("5 % faster, pareto", pareto, effect=everywhere(0.95)),
+    Case("5 % faster, all-pareto", all_pareto, effect=everywhere(0.95)),
+    Case("5 % faster, even-modes", even_modes, effect=everywhere(0.95)),
+    Case("5 % faster, bursts", bursts, effect=everywhere(0.95)),
+    Case("5 % faster, drift", drifting, effect=everywhere(0.95)),
+    Case("5 % faster, 14 trials", trials=14, effect=everywhere(0.95)),
+    Case("5 % slower", effect=everywhere(1.05)),
+    Case("10 % faster on one, 3 % slower on two", effect={"quicksort": 0.9, "tsp": 1.03, "packets": 1.03}),
+    Case("5 % faster, hangs on one workload", effect=everywhere(0.95), fails=tsp_hangs),
+    Case("10 % faster, crashes on one workload", effect=everywhere(0.9), fails=tsp_hangs, failure="crash"),
+    Case("10 % faster, now and then a crash", effect=everywhere(0.9), fails=now_and_then, failure="crash"),
+    Case("equal, the slowest trials time out", fails=slowest_fail),
+    Case("equal, the slowest trials crash", fails=slowest_fail, failure="crash"),
+    Case("10 % faster in one trial", trials=1, effect=everywhere(0.9)),
+    Case("10 % faster in two trials", trials=2, effect=everywhere(0.9)),
+]
+"""Sweeps in which one branch differs."""
+CASES = {case.name: case for case in [*NULLS, *EFFECTS]}
+
+
+def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
+    """A sweep of the case, and its rows of `frames.TIMES`."""
+    rng = np.random.default_rng([seed, *case.name.encode()])
+    names = [BASELINE, TWIN, TRIED, *(f"equal-{number}" for number in range(case.others))]
+    cells = [(workload, threads) for workload in WORKLOADS for threads in THREADS]
+    shape = (len(cells), len(names), case.trials)
+    layout = np.arange(case.trials) % case.layouts
+    builds = rng.uniform(0, LAYOUT_OFFSETS, (len(WORKLOADS), len(names), case.layouts)).repeat(len(THREADS), axis=0)
+    offsets = builds[:, :, layout]
+    offsets[:, 1] = builds[:, 0][:, (layout + 1) % case.layouts]
+    shared = rng.normal(0, 0.05, (shape[0], 1, shape[2]))  # what all trials of a block share
+    logs = np.log(50e6) + shared + offsets + case.noise(rng, shape)
+    factors = np.array([case.effect.get(workload, 1.0) for workload, _ in cells])
+    logs[:, 2] += np.log(factors)[:, None]
+    failed = np.zeros(shape, dtype=bool)
+    if case.fails is not None:
+        failed[:, 2] = case.fails(rng, logs[:, 2])
+    cpu = logs + rng.normal(0, NOISE / 4, shape)  # CPU time goes with wall time, nearly
+    cell, branch, replicate = (part.ravel() for part in np.indices(shape))
+    block = replicate * len(cells) + cell
+    frame = pl.DataFrame(
+        {
+            "program": PARALLEL,
+            "workload": pl.Series([workload for workload, _ in cells]).gather(cell),
+            "size": "small",
+            "parameters": "",
+            "input": "",
+            "mode": "dynamic",
+            "placement": "free",
+            "threads": pl.Series([threads for _, threads in cells]).gather(cell),
+            "branch": pl.Series(names).gather(branch),
+            "trial": [str(number) for number in range(cell.size)],
+            "replicate": replicate,
+            "layout": layout[replicate] + 1,
+            "block": block,
+            "position": branch,
+            "oversubscribed": False,
+            "outcome": pl.Series(["ok", case.failure]).gather(failed.ravel().astype(int)),
+            "elapsed_ns": np.exp(logs).ravel(),
+            "cpu_ns_per_unit": np.exp(cpu).ravel() / 1000,
+        }
+    ).with_columns(ns_per_unit=pl.col("elapsed_ns") / 1000, iterations=pl.lit(1), freq_state=pl.lit("uncontrolled"))
+    times = _with_schema(frame.filter(outcome="ok"), TIMES)
+    manifest = {"asked": {"timeout_s": LIMIT_S, "layouts": case.layouts}}
+    sweep = Sweep(
+        Path("made-up"), manifest, {}, _with_schema(frame, TRIALS).lazy(), pl.LazyFrame(),
+        [name for name in names if name != TWIN], BASELINE,
+    )  # fmt: skip
+    return sweep, times
+
+
+def _with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    columns: list[pl.Expr] = [
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in schema.items()
+    ]
+    return frame.select(columns)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the analysis made of one sweep.
+
+    Attributes:
+        covered: share of intervals that hold the truth, by level; NaN without intervals.
+        false_claims: claims on branches, or in a direction, that are not true.
+        found: whether the effect of `TRIED` was claimed, by level; of workloads and cells the share.
+        advised: the branch that should be merged.
+        fails: whether a trial of `TRIED` failed.
+        is_judged: whether anything was.
+        detectable: what the analysis says could have been found overall, as a ratio.
+    """
+
+    covered: dict[str, float]
+    false_claims: int
+    found: dict[str, float]
+    advised: str | None
+    fails: bool
+    is_judged: bool
+    detectable: float | None
+
+
+LEVELS = ("cell", "workload", "overall")
+
+
+def look(case: Case, seed: int) -> Seen:
+    """Judge one made-up sweep."""
+    sweep, times = sweep_of(case, seed)
+    judgement = judged_of(sweep, times)
+    rows = judgement.rows
+    mine = rows["branch"] == TRIED
+    factors = {name: case.effect.get(name, 1.0) for name in WORKLOADS}
+    whole = float(np.exp(np.mean(np.log(list(factors.values())))))
+    truth = [
+        1.0 if not own else whole if workload is None else factors[workload]
+        for own, workload in zip(mine, rows["workload"], strict=True)
+    ]
+    told = rows.with_columns(truth=pl.Series(truth, dtype=pl.Float64))
+    inside = (pl.col("ratio_low") <= pl.col("truth")) & (pl.col("truth") <= pl.col("ratio_high"))
+    kept = told if case.fails is None else told.filter(pl.col("branch") != TRIED)
+    right = ((pl.col("verdict") == FASTER) & (pl.col("truth") < 1)) | (
+        (pl.col("verdict") == SLOWER) & (pl.col("truth") > 1)
+    )
+    claims = told.filter(pl.col("verdict").is_in([FASTER, SLOWER]))
+    by_time = told.filter((pl.col("branch") == TRIED) & (pl.col("figure") == "time"))
+    wrong = claims.filter(~right)
+    if case.fails is not None:  # a time-out is no false "slower"
+        wrong = wrong.filter((pl.col("branch") != TRIED) | (pl.col("verdict") == FASTER))
+    detectable = told.filter(level="overall", figure="time")["detectable"].median()
+    return Seen(
+        {level: _share(kept.filter(level=level).select(inside.mean())) for level in LEVELS},
+        wrong.height,
+        {level: _share(by_time.filter(level=level).select(right.mean())) for level in LEVELS},
+        advice(judgement).merge,
+        bool(judgement.failures.height),
+        bool((rows["verdict"] != UNJUDGED).any()),
+        detectable if isinstance(detectable, float) else None,
+    )
+
+
+def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
+    """Claims of a null sweep, all of them false."""
+    return judged_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
+
+
+def _share(frame: pl.DataFrame) -> float:
+    value = frame.item() if frame.height else None
+    return float("nan") if value is None else float(value)
+
+
+def seen(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> list[Seen]:
+    """Judge so many sweeps of a case."""
+    if workers is None:
+        return [look(case, seed) for seed in range(sweeps)]
+    return list(workers.map(look, repeat(case), range(sweeps), chunksize=10))
+
+
+def rates(found: list[Seen]) -> dict[str, float]:
+    """What became of sweeps of one case, in per cent; NaN where nothing was judged."""
+
+    def mean(values: list[float]) -> float:
+        known = [value for value in values if not np.isnan(value)]
+        return 100 * float(np.mean(known)) if known else float("nan")
+
+    return {
+        **{f"covered, {level}": mean([it.covered[level] for it in found]) for level in LEVELS},
+        "any false claim": mean([float(it.false_claims > 0) for it in found]),
+        **{f"found, {level}": mean([it.found[level] for it in found]) for level in LEVELS},
+        "advised": mean([float(it.advised == TRIED) for it in found]),
+        "advised another": mean([float(it.advised not in (None, TRIED)) for it in found]),
+        "advised against a failure": mean([float(it.advised == TRIED) for it in found if it.fails]),
+    }
+
+
+def detectable_is_found(sweeps: int, workers: ProcessPoolExecutor | None = None) -> tuple[float, float]:
+    """The change that the analysis says it finds four times in five, in per cent, and how often it finds it."""
+    asked = seen(Case("sensitivity"), sweeps, workers)
+    ratio = float(np.mean([it.detectable for it in asked if it.detectable is not None]))
+    found = seen(replace(Case("sensitivity, found"), effect=everywhere(ratio)), sweeps, workers)
+    return 100 * (ratio - 1), 100 * float(np.mean([it.found["overall"] for it in found]))
+
+
+CALIBRATIONS = {
+    "equal, quiet": Case("calibration, equal", others=0, layouts=11, trials=11),
+    "equal, 25 % noise": Case("calibration, noisy", noise_of_a_quarter, others=0),
+    "one workload +15 %, 10 % noise": Case("calibration, off", noise_of_a_tenth, effect={"tsp": 1.15}, others=0),
+    "one workload +15 %, quiet": Case("calibration, plainly off", effect={"tsp": 1.15}, others=0),
+}
+
+
+def calibrated(case: Case, seed: int) -> str:
+    """What the calibration says of `TRIED`."""
+    _, times = sweep_of(case, seed)
+    found = calibration(times.lazy(), BASELINE, TRIED)
+    return "none" if found is None else found.answer
+
+
+def goals_missed(name: str, found: list[Seen], seen_rates: dict[str, float]) -> list[str]:
+    """What was promised and is not so, beyond what chance does to so many sweeps (three standard errors)."""
+    size = len(found)
+    missed = []
+    for level in LEVELS:
+        shares = np.array([it.covered[level] for it in found if not np.isnan(it.covered[level])])
+        if shares.size:
+            least = 93 - 300 * shares.std() / np.sqrt(shares.size)
+            if seen_rates[f"covered, {level}"] < least:
+                missed.append(f"{name}: intervals of a {level} hold the truth in less than 95 ± 2 %")
+    if name in NULL_NAMES and seen_rates["any false claim"] > 5 + 300 * np.sqrt(0.05 * 0.95 / size):
+        missed.append(f"{name}: more than 5 % of null sweeps have a claim")
+    if seen_rates["advised against a failure"] > 0:
+        missed.append(f"{name}: a branch is advised though it fails")
+    least_power = 80 - 300 * np.sqrt(0.8 * 0.2 / size)
+    if name in FOUND and seen_rates["found, overall"] < least_power:
+        missed.append(f"{name}: found overall in less than 80 %")
+    return missed
+
+
+NULL_NAMES = {case.name for case in NULLS}
+FOUND = {"5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts", "5 % faster, drift"}
+"""Effects that are promised to be found over all workloads, four times in five."""
+
+
+def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[str]:
+    columns = ["covered, cell", "covered, workload", "covered, overall", "any false claim"]
+    columns += ["found, cell", "found, workload", "found, overall"]
+    columns += ["advised", "advised another", "advised against a failure"]
+    print(f"{sweeps} made-up sweeps a case; figures in per cent; `–`: nothing to tell of.\n")
+    print(f"| case | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
+    missed = []
+    for name in names:
+        found = seen(CASES[name], sweeps, workers)
+        of_case = rates(found)
+        cells = ["–" if np.isnan(of_case[column]) else f"{of_case[column]:.1f}" for column in columns]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        missed += goals_missed(name, found, of_case)
+    return missed
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the tables; 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"default: all; known: {', '.join(CASES)}")
+    parser.add_argument("--sweeps", type=int, default=200, metavar="N", help="sweeps a case (default: %(default)s)")
+    asked = parser.parse_args(arguments)
+    unknown = [name for name in asked.cases if name not in CASES]
+    if unknown:
+        print(f"error: case `{unknown[0]}` is unknown; known: {', '.join(CASES)}", file=sys.stderr)
+        return 2
+    begin = time.monotonic()
+    with ProcessPoolExecutor() as workers:
+        missed = _table(asked.cases or list(CASES), asked.sweeps, workers)
+        if not asked.cases:
+            change, found = detectable_is_found(asked.sweeps, workers)
+            print(f"\nSaid to be found four times in five: {change:.1f} % overall; found in {found:.0f} % of sweeps.\n")
+            print(f"| calibration of | {EQUAL} | {OFF} | {OPEN} |\n|---|---:|---:|---:|")
+            for name, case in CALIBRATIONS.items():
+                answers = list(workers.map(calibrated, repeat(case), range(asked.sweeps), chunksize=10))
+                shares = [100 * answers.count(answer) / len(answers) for answer in (EQUAL, OFF, OPEN)]
+                print(f"| {name} | {' | '.join(f'{share:.0f}' for share in shares)} |")
+    print(f"\nGoals missed: {'; '.join(missed) or 'none'}.")
+    print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
