@@ -25,7 +25,8 @@ pub struct BroadcastContext<'a> {
 
 impl BroadcastContext<'_> {
     pub(crate) fn with<R>(body: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
-        Worker::with_running(|worker| body(BroadcastContext { worker }))
+        // SAFETY: used until `body` returns, which cannot keep it.
+        body(BroadcastContext { worker: unsafe { Worker::running() } })
     }
 
     /// Position of this worker in the pool: `0..num_threads`.
@@ -79,7 +80,8 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    registry::with_current(|registry| broadcast_in(op, registry))
+    // SAFETY: used until this returns.
+    broadcast_in(op, unsafe { registry::current() })
 }
 
 /// Runs `op` once on every worker of the current pool, some time, and returns at once.
@@ -98,7 +100,8 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    registry::with_current(|registry| spawn_broadcast_in(op, registry));
+    // SAFETY: used until this returns.
+    spawn_broadcast_in(op, unsafe { registry::current() });
 }
 
 pub(crate) fn broadcast_in<OP, R>(op: OP, registry: &Arc<Registry>) -> Vec<R>
@@ -106,16 +109,15 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    Worker::with_current(|caller| {
-        let share = |_migrated| BroadcastContext::with(&op);
-        let latch = CountLatch::new(registry.num_threads(), caller);
-        let jobs: Vec<_> =
-            (0..registry.num_threads()).map(|_| StackJob::new(&latch, &share)).collect();
-        // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
-        registry.submit_to_each(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
-        latch.wait(caller);
-        jobs.into_iter().map(StackJob::into_result).collect()
-    })
+    // SAFETY: used until this returns.
+    let caller = unsafe { Worker::current() };
+    let share = |_migrated| BroadcastContext::with(&op);
+    let latch = CountLatch::new(registry.num_threads(), caller);
+    let jobs: Vec<_> = (0..registry.num_threads()).map(|_| StackJob::new(&latch, &share)).collect();
+    // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
+    registry.submit_to_each(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
+    latch.wait(caller);
+    jobs.into_iter().map(StackJob::into_result).collect()
 }
 
 pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)

@@ -51,7 +51,7 @@ impl Yield {
 /// });
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    Worker::with_current(|worker| worker.map(|worker| Yield::from_executed(worker.run_one())))
+    Worker::with_current(|worker| Some(Yield::from_executed(worker?.run_one())))
 }
 
 /// As [`yield_now`], but only a job that waits in the calling worker's own queues.
@@ -68,7 +68,7 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(yield_local(), None); // no worker
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    Worker::with_current(|worker| worker.map(|worker| Yield::from_executed(worker.run_one_local())))
+    Worker::with_current(|worker| Some(Yield::from_executed(worker?.run_one_local())))
 }
 
 /// The calling thread's index in its pool, `0..num_threads`; `None` if it is no worker.

@@ -23,16 +23,17 @@ pub struct ThreadPoolBuildError {
     kind: Kind,
 }
 
+/// Named as in the published crate, since `{:?}` shows the names.
 #[derive(Debug)]
 enum Kind {
-    GlobalAlreadyInitialized,
+    GlobalPoolAlreadyInitialized,
     CurrentThreadAlreadyInPool,
-    Io(io::Error),
+    IOError(io::Error),
 }
 
 impl ThreadPoolBuildError {
     pub(crate) fn global_already_initialized() -> Self {
-        Self { kind: Kind::GlobalAlreadyInitialized }
+        Self { kind: Kind::GlobalPoolAlreadyInitialized }
     }
 
     pub(crate) fn current_thread_already_in_pool() -> Self {
@@ -40,13 +41,13 @@ impl ThreadPoolBuildError {
     }
 
     pub(crate) fn io(error: io::Error) -> Self {
-        Self { kind: Kind::Io(error) }
+        Self { kind: Kind::IOError(error) }
     }
 
     /// The kind of the I/O error, if it is one.
     pub(crate) fn io_kind(&self) -> Option<io::ErrorKind> {
         match &self.kind {
-            Kind::Io(error) => Some(error.kind()),
+            Kind::IOError(error) => Some(error.kind()),
             _ => None,
         }
     }
@@ -54,13 +55,13 @@ impl ThreadPoolBuildError {
     /// The text of the kinds that have a fixed one.
     fn text(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::GlobalAlreadyInitialized => {
+            Kind::GlobalPoolAlreadyInitialized => {
                 Some("The global thread pool has already been initialized.")
             }
             Kind::CurrentThreadAlreadyInPool => {
                 Some("The current thread is already part of another thread pool.")
             }
-            Kind::Io(_) => None,
+            Kind::IOError(_) => None,
         }
     }
 }
@@ -68,7 +69,7 @@ impl ThreadPoolBuildError {
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.kind, self.text()) {
-            (Kind::Io(error), _) => error.fmt(f),
+            (Kind::IOError(error), _) => error.fmt(f),
             (_, text) => f.write_str(text.unwrap_or_default()),
         }
     }
@@ -77,7 +78,7 @@ impl fmt::Display for ThreadPoolBuildError {
 impl Error for ThreadPoolBuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.kind {
-            Kind::Io(error) => Some(error),
+            Kind::IOError(error) => Some(error),
             _ => None,
         }
     }
@@ -85,7 +86,7 @@ impl Error for ThreadPoolBuildError {
     #[expect(deprecated, reason = "callers of the old method get the same text as from Display")]
     fn description(&self) -> &str {
         match &self.kind {
-            Kind::Io(error) => error.description(),
+            Kind::IOError(error) => error.description(),
             _ => self.text().unwrap_or_default(),
         }
     }

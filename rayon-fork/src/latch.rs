@@ -98,6 +98,8 @@ impl LockLatch {
         Arc::new(Self { is_set: Mutex::new(false), changed: Condvar::new() })
     }
 
+    // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
+    #[inline(never)]
     pub(crate) fn wait(&self) {
         let mut is_set = self.is_set.lock();
         while !*is_set {

@@ -24,7 +24,8 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    registry::with_current(|registry| spawn_in(func, registry));
+    // SAFETY: used until this returns.
+    spawn_in(func, unsafe { registry::current() });
 }
 
 /// As [`spawn`], but jobs that one worker spawned this way run oldest first.
@@ -46,7 +47,8 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    registry::with_current(|registry| spawn_fifo_in(func, registry));
+    // SAFETY: used until this returns.
+    spawn_fifo_in(func, unsafe { registry::current() });
 }
 
 pub(crate) fn spawn_in<F>(func: F, registry: &Arc<Registry>)

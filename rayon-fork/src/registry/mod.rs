@@ -170,17 +170,19 @@ impl Registry {
         self: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
-        Worker::with_current(|worker| match worker {
+        // SAFETY: used until this returns.
+        match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(self) => op(worker, false),
             Some(worker) => self.in_worker_of_another_pool(worker, op),
             None => self.in_worker_from_outside(op),
-        })
+        }
     }
 
     #[cold]
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         let latch = LockLatch::new_shared();
-        let job = StackJob::new(Arc::clone(&latch), |_| Worker::with_running(|w| op(w, true)));
+        // SAFETY: used until `op` returns.
+        let job = StackJob::new(Arc::clone(&latch), |_| op(unsafe { Worker::running() }, true));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
         latch.wait();
@@ -193,8 +195,9 @@ impl Registry {
         caller: &Worker,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
+        // SAFETY: used until `op` returns.
         let job =
-            StackJob::new(SpinLatch::cross(caller), |_| Worker::with_running(|w| op(w, false)));
+            StackJob::new(SpinLatch::cross(caller), |_| op(unsafe { Worker::running() }, false));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
         caller.wait_until(&job.latch);
@@ -205,7 +208,13 @@ impl Registry {
     ///
     /// Aborts the process if there is no handler or if it panics itself.
     pub(crate) fn run_detached(&self, body: impl FnOnce()) {
-        let Err(payload) = unwind::capture(body) else { return };
+        if let Err(payload) = unwind::capture(body) {
+            self.handle_panic(payload);
+        }
+    }
+
+    #[cold]
+    fn handle_panic(&self, payload: unwind::Payload) {
         match &self.handlers.panic {
             Some(handler) => {
                 if unwind::capture(|| handler(payload)).is_err() {
@@ -247,23 +256,29 @@ impl Registry {
 /// This is the fast way in: for a worker it costs one thread-local read.
 #[inline]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-    Worker::with_current(|worker| match worker {
+    // SAFETY: used until this returns.
+    match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
         // Building the global pool may adopt this very thread, so the registry asks again who we are.
         None => global().in_worker(op),
-    })
+    }
 }
 
-/// Calls `body` with the caller's pool, or with the global one, which is started if need be.
+/// The caller's pool, or the global one, which is started if need be.
 ///
-/// `body` asks for the current worker again if it wants it: starting the global pool may have made
+/// The caller asks for the current worker again if it wants it: starting the global pool may have made
 /// this thread one.
+///
+/// # Safety
+///
+/// The reference is not used after the caller's function has returned.
 #[inline]
-pub(crate) fn with_current<R>(body: impl FnOnce(&Arc<Registry>) -> R) -> R {
-    Worker::with_current(|worker| match worker {
-        Some(worker) => body(worker.registry()),
-        None => body(global()),
-    })
+pub(crate) unsafe fn current<'a>() -> &'a Arc<Registry> {
+    // SAFETY: the caller's promise; the worker holds its registry.
+    match unsafe { Worker::current() } {
+        Some(worker) => worker.registry(),
+        None => global(),
+    }
 }
 
 /// Ends the workers that were started if the rest cannot be.

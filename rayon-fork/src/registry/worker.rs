@@ -50,17 +50,33 @@ impl Worker {
     /// Calls `body` with the worker that this thread is, if it is one.
     #[inline]
     pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Worker>) -> R) -> R {
-        let worker = CURRENT.get();
-        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard (or
-        // the leaked box of an adopted thread) keeps alive; that guard ends further down the stack
-        // than this call, and the reference does not leave `body`.
-        body(unsafe { worker.as_ref() })
+        // SAFETY: the reference does not leave `body`.
+        body(unsafe { Self::current() })
     }
 
-    /// As [`Worker::with_current`], from inside a job, where the thread is always a worker.
+    /// As [`Worker::with_current`], for callers that run code of users: jobs nest, and a closure around
+    /// them would take stack for itself, and for a copy of what it captures, on every level.
+    ///
+    /// # Safety
+    ///
+    /// The reference is not used after the caller's function has returned.
     #[inline]
-    pub(crate) fn with_running<R>(body: impl FnOnce(&Worker) -> R) -> R {
-        Self::with_current(|worker| body(worker.expect("jobs run on workers")))
+    pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
+        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard (or
+        // the leaked box of an adopted thread) keeps alive; that guard ends further down the stack
+        // than the caller's function.
+        unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// As [`Worker::current`], from inside a job, where the thread is always a worker.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline]
+    pub(crate) unsafe fn running<'a>() -> &'a Worker {
+        // SAFETY: the caller's promise.
+        unsafe { Self::current() }.expect("jobs run on workers")
     }
 
     /// Position in the pool, from 0.
@@ -131,6 +147,8 @@ impl Worker {
     }
 
     /// A job from anywhere: own deque, own broadcasts, other workers, injector.
+    // Not inlined: the job runs in the caller's frame, and jobs nest.
+    #[inline(never)]
     fn find_job(&self) -> Option<JobRef> {
         self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
     }
@@ -177,12 +195,12 @@ impl Worker {
 
     /// Runs one job from anywhere, without waiting for any. `false` if there was none.
     pub(crate) fn run_one(&self) -> bool {
-        self.find_job().map(JobRef::execute).is_some()
+        run(self.find_job())
     }
 
     /// Runs one job of the own queues. `false` if there was none.
     pub(crate) fn run_one_local(&self) -> bool {
-        self.take_local().map(JobRef::execute).is_some()
+        run(self.take_local())
     }
 
     /// Runs jobs until `latch` is set; sleeps while there are none.
@@ -222,6 +240,14 @@ impl Worker {
         }
         fatal.disarm();
     }
+}
+
+/// `false` if there is no job to run.
+#[inline]
+fn run(job: Option<JobRef>) -> bool {
+    let Some(job) = job else { return false };
+    job.execute();
+    true
 }
 
 impl Queues for Worker {

@@ -13,20 +13,13 @@ use crate::registry::{Registry, Worker};
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 
-/// What is written for every job, on cache lines that it shares with nothing: the owner reads the
-/// scope's other fields, and its own stack around them, for every job that it spawns.
-///
-/// `CachePadded` gives its content by reference only; `run_counted` needs a pointer to it.
-#[repr(align(128))]
-struct OnOwnLines<T>(T);
-
 /// What both kinds of scope do alike.
 pub(super) struct ScopeBase<'scope> {
     pub(super) registry: Arc<Registry>,
     /// The first panic, boxed once more to fit a pointer; null while there is none.
     panic: AtomicPtr<Payload>,
     /// Jobs that have not ended, plus one for the closure of the scope itself.
-    unfinished: OnOwnLines<CountLatch>,
+    unfinished: CountLatch,
     /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must
     /// neither shrink nor grow.
     _invariant: PhantomData<Box<dyn FnOnce(&'scope ()) -> &'scope () + Send + Sync + 'scope>>,
@@ -37,25 +30,30 @@ impl<'scope> ScopeBase<'scope> {
         Self {
             registry: Arc::clone(registry),
             panic: AtomicPtr::new(ptr::null_mut()),
-            unfinished: OnOwnLines(CountLatch::new(1, owner)),
+            unfinished: CountLatch::new(1, owner),
             _invariant: PhantomData,
         }
     }
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
+    #[inline]
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         // SAFETY: alive, as the caller has it by reference; the count began with one for `op`.
         let result = unsafe { Self::run_counted(self, op) };
-        self.unfinished.0.wait(owner);
+        self.unfinished.wait(owner);
+        // If there is a result, unwinding drops it, as in the published crate.
+        self.resume_first_panic();
+        result.expect("the closure of a scope without a panic has returned")
+    }
+
+    fn resume_first_panic(&self) {
         // ORDERING: Relaxed would do, since the latch orders us after every job; acquire pairs with
-        // the exchange in `run_counted` for the reader's peace.
+        // the exchange in `keep_if_first` for the reader's peace.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
-            drop(result);
-            // SAFETY: `run_counted` leaked this box and stored it once; the swap took it out.
+            // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.
             unwind::resume(*unsafe { Box::from_raw(panic) });
         }
-        result.expect("the closure of a scope without a panic has returned")
     }
 
     /// Runs one of the things that `unfinished` counts. `None` if it panicked.
@@ -76,7 +74,7 @@ impl<'scope> ScopeBase<'scope> {
             }
         };
         // SAFETY: as above; not touched after this.
-        unsafe { CountLatch::set(&raw const (*this).unfinished.0) };
+        unsafe { CountLatch::set(&raw const (*this).unfinished) };
         result
     }
 
@@ -106,7 +104,7 @@ impl<'scope> ScopeBase<'scope> {
     {
         let this = ScopeRef(ptr::from_ref(scope));
         // SAFETY: the caller has the scope by reference.
-        unsafe { (*S::base(this.as_ptr())).unfinished.0.add(1) };
+        unsafe { (*S::base(this.as_ptr())).unfinished.add(1) };
         // A mutable reference in an argument, also one that a closure captured, promises that nobody
         // else uses what it leads to until the call returns. `run_counted` returns after the owner may
         // have gone on and used what `body` borrowed, so it is passed in something that promises nothing.

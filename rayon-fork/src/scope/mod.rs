@@ -82,7 +82,8 @@ where
     R: Send,
 {
     registry::in_worker(|worker, _| {
-        Scope::new(Some(worker), worker.registry()).run(Some(worker), op)
+        let scope = Scope::new(Some(worker), worker.registry());
+        scope.base.run(Some(worker), || op(&scope))
     })
 }
 
@@ -108,7 +109,8 @@ where
     R: Send,
 {
     registry::in_worker(|worker, _| {
-        ScopeFifo::new(Some(worker), worker.registry()).run(Some(worker), op)
+        let scope = ScopeFifo::new(Some(worker), worker.registry());
+        scope.base.run(Some(worker), || op(&scope))
     })
 }
 
@@ -137,7 +139,8 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    registry::with_current(|registry| in_place_scope_in(registry, op))
+    // SAFETY: used until this returns.
+    in_place_scope_in(unsafe { registry::current() }, op)
 }
 
 /// [`in_place_scope`] with jobs that run as in [`scope_fifo`].
@@ -159,21 +162,28 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    registry::with_current(|registry| in_place_scope_fifo_in(registry, op))
+    // SAFETY: used until this returns.
+    in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
 pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    Worker::with_current(|owner| Scope::new(owner, registry).run(owner, op))
+    // SAFETY: used until this returns.
+    let owner = unsafe { Worker::current() };
+    let scope = Scope::new(owner, registry);
+    scope.base.run(owner, || op(&scope))
 }
 
 pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    Worker::with_current(|owner| ScopeFifo::new(owner, registry).run(owner, op))
+    // SAFETY: used until this returns.
+    let owner = unsafe { Worker::current() };
+    let scope = ScopeFifo::new(owner, registry);
+    scope.base.run(owner, || op(&scope))
 }
 
 impl<'scope> HasBase<'scope> for Scope<'scope> {
@@ -193,10 +203,6 @@ impl<'scope> HasBase<'scope> for ScopeFifo<'scope> {
 impl<'scope> Scope<'scope> {
     fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
         Self { base: ScopeBase::new(owner, registry) }
-    }
-
-    fn run<R>(self, owner: Option<&Worker>, op: impl FnOnce(&Self) -> R) -> R {
-        self.base.run(owner, || op(&self))
     }
 
     /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
@@ -223,6 +229,10 @@ impl<'scope> Scope<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
+    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the
+    /// scope. (rayon-core 1.13 drops it after the last share, which may be while the scope returns or
+    /// later: a program that runs on both must not count on either.)
+    ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     ///
@@ -247,10 +257,6 @@ impl<'scope> ScopeFifo<'scope> {
     fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
         let fifos = (0..registry.num_threads()).map(|_| JobFifo::new()).collect();
         Self { base: ScopeBase::new(owner, registry), fifos }
-    }
-
-    fn run<R>(self, owner: Option<&Worker>, op: impl FnOnce(&Self) -> R) -> R {
-        self.base.run(owner, || op(&self))
     }
 
     /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
@@ -283,6 +289,10 @@ impl<'scope> ScopeFifo<'scope> {
     }
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
+    ///
+    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the
+    /// scope. (rayon-core 1.13 drops it after the last share, which may be while the scope returns or
+    /// later: a program that runs on both must not count on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,9 @@
 //! What people see of each type by `{:?}`. The published crate chooses other words, so the tests ask for no
-//! more than the name and the plain values.
+//! more than the name and the plain values; but logs hold build errors, so those are the same word for word.
 
-use rayon_core::{Yield, join_context};
+use std::io;
+
+use rayon_core::{ThreadPoolBuilder, Yield, join_context};
 
 use crate::common::{patiently, pool};
 
@@ -36,6 +38,22 @@ fn scopes_show_their_kind() {
         shows(&pool.scope(|scope| format!("{scope:?}")), &["Scope"]);
         shows(&pool.scope_fifo(|scope| format!("{scope:?}")), &["ScopeFifo"]);
     });
+}
+
+#[test]
+fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
+    let refuse = |error: fn() -> io::Error| {
+        let error = ThreadPoolBuilder::new().spawn_handler(|_| Err(error())).build().unwrap_err();
+        format!("{error:?}")
+    };
+    assert_eq!(
+        refuse(|| io::ErrorKind::WouldBlock.into()),
+        "ThreadPoolBuildError { kind: IOError(Kind(WouldBlock)) }"
+    );
+    assert_eq!(
+        refuse(|| io::Error::other("no thread")),
+        "ThreadPoolBuildError { kind: IOError(Custom { kind: Other, error: \"no thread\" }) }"
+    );
 }
 
 #[test]

@@ -164,6 +164,26 @@ fn the_value_of_the_closure_is_dropped_once_if_a_job_panics() {
 }
 
 #[test]
+fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
+    struct SaysHow<'c>(&'c Count);
+    impl Drop for SaysHow<'_> {
+        fn drop(&mut self) {
+            self.0.add(usize::from(std::thread::panicking()));
+        }
+    }
+    patiently("a scope whose value is lost", || {
+        let dropped = Count::new();
+        panic_text(|| {
+            pool(1).scope(|scope| {
+                scope.spawn(|_| panic!("job"));
+                SaysHow(&dropped)
+            });
+        });
+        assert_eq!(dropped.get(), 1);
+    });
+}
+
+#[test]
 fn payloads_that_do_not_come_out_are_dropped() {
     static DROPPED: Count = Count::new();
     patiently("a scope of many payloads", || {

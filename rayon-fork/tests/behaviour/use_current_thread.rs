@@ -74,6 +74,10 @@ fn a_second_build_on_the_same_thread_fails() {
         let error = builder().build().unwrap_err();
         assert_eq!(error.to_string(), "The current thread is already part of another thread pool.");
         assert!(std::error::Error::source(&error).is_none());
+        assert_eq!(
+            format!("{error:?}"),
+            "ThreadPoolBuildError { kind: CurrentThreadAlreadyInPool }"
+        );
     });
 }
 

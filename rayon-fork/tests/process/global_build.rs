@@ -25,6 +25,10 @@ fn second_build_child() {
             ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
             let error = ThreadPoolBuilder::new().num_threads(4).build_global().unwrap_err();
             assert_eq!(error.to_string(), TEXT);
+            assert_eq!(
+                format!("{error:?}"),
+                "ThreadPoolBuildError { kind: GlobalPoolAlreadyInitialized }"
+            );
             assert!(error.source().is_none());
             assert_eq!(current_num_threads(), 3);
         });
