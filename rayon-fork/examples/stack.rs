@@ -60,7 +60,7 @@ nested! {
     in_place_scope_spawn(level, inner) { in_place_scope(|scope| scope.spawn(|_| inner())); }
     scope_spawn_broadcast(level, inner) { scope(|scope| scope.spawn_broadcast(|_, _| inner())); }
     broadcast_alone(level, inner) { broadcast(|_| inner()); }
-    spawn_yield(level, inner) { spawn(move || inner()); yield_now(); }
+    spawn_yield(level, inner) { spawn(inner); yield_now(); }
 }
 
 /// As [`nested`], with [`Large`] values that go in and out.
@@ -109,6 +109,9 @@ fn install(pool: &ThreadPool, level: usize) {
     black_box(());
 }
 
+/// A way to nest: its name, and the function that nests itself.
+type Way<R> = (&'static str, fn(usize) -> R);
+
 /// Bytes of stack that each of `levels` levels takes.
 fn bytes_per_level(nest: impl Fn(usize), levels: usize) -> usize {
     nest(1);
@@ -121,7 +124,7 @@ fn bytes_per_level(nest: impl Fn(usize), levels: usize) -> usize {
 fn main() {
     let pool = ThreadPoolBuilder::new().num_threads(1).stack_size(STACK).build().unwrap();
     pool.install(|| {
-        let ways: [(&str, fn(usize)); 11] = [
+        let ways: [Way<()>; 11] = [
             ("join, first closure", join_first),
             ("join, second closure", join_second),
             ("scope", scope_alone),
@@ -134,7 +137,7 @@ fn main() {
             ("broadcast", broadcast_alone),
             ("spawn, yield_now", spawn_yield),
         ];
-        let ways_large: [(&str, fn(usize) -> Large); 5] = [
+        let ways_large: [Way<Large>; 5] = [
             ("join, first closure, 256 bytes", join_first_large),
             ("join, second closure, 256 bytes", join_second_large),
             ("scope, 256 bytes", scope_large),

@@ -22,7 +22,8 @@ pub struct Configuration {
     builder: ThreadPoolBuilder,
 }
 
-#[expect(deprecated, reason = "the deprecated type's own methods")]
+// The deprecated type's own methods.
+#[allow(deprecated)]
 impl Configuration {
     /// Default options.
     pub fn new() -> Self {
@@ -94,7 +95,8 @@ impl Configuration {
     }
 }
 
-#[expect(deprecated, reason = "the deprecated type's own impl")]
+// The deprecated type's own impl.
+#[allow(deprecated)]
 impl fmt::Debug for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Configuration").field("builder", &self.builder).finish()
@@ -115,7 +117,8 @@ impl fmt::Debug for Configuration {
 ///
 /// As there.
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
-#[expect(deprecated, reason = "takes the deprecated type")]
+// Takes the deprecated type.
+#[allow(deprecated)]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
     config.into_builder().build_global().map_err(Into::into)
 }

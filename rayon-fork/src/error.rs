@@ -83,7 +83,8 @@ impl Error for ThreadPoolBuildError {
         }
     }
 
-    #[expect(deprecated, reason = "callers of the old method get the same text as from Display")]
+    // Callers of the old method get the same text as from Display.
+    #[allow(deprecated)]
     fn description(&self) -> &str {
         match &self.kind {
             Kind::IOError(error) => error.description(),

@@ -12,7 +12,8 @@ macro_rules! events {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
-            expect(dead_code, reason = "some are counted by hooks with names of their own")
+            // Some are counted by hooks with names of their own.
+            allow(dead_code)
         )]
         pub(crate) enum Event {
             $($(#[$doc])* $event,)*
@@ -176,7 +177,8 @@ mod nothing {
     /// What is recorded of one pool.
     pub(crate) struct Records;
 
-    #[expect(clippy::unused_self, reason = "where records are, these methods need them")]
+    // Where records are, these methods need them.
+    #[allow(clippy::unused_self)]
     impl Records {
         #[inline]
         pub(crate) fn new(_workers: usize) -> Self {

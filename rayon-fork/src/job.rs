@@ -1,6 +1,7 @@
 //! Work that waits in a queue: who owns its memory, and how it is run exactly once.
 
 use std::cell::UnsafeCell;
+use std::ptr;
 use std::sync::Arc;
 
 use crate::deque::{Injector, settle};
@@ -49,7 +50,7 @@ impl JobRef {
     #[inline]
     pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
         const { assert!(size_of::<J>() > 0) };
-        std::ptr::eq(self.job, job.cast())
+        ptr::eq(self.job, job.cast())
     }
 
     #[inline]
@@ -161,7 +162,7 @@ where
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this`
         // afterwards, because from here on the owner may return and free the frame.
-        unsafe { L::set(&raw const (*this).latch) };
+        unsafe { L::set(ptr::addr_of!((*this).latch)) };
         fatal.disarm();
     }
 }

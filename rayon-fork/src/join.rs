@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr;
 
 use crate::core_latch::CoreLatch;
 use crate::job::StackJob;
@@ -140,7 +141,7 @@ where
         // left behind, such as those spawned into an outer scope.
         while !job_b.latch.probe() {
             match worker.take_local() {
-                Some(job) if job.leads_to(&raw const job_b) => {
+                Some(job) if job.leads_to(ptr::addr_of!(job_b)) => {
                     // SAFETY: the reference is back, unexecuted.
                     let result_b = unsafe {
                         if RUNS_IN_PLACE {

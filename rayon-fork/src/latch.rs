@@ -1,6 +1,7 @@
 //! Signals that end a wait: one kind for each way in which the waiting thread may wait.
 
 use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
 
 use crate::core_latch::CoreLatch;
@@ -68,7 +69,7 @@ impl Latch for SpinLatch<'_> {
         let kept = is_cross.then(|| Arc::clone(registry));
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
         // SAFETY: as above; `this` is not touched again.
-        if unsafe { CoreLatch::set(&raw const (*this).core) } {
+        if unsafe { CoreLatch::set(ptr::addr_of!((*this).core)) } {
             // SAFETY: the registry is held by `kept`, or by the worker that runs this.
             unsafe { (*registry).wake_worker(owner) };
         }

@@ -34,11 +34,8 @@
 //! without any work goes to sleep, and how none is forgotten there, is the subject of
 //! `src/sleep/README.md`.
 
-#![expect(
-    clippy::must_use_candidate,
-    clippy::return_self_not_must_use,
-    reason = "the published crate has no such attributes, and programs must compile alike on both"
-)]
+// The published crate has no such attributes, and programs must compile alike on both.
+#![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
 /// Claims the size of a type in bytes, on 64-bit targets. Jobs and latches lie in the frames of
 /// users, and what a pool shares lies on lines that many read: none of it may grow unnoticed.
@@ -77,7 +74,8 @@ mod unwind;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::ThreadPoolBuilder;
-#[expect(deprecated, reason = "still part of the interface")]
+// Still part of the interface.
+#[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use current::{
     Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,

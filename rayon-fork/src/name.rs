@@ -29,7 +29,7 @@ impl Name {
     }
 
     pub(crate) const fn as_str(&self) -> &str {
-        match str::from_utf8(self.bytes.split_at(self.len).0) {
+        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(name) => name,
             Err(_) => panic!("whole strings in a row are UTF-8"),
         }

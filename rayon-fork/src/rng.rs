@@ -38,7 +38,8 @@ impl XorShift64Star {
         x ^= x >> 27;
         self.state.set(x);
         let scrambled = x.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        #[expect(clippy::cast_possible_truncation, reason = "the remainder is below a usize")]
+        // The remainder is below a usize.
+        #[allow(clippy::cast_possible_truncation)]
         let below = (scrambled % bound as u64) as usize;
         below
     }

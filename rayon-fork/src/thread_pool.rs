@@ -45,7 +45,8 @@ impl ThreadPool {
     ///
     /// As [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
     #[deprecated(note = "use `ThreadPoolBuilder::build`")]
-    #[expect(deprecated, reason = "takes the deprecated type")]
+    // Takes the deprecated type.
+    #[allow(deprecated)]
     pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
         configuration.build()
     }

@@ -1,6 +1,8 @@
 //! The checks of this repository, by name: what a change must pass and how to run one part of it.
 
 mod conformance;
+mod dependency;
+mod fork;
 mod python;
 mod sanitizers;
 mod steps;
@@ -26,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Every test: the fork on all variants, its models, workloads, runner and analysis.
+    /// Every test: the fork on all variants and as a dependency, its models, workloads, runner and analysis.
     Test {
         /// Only these parts (default: all).
         #[arg(long, value_delimiter = ',')]
@@ -43,6 +45,12 @@ enum Task {
     Conformance(conformance::Options),
     /// The deep set of model checks of the sleep protocol.
     Models,
+    /// Bytes of stack that a nested join, scope, install or spawn takes, on the published crate and on
+    /// every variant, in release and debug builds. Fails if it is more than on the published crate.
+    Stack {
+        #[command(flatten)]
+        variants: Variants,
+    },
     /// Lost wake-ups: five loads on every branch and on master, and a table of how they went.
     ///
     /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time, broadcasts
@@ -99,6 +107,8 @@ enum Task {
 enum Part {
     /// The fork, on every variant.
     Fork,
+    /// The fork in a program of somebody else: lock file, oldest compiler, and stack on two variants.
+    Dependency,
     /// The model checks of the fork's sleep protocol, the fast set.
     Models,
     /// The measured programs.
@@ -133,6 +143,7 @@ fn run(task: Task) -> Result<()> {
         Task::Check => steps::check(&sh),
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
+        Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen(&sh)?),
         Task::Stress { random: true, seconds, variants, .. } => {
             steps::stress(&sh, seconds, &variants.chosen(&sh)?)
         }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::Part;
+use crate::dependency;
 use crate::python;
 use crate::variants::{Variant, Variants};
 
@@ -42,6 +43,13 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     let wanted = |part| only.is_empty() || only.contains(&part);
     if wanted(Part::Fork) {
         fork(sh, variants)?;
+    }
+    if wanted(Part::Dependency) {
+        dependency::test(sh)?;
+        // Each takes two builds; the other variants are made of the parts of these two.
+        let ends: Vec<_> =
+            variants.first().into_iter().chain(variants.iter().skip(1).last()).cloned().collect();
+        dependency::stack::run(sh, &ends)?;
     }
     if wanted(Part::Models) {
         models(sh, Depth::Fast)?;
@@ -153,7 +161,8 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
-    let mut models = cmd!(sh, "cargo test --quiet --release --package rayon-core --lib models");
+    let mut models =
+        cmd!(sh, "cargo test --quiet --release --package rayon-core-models --lib models");
     if depth == Depth::Deep {
         // Larger bounds; every verdict is printed as a row of the README's table.
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);

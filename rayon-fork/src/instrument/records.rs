@@ -58,7 +58,7 @@ impl Records {
 
     /// What the calling thread does is the doing of this pool's worker `index`.
     pub(crate) fn occupy(&self, index: usize) -> Here<'_> {
-        Here::begin(&raw const *self.workers[index])
+        Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
     /// What the calling thread does is done to this pool: from outside, unless it is one of the
@@ -66,7 +66,7 @@ impl Records {
     pub(crate) fn visit(&self) -> Here<'_> {
         let now = HERE.get();
         let is_own = self.workers.as_ptr_range().contains(&now.cast());
-        Here::begin(if is_own { now } else { &raw const *self.outside })
+        Here::begin(if is_own { now } else { ptr::addr_of!(*self.outside) })
     }
 }
 

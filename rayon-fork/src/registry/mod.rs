@@ -4,6 +4,7 @@ mod describe;
 mod global;
 mod worker;
 
+use std::ptr;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
@@ -118,7 +119,7 @@ impl Registry {
 
     /// A number that tells this pool from others while both live; for `Debug` output.
     pub(crate) fn id(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+        ptr::from_ref(self) as usize
     }
 
     /// Blocks until every worker runs.
@@ -244,7 +245,7 @@ impl Registry {
         let _here = self.records.visit();
         for (index, latch) in self.terminate.iter().enumerate() {
             // SAFETY: the latch is in the registry, which the caller holds.
-            if unsafe { CoreLatch::set(&raw const **latch) } {
+            if unsafe { CoreLatch::set(ptr::addr_of!(**latch)) } {
                 self.sleep.wake_worker(index);
             }
         }

@@ -275,7 +275,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     let registry = Arc::clone(&worker.registry);
     let _occupied = Occupied::begin(&worker);
     // SAFETY: `all_up` is in the registry, which we hold.
-    unsafe { CountLatch::set(&raw const registry.all_up) };
+    unsafe { CountLatch::set(ptr::addr_of!(registry.all_up)) };
 
     // Jobs of this pool hold pointers to this frame: it must not be unwound.
     let fatal = Fatal::unless_done("a worker's main loop");
@@ -295,7 +295,7 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     let worker: &'static Worker = Box::leak(Box::new(Worker::new(thread)));
     std::mem::forget(Occupied::begin(worker));
     // SAFETY: `all_up` is in the registry, which the leaked worker holds.
-    unsafe { CountLatch::set(&raw const worker.registry.all_up) };
+    unsafe { CountLatch::set(ptr::addr_of!(worker.registry.all_up)) };
 }
 
 /// The thread's mark "I am this worker", removed at the end.

@@ -36,7 +36,6 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
-    #[inline]
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         // SAFETY: alive, as the caller has it by reference; the count began with one for `op`.
         let result = unsafe { Self::run_counted(self, op) };
@@ -74,7 +73,7 @@ impl<'scope> ScopeBase<'scope> {
             }
         };
         // SAFETY: as above; not touched after this.
-        unsafe { CountLatch::set(&raw const (*this).unfinished) };
+        unsafe { CountLatch::set(ptr::addr_of!((*this).unfinished)) };
         result
     }
 

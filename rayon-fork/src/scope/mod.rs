@@ -3,6 +3,7 @@
 mod base;
 
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 
 use self::base::{HasBase, ScopeBase};
@@ -189,14 +190,14 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
 impl<'scope> HasBase<'scope> for Scope<'scope> {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope> {
         // SAFETY: the caller's promise.
-        unsafe { &raw const (*this).base }
+        unsafe { ptr::addr_of!((*this).base) }
     }
 }
 
 impl<'scope> HasBase<'scope> for ScopeFifo<'scope> {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope> {
         // SAFETY: the caller's promise.
-        unsafe { &raw const (*this).base }
+        unsafe { ptr::addr_of!((*this).base) }
     }
 }
 

@@ -157,10 +157,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// The worker found work, or what it waited for has happened. Up to two sleepers come to search
     /// in its stead: publishers that saw it searching relied on it (README, section 6).
     #[inline]
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "the period is over, and may not be used again"
-    )]
+    // The period is over, and may not be used again.
+    #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod) {
         hooks::end_search();
         let sleepers_to_wake = self.counters.end_search(idle.worker);

@@ -20,7 +20,8 @@ mod fences {
     use std::sync::atomic::{Ordering, fence};
 
     /// Nothing to prepare.
-    #[expect(clippy::unnecessary_wraps, reason = "it fails where the kernel is asked")]
+    // It fails where the kernel is asked.
+    #[allow(clippy::unnecessary_wraps)]
     pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
         Ok(())
     }

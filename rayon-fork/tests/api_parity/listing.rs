@@ -34,7 +34,7 @@ impl<'d> Crate<'d> {
         &self.index[&id.to_string()]
     }
 
-    fn children(&self, ids: &'d Value) -> impl Iterator<Item = &'d Value> {
+    fn children(&self, ids: &'d Value) -> impl Iterator<Item = &'d Value> + use<'_, 'd> {
         ids.as_array().expect("a list of ids").iter().map(|id| self.item(id))
     }
 

@@ -132,7 +132,7 @@ fn a_panic_of_the_closure_waits_for_the_jobs() {
                     scope.spawn(|_| count.add(1));
                 }
                 panic!("closure");
-            })
+            });
         });
         assert_eq!((text.as_str(), count.get()), ("closure", 10));
     });

@@ -51,7 +51,7 @@ fn a_job_runs_although_the_closure_panics_after_it() {
             scope(|scope| {
                 scope.spawn(|_| count.add(1));
                 panic!("closure");
-            })
+            });
         });
         assert_eq!(count.get(), 1);
     });
@@ -143,7 +143,7 @@ fn the_panic_observed_first_comes_out() {
             pool(1).scope(|scope| {
                 scope.spawn(|_| panic!("job"));
                 panic!("closure");
-            })
+            });
         });
         assert_eq!(text, "closure");
     });

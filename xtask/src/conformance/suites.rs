@@ -12,6 +12,7 @@ use toml::Table;
 use xshell::{Shell, cmd};
 
 use super::counts::Counts;
+use crate::fork;
 use crate::variants::Variant;
 
 /// A published package.
@@ -193,7 +194,7 @@ impl Suite {
 
 /// `rayon-core = { path = "…/rayon-fork" }`
 fn dependency_on_fork(sh: &Shell) -> Table {
-    let path = sh.current_dir().join("rayon-fork").display().to_string();
+    let path = fork::folder(sh).display().to_string();
     let fork = Table::from_iter([("path".to_owned(), path.into())]);
     Table::from_iter([("rayon-core".to_owned(), fork.into())])
 }
@@ -238,17 +239,14 @@ fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Cargo ignores a patch that does not fit with no more than a warning: refuse to test upstream.
+/// Refuses to test upstream.
 fn prove_on_fork(sh: &Shell, folder: &Path) -> Result<()> {
-    let fork = sh.current_dir().join("rayon-fork");
-    let _dir = sh.push_dir(folder);
-    let tree = cmd!(sh, "cargo tree --quiet --invert rayon-core --depth 0").quiet().read()?;
+    let (core, is_fork) = fork::linked_core(sh, folder)?;
     ensure!(
-        tree.contains(&fork.display().to_string()),
-        "the tests in {} would run on `{}`, not on the fork in {}",
+        is_fork,
+        "the tests in {} would run on `{core}`, not on the fork in {}",
         folder.display(),
-        tree.trim(),
-        fork.display()
+        fork::folder(sh).display()
     );
     Ok(())
 }

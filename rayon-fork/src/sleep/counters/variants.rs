@@ -65,6 +65,8 @@ pub(crate) use for_every_variant;
 
 /// How many there are: two layouts with events and one of three fences or without events and one of
 /// two, one layout with events alone, each with both wake rules and both placements.
+// Rust 1.80 does not see that it is used below.
+#[allow(dead_code)]
 pub(crate) const COUNT: usize = (2 * (3 + 2) + 3) * 2 * 2;
 
 /// Nothing but the mention of all variants: what a build mentions it compiles.

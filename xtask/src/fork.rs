@@ -1,0 +1,31 @@
+//! The fork as a dependency of packages that tasks write below `target/`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use xshell::{Shell, cmd};
+
+/// The version whose interface the fork has, and that it is compared with.
+pub(crate) const PUBLISHED: &str = "1.13.0";
+
+/// Where the fork's package is.
+pub(crate) fn folder(sh: &Shell) -> PathBuf {
+    sh.current_dir().join("rayon-fork")
+}
+
+/// The fork's manifest.
+pub(crate) fn manifest(sh: &Shell) -> Result<toml::Table> {
+    let file = folder(sh).join("Cargo.toml");
+    sh.read_file(&file)?.parse().with_context(|| file.display().to_string())
+}
+
+/// What the package in `package` has for rayon-core, and whether that is the fork: Cargo ignores a patch
+/// that does not fit with no more than a warning.
+pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> {
+    let fork = folder(sh).display().to_string();
+    let _dir = sh.push_dir(package);
+    let tree = cmd!(sh, "cargo tree --quiet --invert rayon-core --depth 0");
+    let tree = tree.quiet().ignore_stderr().read()?.trim().to_owned();
+    let is_fork = tree.contains(&fork);
+    Ok((tree, is_fork))
+}
