@@ -5,6 +5,7 @@ mod files;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,15 +13,23 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use workloads::checksum;
 use workloads::measure;
-use workloads::pcap::{Capture, Tally, Verdict, verify};
+use workloads::pcap::{Capture, Link, Tally, Verdict, verify};
 use workloads::protocol::{Failure, Iteration, Outcome, Placement, Program, Request, SCHEMA};
 use workloads::serve;
 use workloads::workload::{Size, catalogue};
 
+/// Exit code of a host that fails: what should be printed is lost, or no thread can be had. The runner's.
+const HOST_FAILED: u8 = 4;
+/// Exit code if a capture holds what is not read, and nothing wrong was found in the rest.
+const NOT_ALL_READ: u8 = 5;
+/// Exit code of who was interrupted, as shells have it.
+const INTERRUPTED: i32 = 130;
+
 /// Try one workload by hand, every answer checked.
 ///
 /// Without arguments, reads one request as a line of JSON from standard input and answers with one
-/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input.
+/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for example to take the answer,
+/// 5 a capture was not read as a whole, 130 interrupted twice.
 #[derive(Parser)]
 #[command(name = "workload", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -40,7 +49,8 @@ enum Command {
     },
     /// Run the server of a service workload by itself, for curl, wrk, httperf or a terminal; Ctrl-C ends it
     Serve(AnyServer),
-    /// Check the checksums of every packet in a capture; exit code 1 if some are wrong
+    /// Check the checksums of every packet in a capture; exit code 1 if some are wrong, 5 if none is
+    /// and not all could be read
     Pcap {
         /// A pcap or pcapng file
         #[arg(value_name = "FILE")]
@@ -198,6 +208,7 @@ fn pcap(file: &Path) -> ExitCode {
     };
     let mut text = String::new();
     let mut tally = Tally::default();
+    let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for (index, frame) in capture.frames().iter().enumerate() {
         let verdict = verify(frame, capture.bytes_of(frame), checksum::sum);
         if let Verdict::Wrong(faults) = &verdict {
@@ -206,10 +217,24 @@ fn pcap(file: &Path) -> ExitCode {
                 line(&mut text, format_args!("packet {number} at byte {offset}: {fault}"));
             }
         }
+        if let (Verdict::Unread, Link::Unknown(number)) = (&verdict, frame.link) {
+            *unread.entry(format!("packets of link type {number}")).or_insert(0) += 1;
+        }
         tally.count(&verdict);
     }
+    for (kind, count) in capture.unknown_blocks() {
+        unread.insert(format!("blocks of unknown type {kind:#010x}"), *count);
+    }
+    for (what, count) in &unread {
+        eprintln!("warning: {}: not read: {count} {what}", file.display());
+    }
     line(&mut text, format_args!("{tally}"));
-    print(&text, u8::from(tally.wrong > 0))
+    let code = match (tally.wrong, unread.is_empty()) {
+        (0, true) => 0,
+        (0, false) => NOT_ALL_READ,
+        _ => 1,
+    };
+    print(&text, code)
 }
 
 /// Each name once; otherwise says which is given twice.
@@ -239,12 +264,10 @@ fn run_server(arguments: Serve) -> ExitCode {
         idle_timeout: Duration::from_millis(arguments.idle_timeout_ms),
         parameters,
     };
-    let ready = |address, stop: serve::Stop| {
-        if let Err(error) = ctrlc::set_handler(move || stop.stop()) {
-            eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
-        }
-        println!("{address}");
-        eprintln!("serving; Ctrl-C ends it");
+    let ready = |address: SocketAddr, stop: serve::Stop| {
+        on_interrupt(move || stop.stop());
+        announce(&address.to_string());
+        eprintln!("serving; Ctrl-C ends it, a second one at once");
     };
     match serve::serve(&request, ready) {
         Ok(report) => print(&report, 0),
@@ -252,6 +275,28 @@ fn run_server(arguments: Serve) -> ExitCode {
             eprintln!("error: {refusal}");
             ExitCode::from(2)
         }
+    }
+}
+
+/// Calls `stop` at the first signal to end; the second one ends the process at once.
+fn on_interrupt(stop: impl Fn() + Send + 'static) {
+    let mut is_second = false;
+    let handled = ctrlc::set_handler(move || {
+        if is_second {
+            std::process::exit(INTERRUPTED);
+        }
+        is_second = true;
+        stop();
+    });
+    if let Err(error) = handled {
+        eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
+    }
+}
+
+/// Prints where a server listens. Without a reader it serves all the same.
+fn announce(address: &str) {
+    if let Err(error) = writeln!(io::stdout(), "{address}") {
+        eprintln!("warning: standard output: {error}; the server is at {address}");
     }
 }
 
@@ -343,8 +388,8 @@ fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
 fn print(text: &str, code: u8) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("error: standard output: {error}");
-            ExitCode::FAILURE
+            eprintln!("error: standard output: {error}; the answer is lost");
+            ExitCode::from(HOST_FAILED)
         }
         _ => ExitCode::from(code),
     }

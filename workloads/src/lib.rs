@@ -8,6 +8,7 @@ pub mod checksum;
 mod counted;
 #[cfg(feature = "cli")]
 pub mod file_server;
+mod http_target;
 pub mod kinds;
 pub mod measure;
 mod net;
@@ -36,8 +37,12 @@ use workload::Refusal;
 /// Longest request that is read, in bytes; a real one has some hundred.
 const MAX_REQUEST_BYTES: u64 = 1 << 20;
 
+/// Exit code if the answer cannot be told, as the runner has it for a host that fails.
+const HOST_FAILED: u8 = 4;
+
 /// Reads one [`Request`] line from standard input and answers with one line on standard output: an
-/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal).
+/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4 if the answer
+/// cannot be written.
 ///
 /// # Panics
 /// If a workload does: the process then ends with code 101 and the message on standard error.
@@ -62,7 +67,7 @@ fn respond(run: impl FnOnce(&Request) -> Result<Outcome, Failure>) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("error: standard output: {error}; the answer is lost");
-            ExitCode::FAILURE
+            ExitCode::from(HOST_FAILED)
         }
     }
 }

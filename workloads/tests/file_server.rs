@@ -42,10 +42,18 @@ impl Server {
         Self { child, url: url.trim().to_owned() }
     }
 
-    /// Sends SIGINT and waits; returns exit code and standard error.
-    fn interrupt(mut self) -> (Option<i32>, String) {
+    fn address(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches('/')
+    }
+
+    fn signal(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    }
+
+    /// Sends SIGINT and waits; returns exit code and standard error.
+    fn interrupt(mut self) -> (Option<i32>, String) {
+        self.signal();
         let code = self.child.wait().unwrap().code();
         let mut said = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -78,6 +86,23 @@ fn sigint_ends_it_with_success_and_says_how_many_it_served() {
     let (code, said) = Server::start(root.path()).interrupt();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.ends_with("0 connections answered\n"), "{said}");
+}
+
+#[test]
+fn a_second_sigint_ends_it_although_a_client_does_not_take_its_answer() {
+    let root = tempfile::tempdir().unwrap();
+    fs::File::create(root.path().join("huge")).unwrap().set_len(16 << 20).unwrap();
+    let server = Server::start(root.path());
+    let mut deaf = TcpStream::connect(server.address()).unwrap();
+    deaf.write_all(b"GET /huge HTTP/1.1\r\n\r\n").unwrap();
+    deaf.read_exact(&mut [0; 12]).unwrap();
+    server.signal();
+    while TcpStream::connect(server.address()).is_ok() {
+        // The first signal is being dealt with.
+        std::thread::yield_now();
+    }
+    let (code, said) = server.interrupt();
+    assert_eq!(code, Some(130), "{said}");
 }
 
 #[test]
@@ -136,8 +161,8 @@ fn more_clients_than_descriptors_wait_and_the_server_goes_on() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("a.txt"), "the text").unwrap();
     let server = Server::start_with_descriptors(40, root.path());
-    let address = server.url.trim_start_matches("http://").trim_end_matches('/');
-    let mut crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let connect = |_| TcpStream::connect(server.address()).unwrap();
+    let mut crowd: Vec<_> = (0..60).map(connect).collect();
     for client in &mut crowd {
         client.write_all(b"GET /a.txt HTTP/1.1\r\n\r\n").unwrap();
     }

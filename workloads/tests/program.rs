@@ -134,3 +134,35 @@ fn a_truncated_capture_is_an_error_with_its_offset() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(error.contains(": byte ") && error.contains("packet 7 is cut off"), "{error}");
 }
+
+#[test]
+fn a_capture_that_was_not_read_as_a_whole_is_no_success() {
+    let ask = |bytes: &mut Vec<u8>| bytes[20..24].copy_from_slice(&147_u32.to_le_bytes());
+    let (code, out, error) = pcap(&capture(ask));
+    assert_eq!(code, 5);
+    assert!(out.starts_with("7 packets: 0 correct, ") && out.ends_with(", 7 not read\n"), "{out}");
+    assert!(error.ends_with(": not read: 7 packets of link type 147\n"), "{error}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_neither_a_success_nor_a_wrong_checksum() {
+    let wrong = capture(|bytes| *bytes.last_mut().unwrap() ^= 1);
+    for (file, code) in [(capture(|_| ()), 0), (wrong, 1)] {
+        let program = || {
+            let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_workload"));
+            program.arg("pcap").arg(file.path());
+            program
+        };
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let output = program().stdout(full).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{error}");
+        assert!(error.starts_with("error: standard output: No space left"), "{error}");
+        // A reader who has left, as `head` does, wants no more.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = program().stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        assert!(output.stderr.is_empty());
+    }
+}

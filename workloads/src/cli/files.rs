@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use workloads::file_server::FileServer;
 
+use super::{HOST_FAILED, announce, on_interrupt};
+
 #[derive(Args)]
 pub(super) struct Files {
     /// Directory whose files are served
@@ -26,12 +28,10 @@ pub(super) fn serve(arguments: &Files) -> ExitCode {
         }
     };
     let stop = server.stop_handle();
-    if let Err(error) = ctrlc::set_handler(move || stop.stop()) {
-        eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
-    }
+    on_interrupt(move || stop.stop());
     let outcome = server.address().and_then(|address| {
-        println!("http://{address}/");
-        eprintln!("serving {}; Ctrl-C ends it", arguments.root.display());
+        announce(&format!("http://{address}/"));
+        eprintln!("serving {}; Ctrl-C ends it, a second one at once", arguments.root.display());
         server.run()
     });
     match outcome {
@@ -41,7 +41,7 @@ pub(super) fn serve(arguments: &Files) -> ExitCode {
         }
         Err(error) => {
             eprintln!("error: the file server cannot go on: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(HOST_FAILED)
         }
     }
 }

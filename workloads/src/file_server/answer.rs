@@ -10,6 +10,7 @@ pub(super) enum Status {
     RequestTimeout,
     HeadTooLarge,
     InternalServerError,
+    ServiceUnavailable,
 }
 
 impl Status {
@@ -23,6 +24,7 @@ impl Status {
             Self::RequestTimeout => "408 Request Timeout",
             Self::HeadTooLarge => "431 Request Header Fields Too Large",
             Self::InternalServerError => "500 Internal Server Error",
+            Self::ServiceUnavailable => "503 Service Unavailable",
         }
     }
 

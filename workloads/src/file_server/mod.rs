@@ -1,8 +1,10 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
-//! One thread accepts connections and puts them into a bounded buffer; handlers take them out, read one
-//! request each and send the file by asynchronous transfers. Files: `request.rs` says what was asked
-//! for and under which name, `folder.rs` opens nothing outside the root, `answer.rs` writes heads.
+//! One thread accepts connections and gives each a thread of its own, which reads one request and sends
+//! the file by asynchronous transfers. So a client that says or takes nothing keeps nobody else
+//! waiting: nothing of which there are few is held while its thread waits for it. Files: `request.rs`
+//! says what was asked for and under which name, `folder.rs` opens nothing outside the root, `answer.rs`
+//! writes heads.
 
 mod answer;
 mod folder;
@@ -10,7 +12,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -20,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use mio::Waker;
 use mio::net::{TcpListener, TcpStream};
+use nix::sys::resource::{Resource, getrlimit};
 
 use crate::user_threads::{Condvar, Current, Direction, Files, Known, Mutex, Sockets, UserThreads};
 use crate::workload::Refusal;
@@ -27,20 +30,26 @@ use answer::{Head, Status};
 use folder::{Folder, Found};
 use request::{MAX_HEAD_BYTES, Method, Parsed};
 
-/// Handlers, so as many connections at a time. A browser opens six.
-const HANDLERS: usize = 32;
+/// Most connections at a time; more wait in the kernel's queue.
+const MAX_CONNECTIONS: u64 = 1024;
 
-/// Connections that wait for a handler. More wait in the kernel's queue.
-const WAITING_CONNECTIONS: usize = 64;
+/// Descriptors of each connection: its socket and its file.
+const DESCRIPTORS_EACH: u64 = 2;
 
-/// For a whole request to come, for each piece of the answer to be taken, and for all that is open when the
-/// server is stopped.
+/// Descriptors of everything else in the process: standard streams, the listener, the poll, the transfers.
+const OTHER_DESCRIPTORS: u64 = 32;
+
+/// Pieces of files that are read at a time. The disk is waited for, and no client.
+const TRANSFERS: usize = 32;
+
+/// For a whole request to come, for each piece of the answer to be taken, and for all answers that are on
+/// their way when the server is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// For the client to close after its answer.
-const LINGER: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_millis(500);
 
-/// A handler gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
+/// A thread gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
 const QUANTUM: Duration = Duration::from_millis(10);
 
 /// Bytes that a client still says after its request, which are read and dropped, so that it can read
@@ -72,7 +81,7 @@ pub struct Stop {
 
 impl Stop {
     /// Takes no more connections, and ends when those that have asked for something have been answered,
-    /// for which they have ten seconds.
+    /// for which they have ten seconds. Who is still asking is told to ask somebody else.
     pub fn stop(&self) {
         // Whoever was first has said it.
         let _ = self.asked.set(Instant::now());
@@ -106,7 +115,7 @@ impl FileServer {
         let no_sockets = |error| Refusal::new(format!("sockets cannot be waited for: {error}"));
         let (sockets, waker) = Sockets::new().map_err(no_sockets)?;
         let stop = Stop { asked: Arc::default(), waker };
-        Ok(Self { listener, folder, files: Files::new("auto", HANDLERS)?, sockets, stop })
+        Ok(Self { listener, folder, files: Files::new("auto", TRANSFERS)?, sockets, stop })
     }
 
     /// Where it listens.
@@ -135,38 +144,42 @@ impl FileServer {
         let mut threads = UserThreads::new(QUANTUM);
         threads.set_files(files);
         threads.set_sockets(sockets);
-        let queue = Rc::new(Queue::default());
-        let folder = Rc::new(folder);
-        for _ in 0..HANDLERS {
-            let (queue, folder, stop) = (Rc::clone(&queue), Rc::clone(&folder), stop.clone());
-            threads.spawn(move |me| {
-                while let Some(connection) = queue.take(me) {
-                    // Whoever asked is gone, or too slow; there is nobody to tell.
-                    let _ = Visit::begin(me, connection, &stop)
-                        .and_then(|mut visit| visit.run(&folder));
-                }
-            })?;
-        }
-        let outcome = Rc::new(std::cell::Cell::new(Ok(0)));
+        let outcome = Rc::new(Cell::new(Ok(0)));
         let accepted = Rc::clone(&outcome);
-        threads.spawn(move |me| {
-            accepted.set(accept(me, listener, &queue, &stop));
-            queue.close(me);
-        })?;
-        threads.run().expect("handlers wait for the acceptor, which waits for nobody but clients");
+        threads.spawn(move |me| accepted.set(accept(me, listener, folder, &stop)))?;
+        threads.run().expect("all wait for clients and transfers, which end");
         outcome.replace(Ok(0))
     }
 }
 
-/// Puts every connection into the queue until the server is stopped; returns how many there were.
-fn accept(me: &Current<'_>, listener: TcpListener, queue: &Queue, stop: &Stop) -> io::Result<u64> {
+/// Gives every connection a thread until the server is stopped; returns how many there were.
+fn accept(me: &Current<'_>, listener: TcpListener, folder: Folder, stop: &Stop) -> io::Result<u64> {
     let listener = me.know(listener)?;
+    let house = Rc::new(House {
+        folder,
+        connections: Places::new(most_connections()),
+        transfers: Places::new(TRANSFERS),
+        stop: stop.clone(),
+    });
     let mut accepted = 0;
+    house.connections.take(me);
     while !stop.is_asked() {
         match listener.get().accept() {
             Ok((connection, _)) => {
                 accepted += 1;
-                queue.put(me, connection);
+                let guest_of = Rc::clone(&house);
+                let visit = move |me: &Current<'_>| {
+                    // Whoever asked is gone, or too slow; there is nobody to tell.
+                    let _ =
+                        Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
+                    guest_of.connections.give(me);
+                };
+                if me.spawn(visit).is_ok() {
+                    house.connections.take(me);
+                } else {
+                    // No memory for a stack: the client sees a closed connection.
+                    me.wait_for(&listener, Some(Instant::now() + AFTER_TROUBLE))?;
+                }
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock => me.wait_for(&listener, None)?,
@@ -180,32 +193,40 @@ fn accept(me: &Current<'_>, listener: TcpListener, queue: &Queue, stop: &Stop) -
     Ok(accepted)
 }
 
-/// Accepted connections: a bounded buffer.
-#[derive(Default)]
-struct Queue {
-    /// The connections, and whether more may come.
-    state: Mutex<(VecDeque<TcpStream>, bool)>,
-    has_room: Condvar,
-    has_some: Condvar,
+/// As many as may be, and as there are descriptors for.
+fn most_connections() -> usize {
+    // A kernel that does not tell does not limit.
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(limit, _)| limit);
+    let room = limit.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_EACH;
+    usize::try_from(room.clamp(1, MAX_CONNECTIONS)).expect("a small number")
 }
 
-impl Queue {
-    fn put(&self, me: &Current<'_>, connection: TcpStream) {
-        let is_full = |(waiting, _): &(VecDeque<_>, bool)| waiting.len() >= WAITING_CONNECTIONS;
-        self.has_room.wait_while(self.state.lock(me), is_full).0.push_back(connection);
-        self.has_some.notify_one(me);
+/// What all connections share.
+struct House {
+    folder: Folder,
+    connections: Places,
+    transfers: Places,
+    stop: Stop,
+}
+
+/// Something that so many may have at a time; others wait.
+struct Places {
+    free: Mutex<usize>,
+    has_free: Condvar,
+}
+
+impl Places {
+    fn new(count: usize) -> Self {
+        Self { free: Mutex::new(count), has_free: Condvar::new() }
     }
 
-    fn take(&self, me: &Current<'_>) -> Option<TcpStream> {
-        let is_pending = |(waiting, closed): &(VecDeque<_>, bool)| waiting.is_empty() && !closed;
-        let connection = self.has_some.wait_while(self.state.lock(me), is_pending).0.pop_front();
-        self.has_room.notify_one(me);
-        connection
+    fn take(&self, me: &Current<'_>) {
+        *self.has_free.wait_while(self.free.lock(me), |free| *free == 0) -= 1;
     }
 
-    fn close(&self, me: &Current<'_>) {
-        self.state.lock(me).1 = true;
-        self.has_some.notify_all(me);
+    fn give(&self, me: &Current<'_>) {
+        *self.free.lock(me) += 1;
+        self.has_free.notify_one(me);
     }
 }
 
@@ -213,19 +234,21 @@ impl Queue {
 struct Visit<'a> {
     me: &'a Current<'a>,
     connection: Known<TcpStream>,
-    stop: &'a Stop,
+    house: &'a House,
 }
 
 impl<'a> Visit<'a> {
-    fn begin(me: &'a Current<'a>, connection: TcpStream, stop: &'a Stop) -> io::Result<Self> {
-        Ok(Self { me, connection: me.know(connection)?, stop })
+    fn begin(me: &'a Current<'a>, connection: TcpStream, house: &'a House) -> io::Result<Self> {
+        Ok(Self { me, connection: me.know(connection)?, house })
     }
 
     /// Reads the request and answers it.
-    fn run(&mut self, folder: &Folder) -> io::Result<()> {
+    fn run(&mut self) -> io::Result<()> {
         let (head_only, found) = match self.read_request()? {
             Parsed::Wrong(status) => (false, Found::Nothing(status)),
-            Parsed::Request { method, name } => (method == Method::Head, folder.find(&name)),
+            Parsed::Request { method, name } => {
+                (method == Method::Head, self.house.folder.find(&name))
+            }
         };
         match found {
             Found::Nothing(status) => {
@@ -248,9 +271,10 @@ impl<'a> Visit<'a> {
         self.finish()
     }
 
-    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go.
+    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go; one
+    /// that is still asking is told that there will be no answer.
     fn read_request(&mut self) -> io::Result<Parsed> {
-        let deadline = self.stop.deadline();
+        let deadline = self.house.stop.deadline();
         let mut head = Vec::new();
         let mut piece = [0; 2048];
         loop {
@@ -259,7 +283,10 @@ impl<'a> Visit<'a> {
                 Ok(count) => head.extend_from_slice(&piece[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-                Err(error) if head.is_empty() && self.stop.is_asked() => return Err(error),
+                Err(error) if self.house.stop.is_asked() => {
+                    let wrong = Parsed::Wrong(Status::ServiceUnavailable);
+                    return if head.is_empty() { Err(error) } else { Ok(wrong) };
+                }
                 Err(_) => {
                     if self.me.wait_for(&self.connection, Some(deadline)).is_err() {
                         return Ok(Parsed::Wrong(Status::RequestTimeout));
@@ -278,7 +305,7 @@ impl<'a> Visit<'a> {
 
     /// Sends all of it, for which the client has so long, however little it takes at a time.
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let deadline = self.stop.deadline();
+        let deadline = self.house.stop.deadline();
         if deadline <= Instant::now() {
             // The server was stopped, and this client could go on taking for ever.
             return Err(ErrorKind::TimedOut.into());
@@ -299,8 +326,10 @@ impl<'a> Visit<'a> {
         while offset < bytes {
             let length =
                 usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
-            let piece = self.me.transfer(Direction::Read, file, vec![0; length], offset)?;
-            self.send(&piece)?;
+            self.house.transfers.take(self.me);
+            let piece = self.me.transfer(Direction::Read, file, vec![0; length], offset);
+            self.house.transfers.give(self.me);
+            self.send(&piece?)?;
             offset += length as u64;
         }
         Ok(())

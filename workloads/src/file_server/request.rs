@@ -3,6 +3,7 @@
 use percent_encoding::percent_decode_str;
 
 use super::answer::Status;
+use crate::http_target::local_path;
 
 /// Longest head of a request, in bytes; browsers send one or two thousand.
 pub(super) const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -45,7 +46,7 @@ pub(super) fn parse(head: &[u8]) -> Option<Parsed> {
     };
     let target = request.path.unwrap_or_default();
     let path = target.split(['?', '#']).next().unwrap_or_default();
-    let Some(path) = path.strip_prefix('/') else {
+    let Some(path) = local_path(path).and_then(|path| path.strip_prefix('/')) else {
         return Some(Parsed::Wrong(Status::BadRequest));
     };
     let name: Vec<u8> = percent_decode_str(path).collect();

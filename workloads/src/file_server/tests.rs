@@ -81,6 +81,7 @@ fn files_come_whole_with_their_length_and_type() {
     for (target, content_type, body) in [
         ("/page.html", "text/html", b"<title>a page</title>".to_vec()),
         ("/page.html?query#part", "text/html", b"<title>a page</title>".to_vec()),
+        ("http://elsewhere:1/page.html?q", "text/html", b"<title>a page</title>".to_vec()),
         ("/within.html", "text/html", b"<title>a page</title>".to_vec()),
         ("/sub/../page.html", "text/html", b"<title>a page</title>".to_vec()),
         ("/sub/", "text/html", b"the index".to_vec()),
@@ -94,7 +95,7 @@ fn files_come_whole_with_their_length_and_type() {
         assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
         assert!(got == body, "{target}: {} bytes", got.len());
     }
-    assert_eq!(server.end(), 8);
+    assert_eq!(server.end(), 9);
 }
 
 #[test]
@@ -152,6 +153,7 @@ fn what_cannot_be_answered_has_a_status_of_its_own() {
         ("POST /page.html HTTP/1.1\r\nContent-Length: 0\r\n\r\n".to_owned(), "405"),
         ("complete nonsense\r\n\r\n".to_owned(), "400"),
         ("GET page.html HTTP/1.1\r\n\r\n".to_owned(), "400"),
+        ("GET ftp://here/page.html HTTP/1.1\r\n\r\n".to_owned(), "400"),
         (format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(5_000)), "404"),
         (format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD_BYTES + 1)), "431"),
         (format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(200)), "431"),
@@ -188,22 +190,58 @@ fn clients_that_vanish_or_dawdle_keep_nobody_else_waiting() {
     assert_eq!(server.end(), 5);
 }
 
+/// More than the kernel keeps for a client that does not read.
+const HUGE: u64 = 16 << 20;
+
+/// Asks for more than it takes; the first bytes have come.
+fn begin_huge(server: &Running) -> TcpStream {
+    // Without a byte on the disk.
+    let huge = fs::File::create(server.outside.path().join("root/huge.bin")).unwrap();
+    huge.set_len(HUGE).unwrap();
+    let mut client = TcpStream::connect(server.address).unwrap();
+    client.write_all(b"GET /huge.bin HTTP/1.1\r\n\r\n").unwrap();
+    client.read_exact(&mut [0; 12]).unwrap();
+    client
+}
+
+fn read_rest(mut client: TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).unwrap();
+    rest
+}
+
 #[test]
-fn who_has_asked_for_nothing_is_let_go_without_a_word_when_the_server_stops() {
+fn behind_crowds_that_say_nothing_and_that_read_nothing_the_next_client_is_served_while_they_stay()
+{
     let server = Running::start();
-    let mut idle = TcpStream::connect(server.address).unwrap();
-    let mut busy = TcpStream::connect(server.address).unwrap();
-    busy.write_all(b"GET /page.html HT").unwrap();
-    // Whoever comes later has been served, so these two have handlers.
+    let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let mut deaf: Vec<_> = (0..40).map(|_| begin_huge(&server)).collect();
+    assert_eq!(status(&server.get("/page.html").0), "200");
+    for client in &silent {
+        client.set_nonblocking(true).unwrap();
+        let said = (&*client).read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(said, Err(ErrorKind::WouldBlock), "it was let go before others were served");
+    }
+    let rest = read_rest(deaf.swap_remove(0));
+    assert!(rest.len() as u64 > HUGE, "it was let go before others were served");
+    drop((silent, deaf));
+    server.end();
+}
+
+#[test]
+fn when_the_server_stops_answers_are_ended_and_who_has_not_asked_yet_is_let_go() {
+    let server = Running::start();
+    let idle = TcpStream::connect(server.address).unwrap();
+    let mut half = TcpStream::connect(server.address).unwrap();
+    half.write_all(b"GET /page.html HT").unwrap();
+    let busy = begin_huge(&server);
+    // Whoever comes later has been served, so these have threads.
     assert_eq!(status(&server.get("/page.html").0), "200");
     server.stop.stop();
-    let mut said = Vec::new();
-    idle.read_to_end(&mut said).unwrap();
-    assert_eq!(said, b"");
-    busy.write_all(b"TP/1.1\r\n\r\n").unwrap();
-    busy.read_to_end(&mut said).unwrap();
-    assert!(said.starts_with(b"HTTP/1.1 200 OK"), "what was begun is ended");
-    assert_eq!(server.end(), 3);
+    assert_eq!(read_rest(idle), b"", "without a word");
+    assert!(read_rest(half).starts_with(b"HTTP/1.1 503 Service Unavailable\r\n"));
+    assert!(read_rest(busy).len() as u64 > HUGE, "what was begun is ended");
+    assert_eq!(server.end(), 4);
 }
 
 #[test]

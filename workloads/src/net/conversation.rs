@@ -100,11 +100,6 @@ impl Conversation {
         self.phase == Phase::Handling
     }
 
-    /// Nothing was asked that is not answered.
-    pub(super) fn is_idle(&self) -> bool {
-        self.phase == Phase::Listening && self.input.is_empty()
-    }
-
     /// When it becomes too late for the client's next move.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let limit: Duration = match self.phase {
@@ -159,11 +154,25 @@ impl Conversation {
         if self.end == End::TurnedAway { End::TurnedAway } else { end }
     }
 
-    /// Ends an idle one.
-    pub(super) fn leave_idle(&mut self) -> End {
-        debug_assert!(self.is_idle(), "{self:?}");
-        self.phase = Phase::Over;
-        End::Good
+    /// Nothing whole was asked that is not answered.
+    pub(super) fn is_listening(&self) -> bool {
+        self.phase == Phase::Listening
+    }
+
+    /// The server was stopped while this was listening: how it ends, or `None` if there is a last word to send.
+    pub(super) fn stop(&mut self, service: &impl Service) -> Option<End> {
+        debug_assert!(self.is_listening(), "{self:?}");
+        if self.input.is_empty() {
+            self.phase = Phase::Over;
+            return Some(End::Good);
+        }
+        self.turn_away(service.turn_away(TurnedAway::Stopping), End::TooSlow);
+        None
+    }
+
+    /// All is said, and the client has not closed.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.phase == Phase::Leaving
     }
 
     /// Sends what the stream takes of the answer.

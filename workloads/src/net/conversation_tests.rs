@@ -28,8 +28,8 @@ impl Service for Echo {
         ((), if request == b"bye\n" { Then::Close } else { Then::Listen })
     }
 
-    fn turn_away(&self, _: TurnedAway) -> Vec<u8> {
-        b"late".to_vec()
+    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
+        if why == TurnedAway::Stopping { b"the end".to_vec() } else { b"late".to_vec() }
     }
 
     fn answered(&self, _: usize, _: &Vec<u8>, (): (), _: Times) {}
@@ -132,16 +132,35 @@ fn the_end_of_patience_depends_on_where_a_conversation_is() {
         talk(&mut stream)
     };
     let (mut idle, end) = waits(b"a\n");
-    assert_eq!((end, idle.is_idle()), (None, true));
+    assert_eq!(end, None);
     assert!(idle.deadline(&Limits::DEFAULT).is_some());
     assert_eq!(idle.expire(&Echo), Some(End::Good));
     assert_eq!(idle.deadline(&Limits::DEFAULT), None, "it is over");
     let (mut slow, end) = waits(b"a\nb");
-    assert_eq!((end, slow.is_idle()), (None, false));
+    assert_eq!(end, None);
     assert_eq!(slow.expire(&Echo), None, "there is a last word");
     let mut stream = Pieces::new([], usize::MAX);
     assert_eq!(slow.advance(&mut stream, &Echo, || ()), Step::Over(End::TooSlow));
     assert_eq!(stream.output, b"late");
+}
+
+#[test]
+fn when_the_server_stops_an_idle_client_is_let_go_and_a_half_sent_request_is_answered_with_the_reason()
+ {
+    let waits = |text: &[u8]| {
+        let mut stream = Pieces::new([text.to_vec()], usize::MAX);
+        stream.is_closed = false;
+        talk(&mut stream).0
+    };
+    assert_eq!(waits(b"a\n").stop(&Echo), Some(End::Good));
+    let mut half = waits(b"a\nb");
+    assert_eq!(half.stop(&Echo), None, "there is a last word");
+    let mut stream = Pieces::new([], usize::MAX);
+    stream.is_closed = false;
+    while !half.is_leaving() {
+        assert_eq!(half.advance(&mut stream, &Echo, || ()), Step::Waits);
+    }
+    assert_eq!(stream.output, b"the end");
 }
 
 #[test]

@@ -20,6 +20,9 @@ use crate::queue::{LockFree, Regular, TaskQueue};
 /// How often a handler that waits for one client looks whether the server ends.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How long it lets a client take of its answer once the server ends.
+const LAST_TICK: Duration = Duration::from_millis(1);
+
 /// Who answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
@@ -180,15 +183,16 @@ impl<S: Service> Desk<'_, S> {
     /// Serves a connection until it ends, waiting for the client. It has waited for a handler for so
     /// long, which its first request is charged with.
     fn attend(&self, stream: &TcpStream, waited: Duration, handler: usize) {
-        let end = match Self::prepare(stream) {
+        let end = match self.prepare(stream) {
             Ok(()) => self.converse(stream, waited, handler),
             Err(_) => End::Vanished,
         };
         self.count(|counts| counts.count(end));
     }
 
-    fn prepare(stream: &TcpStream) -> io::Result<()> {
-        stream.set_nonblocking(false)?;
+    fn prepare(&self, stream: &TcpStream) -> io::Result<()> {
+        // Many may have waited for a handler when the server is stopped, so then it does not wait for them.
+        stream.set_nonblocking(self.signal.is_stopping())?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(TICK))
     }
@@ -208,10 +212,21 @@ impl<S: Service> Desk<'_, S> {
                     self.service.answered(handler, &request, outcome, times);
                 }
                 Step::Over(end) => return end,
-                Step::Waits if self.signal.is_stopping() && conversation.is_idle() => {
-                    return End::Good;
-                }
                 Step::Waits => {
+                    // Others wait for this handler, so when the server ends it does not stay for farewells.
+                    if self.signal.is_stopping() {
+                        let end = if conversation.is_listening() {
+                            conversation.stop(self.service)
+                        } else if conversation.is_leaving() {
+                            conversation.expire(self.service)
+                        } else {
+                            thread::sleep(LAST_TICK);
+                            None
+                        };
+                        if let Some(end) = end {
+                            return end;
+                        }
+                    }
                     let is_late = |due| Instant::now() >= due;
                     if conversation.deadline(&self.limits).is_some_and(is_late)
                         && let Some(end) = conversation.expire(self.service)

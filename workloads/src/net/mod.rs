@@ -101,6 +101,8 @@ pub(crate) enum TurnedAway {
     Full,
     /// It began a request and did not end it in time.
     TooSlow,
+    /// It had not ended a request when the server was stopped.
+    Stopping,
 }
 
 /// When things happened to a request.
@@ -134,7 +136,7 @@ impl Limits {
         connections: 1024,
         request: Duration::from_secs(10),
         idle: Duration::from_mins(1),
-        farewell: Duration::from_secs(1),
+        farewell: Duration::from_millis(500),
     };
 
     /// How often deadlines are looked at: so often that none is missed by more than half.

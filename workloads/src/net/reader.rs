@@ -7,7 +7,7 @@
 //! word and the handler reads on (`turns.rs`); if a handler has the request only, the event is dropped: the
 //! handler reads on when it has answered.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +27,9 @@ const EVENTS: usize = 256;
 /// Until the door is tried again when the kernel could not let anybody in; a guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
+/// Clients who are turned away and stay until they have read why; a guess.
+const REFUSED: usize = 256;
+
 /// How a task gets to a handler; fails if there is no thread for it.
 pub(super) type Hand<'a, R> = &'a mut dyn FnMut(Task<R>) -> io::Result<()>;
 
@@ -38,6 +41,8 @@ pub(super) struct Reader {
     unit: Unit,
     watched: HashMap<Token, Arc<Watched>>,
     next_token: usize,
+    /// Those who were turned away last, some of whom have gone.
+    refused: VecDeque<Token>,
     /// The kernel could not give a descriptor; clients may wait in the backlog.
     is_in_trouble: bool,
 }
@@ -50,6 +55,7 @@ impl Reader {
             unit,
             watched: HashMap::new(),
             next_token: FIRST_CONNECTION,
+            refused: VecDeque::new(),
             is_in_trouble: false,
         }
     }
@@ -72,7 +78,7 @@ impl Reader {
             }
             if desk.signal.is_stopping() {
                 let end = *end.get_or_insert_with(|| now + desk.limits.request);
-                self.close_idle(desk);
+                self.close(desk);
                 if self.watched.is_empty() || now >= end {
                     return Ok(());
                 }
@@ -129,11 +135,9 @@ impl Reader {
         hand: Hand<'_, S::Request>,
     ) {
         if desk.open_connections() >= desk.limits.connections as u64 {
-            let refused = Conversation::refused(desk.service);
-            // As many again may stay until they have read why; others see a closed connection.
-            let has_room = self.watched.len() < 2 * desk.limits.connections;
-            if !has_room || self.watch(stream, refused).is_err() {
-                desk.count(|counts| counts.turned_away += 1);
+            match self.watch(stream, Conversation::refused(desk.service)) {
+                Ok(token) => self.refuse(token, desk, hand),
+                Err(_) => desk.count(|counts| counts.turned_away += 1),
             }
             return;
         }
@@ -141,7 +145,7 @@ impl Reader {
         let is_received = match self.unit {
             // The client sees a closed connection if no thread can be had for it.
             Unit::Connections => hand(Task::Connection(stream.into(), Instant::now())),
-            Unit::Requests => self.watch(stream, Conversation::new()),
+            Unit::Requests => self.watch(stream, Conversation::new()).map(drop),
         };
         if is_received.is_err() {
             desk.count(|counts| {
@@ -151,15 +155,28 @@ impl Reader {
         }
     }
 
+    /// Tells a client at once why it is turned away. It may stay to read that, since closing a connection
+    /// with unread input destroys what is on its way; of too many, the one who has had most time goes.
+    fn refuse<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
+        if self.refused.len() == REFUSED
+            && let Some(first) = self.refused.pop_front()
+            && self.watched.remove(&first).is_some()
+        {
+            desk.count(|counts| counts.turned_away += 1);
+        }
+        self.refused.push_back(token);
+        self.go_on(token, desk, hand);
+    }
+
     /// The first event comes at once: the stream can be written to.
-    fn watch(&mut self, mut stream: TcpStream, conversation: Conversation) -> io::Result<()> {
+    fn watch(&mut self, mut stream: TcpStream, conversation: Conversation) -> io::Result<Token> {
         let token = Token(self.next_token);
         self.next_token += 1;
         let both = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, token, both)?;
         let conversation = Turns::new(conversation);
         self.watched.insert(token, Arc::new(Watched { token, stream, conversation }));
-        Ok(())
+        Ok(token)
     }
 
     /// Something has changed on a connection.
@@ -200,16 +217,22 @@ impl Reader {
         });
     }
 
-    /// Lets nobody in and ends what has nothing to wait for.
-    fn close_idle<S: Service>(&mut self, desk: &Desk<'_, S>) {
+    /// Lets nobody in, ends what has nothing to wait for, and tells those who are still asking to go.
+    fn close<S: Service>(&mut self, desk: &Desk<'_, S>) {
         self.listener = None;
         self.watched.retain(|_, connection| {
             let mut conversation = connection.conversation.hold();
-            let is_idle = conversation.is_idle();
-            if is_idle {
-                desk.count(|counts| counts.count(conversation.leave_idle()));
+            if !conversation.is_listening() {
+                return true;
             }
-            !is_idle
+            match conversation.stop(desk.service) {
+                Some(end) => {
+                    desk.count(|counts| counts.count(end));
+                    false
+                }
+                // Nothing can be asked after the last word.
+                None => !matches!(desk.advance(connection, &mut conversation), Step::Over(_)),
+            }
         });
     }
 }

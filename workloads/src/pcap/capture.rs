@@ -1,5 +1,6 @@
 //! From the bytes of a capture file to its frames, by the library `pcap-parser`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::ops::Range;
@@ -26,20 +27,27 @@ pub enum Link {
     LinuxSll,
     /// Linux's "cooked" header, version 2.
     LinuxSll2,
-    /// Anything else; such frames are not looked into.
-    Other,
+    /// Anything else, by its number; such frames are not read.
+    Unknown(u32),
 }
+
+/// The part of a pcap file's link number that says what frames begin with; the rest says how long a check sequence
+/// is at their end, where nothing is read.
+const LINK_NUMBER: u32 = 0x03ff_ffff;
+
+/// What packets were in before pcapng had its "enhanced" block.
+const OBSOLETE_PACKET: u32 = 2;
 
 impl Link {
     /// From the number that the file has for it (see <https://www.tcpdump.org/linktypes.html>).
-    fn from_number(number: i32) -> Self {
+    fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Ethernet,
             12 | 14 | 101 | 228 | 229 => Self::Ip,
             0 | 108 => Self::Null,
             113 => Self::LinuxSll,
             276 => Self::LinuxSll2,
-            _ => Self::Other,
+            _ => Self::Unknown(number),
         }
     }
 }
@@ -59,7 +67,15 @@ pub struct Frame {
 #[derive(Clone, Debug)]
 pub struct Capture {
     bytes: Vec<u8>,
+    contents: Contents,
+}
+
+/// What there is in a file.
+#[derive(Clone, Debug, Default)]
+struct Contents {
     frames: Vec<Frame>,
+    /// How many blocks were skipped, by their type: nobody knows whether they hold packets.
+    unknown_blocks: BTreeMap<u32, u64>,
 }
 
 impl Capture {
@@ -89,7 +105,7 @@ impl Capture {
     /// # Errors
     /// At the first thing that is no part of a sound capture, with its place.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, CaptureError> {
-        let frames = match bytes.first_chunk::<4>() {
+        let contents = match bytes.first_chunk::<4>() {
             // A section header block, the same in both byte orders.
             Some([0x0a, 0x0d, 0x0d, 0x0a]) => next_generation(&bytes)?,
             Some(_) => classic(&bytes)?,
@@ -101,13 +117,19 @@ impl Capture {
                 });
             }
         };
-        Ok(Self { bytes, frames })
+        Ok(Self { bytes, contents })
     }
 
     /// All frames, in the order of the file.
     #[must_use]
     pub fn frames(&self) -> &[Frame] {
-        &self.frames
+        &self.contents.frames
+    }
+
+    /// How many blocks were skipped because their type is unknown, by that type. They may hold packets.
+    #[must_use]
+    pub fn unknown_blocks(&self) -> &BTreeMap<u32, u64> {
+        &self.contents.unknown_blocks
     }
 
     /// The captured bytes of a frame.
@@ -167,7 +189,7 @@ fn place(whole: &[u8], part: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
-fn classic(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
+fn classic(bytes: &[u8]) -> Result<Contents, CaptureError> {
     let (mut rest, header) = sound(parse_pcap_header(bytes), 0, "the file's header")?;
     if header.is_modified_format() {
         return Err(CaptureError {
@@ -177,8 +199,18 @@ fn classic(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
                 .to_owned(),
         });
     }
+    let version = (header.version_major, header.version_minor);
+    if version != (2, 4) {
+        return Err(CaptureError {
+            offset: Some(0),
+            message: format!(
+                "version {}.{} of pcap is not read; expected 2.4",
+                version.0, version.1
+            ),
+        });
+    }
     let parse = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
-    let link = Link::from_number(header.network.0);
+    let link = Link::from_number(header.network.0.cast_unsigned() & LINK_NUMBER);
     let mut frames = Vec::new();
     while !rest.is_empty() {
         let offset = bytes.len() - rest.len();
@@ -191,7 +223,7 @@ fn classic(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
         });
         rest = after;
     }
-    Ok(frames)
+    Ok(Contents { frames, ..Contents::default() })
 }
 
 /// An interface of a pcapng section.
@@ -201,49 +233,77 @@ struct Interface {
     snap_length: usize,
 }
 
-fn next_generation(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
+/// The packet in an obsolete packet block: number of its interface, captured bytes, length on the wire. `None`
+/// if the block is too short for what it says.
+fn obsolete_packet(data: &[u8], is_big_endian: bool) -> Option<(u16, &[u8], usize)> {
+    const HEADER_BYTES: usize = 20;
+    let word = |place: usize| {
+        let bytes = *data[place..].first_chunk::<4>()?;
+        Some(if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    };
+    let interface = *data.first_chunk::<2>()?;
+    let interface =
+        if is_big_endian { u16::from_be_bytes(interface) } else { u16::from_le_bytes(interface) };
+    let content = data.get(HEADER_BYTES..)?;
+    // Before them: a count of drops, and the time in two words.
+    let (captured, original) = (word(12)? as usize, word(16)? as usize);
+    Some((interface, content.get(..captured)?, original))
+}
+
+fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
     let mut rest = bytes;
     let mut is_big_endian = false;
     let mut interfaces: Vec<Interface> = Vec::new();
-    let mut frames = Vec::new();
+    let mut contents = Contents::default();
     while !rest.is_empty() {
         let offset = bytes.len() - rest.len();
-        let what = format!("the block after packet {}", frames.len());
+        let what = format!("the block after packet {}", contents.frames.len());
+        let wrong = |message: String| CaptureError { offset: Some(offset), message };
         let parse = if is_big_endian { parse_block_be } else { parse_block_le };
         let (after, block) = sound(parse(rest), offset, &what)?;
+        let raw = &rest[..rest.len() - after.len()];
+        let (length, trailer) = (&raw[4..8], &raw[raw.len() - 4..]);
+        if length != trailer {
+            return Err(wrong(format!(
+                "{what} is malformed: it begins with length {length:02x?} and ends with {trailer:02x?}"
+            )));
+        }
         let of_interface = |number: u32| {
-            interfaces.get(number as usize).ok_or_else(|| CaptureError {
-                offset: Some(offset),
-                message: format!(
+            interfaces.get(number as usize).ok_or_else(|| {
+                wrong(format!(
                     "{what} names interface {number}, but the section describes {}",
                     interfaces.len()
-                ),
+                ))
             })
+        };
+        let mut add = |captured: &[u8], original_length: usize, link: Link| {
+            contents.frames.push(Frame { bytes: place(bytes, captured), original_length, link });
         };
         match block {
             Block::SectionHeader(header) => {
+                if header.major_version != 1 {
+                    return Err(wrong(format!(
+                        "a section has version {}.{} of pcapng; expected 1.0",
+                        header.major_version, header.minor_version
+                    )));
+                }
                 is_big_endian = header.big_endian();
                 interfaces.clear();
             }
             Block::InterfaceDescription(description) => interfaces.push(Interface {
-                link: Link::from_number(description.linktype.0),
+                link: Link::from_number(description.linktype.0.cast_unsigned()),
                 snap_length: description.snaplen as usize,
             }),
             Block::EnhancedPacket(packet) => {
                 let link = of_interface(packet.if_id)?.link;
-                let captured = packet.data.get(..packet.caplen as usize).ok_or(CaptureError {
-                    offset: Some(offset),
-                    message: format!(
+                let captured = packet.data.get(..packet.caplen as usize).ok_or_else(|| {
+                    wrong(format!(
                         "{what} says that it holds {} bytes, and has {}",
                         packet.caplen,
                         packet.data.len()
-                    ),
+                    ))
                 })?;
-                frames.push(Frame {
-                    bytes: place(bytes, captured),
-                    original_length: packet.origlen as usize,
-                    link,
-                });
+                add(captured, packet.origlen as usize, link);
             }
             Block::SimplePacket(packet) => {
                 let interface = of_interface(0)?;
@@ -252,17 +312,31 @@ fn next_generation(bytes: &[u8]) -> Result<Vec<Frame>, CaptureError> {
                     0 => original_length,
                     snap_length => original_length.min(snap_length),
                 };
-                let captured = &packet.data[..kept.min(packet.data.len())];
-                frames.push(Frame {
-                    bytes: place(bytes, captured),
-                    original_length,
-                    link: interface.link,
-                });
+                add(&packet.data[..kept.min(packet.data.len())], original_length, interface.link);
             }
-            // Names, statistics, and what others have added.
+            // The library leaves its numbers as they are in the file.
+            Block::Unknown(unknown) => {
+                let kind = if is_big_endian {
+                    unknown.block_type.swap_bytes()
+                } else {
+                    unknown.block_type
+                };
+                if kind == OBSOLETE_PACKET {
+                    let (interface, captured, original_length) =
+                        obsolete_packet(unknown.data, is_big_endian).ok_or_else(|| {
+                            wrong(format!(
+                                "{what} is shorter than the packet that it says it holds"
+                            ))
+                        })?;
+                    add(captured, original_length, of_interface(interface.into())?.link);
+                } else {
+                    *contents.unknown_blocks.entry(kind).or_insert(0) += 1;
+                }
+            }
+            // Names, statistics, secrets, and what others have added under a name of theirs.
             _ => {}
         }
         rest = after;
     }
-    Ok(frames)
+    Ok(contents)
 }

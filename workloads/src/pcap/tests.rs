@@ -144,7 +144,7 @@ fn a_made_up_capture_holds_what_its_maker_says() {
     }
 }
 
-/// The same frames as a pcapng file, in either byte order.
+/// The same frames as a pcapng file, in either byte order, in packet blocks of all three kinds.
 fn next_generation(frames: &[Vec<u8>], is_big_endian: bool) -> Vec<u8> {
     let number = |number: usize| {
         let number = u32::try_from(number).unwrap();
@@ -165,22 +165,154 @@ fn next_generation(frames: &[Vec<u8>], is_big_endian: bool) -> Vec<u8> {
         let mut padded = frame.clone();
         padded.resize(frame.len().next_multiple_of(4), 0);
         let length = number(frame.len());
-        if index % 2 == 0 {
-            let body = [&number(0)[..], &[0; 8], &length, &length, &padded].concat();
-            file.extend(block(6, body));
-        } else {
-            file.extend(block(3, [&length[..], &padded].concat()));
-        }
+        file.extend(match index % 3 {
+            0 => block(6, [&number(0)[..], &[0; 8], &length, &length, &padded].concat()),
+            1 => block(3, [&length[..], &padded].concat()),
+            _ => block(2, [&half(0, 7)[..], &[0; 8], &length, &length, &padded].concat()),
+        });
     }
     file
 }
 
 #[test]
-fn pcapng_of_both_byte_orders_and_both_packet_blocks_is_read() {
+fn pcapng_of_both_byte_orders_and_all_packet_blocks_is_read() {
     let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
     for is_big_endian in [false, true] {
         let file = next_generation(&frames, is_big_endian);
         assert_eq!(verdicts(file), vec![Verdict::Correct; KINDS], "{is_big_endian}");
+    }
+}
+
+/// Where the blocks of a little-endian pcapng file begin, and where it ends.
+fn block_bounds(file: &[u8]) -> Vec<usize> {
+    let mut bounds = vec![0];
+    while let Some(length) = file[bounds[bounds.len() - 1]..].get(4..8) {
+        let length = u32::from_le_bytes(length.try_into().unwrap());
+        bounds.push(bounds[bounds.len() - 1] + usize::try_from(length).unwrap());
+    }
+    bounds
+}
+
+#[test]
+fn a_block_whose_last_word_is_not_its_length_is_malformed() {
+    let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
+    let file = next_generation(&frames, false);
+    let bounds = block_bounds(&file);
+    assert_eq!(bounds.len(), 2 + KINDS + 1);
+    for block in bounds.windows(2) {
+        let mut lies = file.clone();
+        lies[block[1] - 4] ^= 4;
+        let error = Capture::parse(lies).unwrap_err();
+        assert_eq!(error.offset, Some(block[0]), "{error}");
+        assert!(error.to_string().contains("malformed"), "{error}");
+    }
+}
+
+#[test]
+fn a_version_that_nobody_has_defined_yet_is_an_error_and_not_a_guess() {
+    let mut section = next_generation(&[frame(0, b"content").0], false);
+    section[12] = 2;
+    let error = Capture::parse(section).unwrap_err().to_string();
+    assert_eq!(error, "byte 0: a section has version 2.0 of pcapng; expected 1.0");
+    let mut classic = file_header();
+    classic[4] = 3;
+    let error = Capture::parse(classic).unwrap_err().to_string();
+    assert_eq!(error, "byte 0: version 3.4 of pcap is not read; expected 2.4");
+}
+
+#[test]
+fn a_packet_that_an_obsolete_block_has_no_room_for_is_an_error() {
+    let file = next_generation(&[vec![], vec![], frame(0, b"content").0], false);
+    let bounds = block_bounds(&file);
+    let block = bounds[bounds.len() - 2];
+    let mut lies = file;
+    lies[block + 8 + 12..][..4].fill(0x7f);
+    let error = Capture::parse(lies).unwrap_err();
+    assert_eq!(error.offset, Some(block));
+    assert!(error.to_string().contains("shorter than the packet"), "{error}");
+}
+
+#[test]
+fn packets_of_an_unknown_link_type_and_blocks_of_an_unknown_type_are_not_read_and_counted() {
+    let (bytes, _) = frame(0, b"content");
+    let mut file = single(&bytes, bytes.len());
+    file[20..24].copy_from_slice(&147_u32.to_le_bytes());
+    assert_eq!(verdicts(file), [Verdict::Unread]);
+    for is_big_endian in [false, true] {
+        let mut file = next_generation(std::slice::from_ref(&bytes), is_big_endian);
+        let word = |word: u32| {
+            if is_big_endian { word.to_be_bytes() } else { word.to_le_bytes() }
+        };
+        file.extend([word(0x77), word(12), word(12)].concat());
+        let capture = Capture::parse(file).unwrap();
+        assert_eq!(capture.frames().len(), 1);
+        assert_eq!(*capture.unknown_blocks(), [(0x77, 1)].into());
+    }
+}
+
+/// An IPv6 packet of UDP behind extension headers: a number of the kind and what stands in it, each.
+fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let (plain, _) = frame(4, b"content");
+    let mut bytes = plain[..54].to_vec();
+    let mut place = 14 + 6;
+    for (kind, content) in extensions {
+        bytes[place] = *kind;
+        place = bytes.len();
+        bytes.extend([17, u8::try_from((content.len() + 2) / 8 - 1).unwrap()]);
+        bytes.extend(content);
+    }
+    bytes.extend(&plain[54..]);
+    let length = u16::try_from(bytes.len() - 54).unwrap();
+    bytes[18..20].copy_from_slice(&length.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn extension_headers_of_ip_version_6_are_passed_over_and_a_route_makes_the_sum_unknown() {
+    let (hop_by_hop, options, routing) = ((0, vec![1; 6]), (60, vec![1; 14]), (43, vec![0; 6]));
+    for (extensions, verdict) in [
+        (vec![hop_by_hop.clone()], Verdict::Correct),
+        (vec![hop_by_hop.clone(), options.clone()], Verdict::Correct),
+        (vec![routing.clone()], Verdict::Other),
+        (vec![hop_by_hop, options, routing], Verdict::Other),
+    ] {
+        let bytes = behind_extensions(&extensions);
+        assert_eq!(verdicts(single(&bytes, bytes.len())), [verdict], "{extensions:?}");
+        for captured in 54..bytes.len() {
+            let found = verdicts(single(&bytes, captured));
+            assert!(found != [Verdict::Correct], "{extensions:?}, {captured} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_check_sequence_behind_frames_is_no_reason_not_to_read_them() {
+    let (mut bytes, _) = frame(0, b"content");
+    bytes.extend([0xaa; 4]);
+    let mut file = single(&bytes, bytes.len());
+    // Ethernet, with a check sequence of two 16-bit words.
+    file[20..24].copy_from_slice(&0x2400_0001_u32.to_le_bytes());
+    assert_eq!(verdicts(file), [Verdict::Correct]);
+}
+
+#[test]
+fn packets_behind_any_number_of_vlan_tags_are_checked() {
+    for kind in 0..KINDS {
+        let (bytes, _) = frame(kind, b"content");
+        for tags in 0..6 {
+            let tag = [[0x81, 0x00, 0, 5], [0x88, 0xa8, 0, 6], [0x91, 0x00, 0, 7]];
+            let tags = tag.iter().cycle().take(tags).copied().flatten();
+            let mut tagged: Vec<u8> = bytes[..12]
+                .iter()
+                .copied()
+                .chain(tags)
+                .chain(bytes[12..].iter().copied())
+                .collect();
+            let length = tagged.len();
+            assert_eq!(verdicts(single(&tagged, length)), [Verdict::Correct], "{kind}");
+            tagged[length - 1] ^= 1;
+            assert!(matches!(verdicts(single(&tagged, length))[..], [Verdict::Wrong(_)]));
+        }
     }
 }
 

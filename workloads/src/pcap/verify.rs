@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket};
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket};
 
 use super::{Frame, Link};
 use crate::checksum::add;
@@ -22,6 +22,8 @@ pub enum Verdict {
     Truncated,
     /// Without a checksum that is known here: ARP, other protocols, lengths that contradict each other.
     Other,
+    /// Not read: nobody here knows what a frame of this link type begins with.
+    Unread,
 }
 
 /// A wrong checksum.
@@ -89,6 +91,8 @@ pub struct Tally {
     pub truncated: u64,
     /// [`Verdict::Other`].
     pub other: u64,
+    /// [`Verdict::Unread`].
+    pub unread: u64,
 }
 
 impl Tally {
@@ -101,6 +105,7 @@ impl Tally {
             Verdict::Offloaded => &mut self.offloaded,
             Verdict::Truncated => &mut self.truncated,
             Verdict::Other => &mut self.other,
+            Verdict::Unread => &mut self.unread,
         } += 1;
     }
 
@@ -114,17 +119,18 @@ impl Tally {
             offloaded: self.offloaded + other.offloaded,
             truncated: self.truncated + other.truncated,
             other: self.other + other.other,
+            unread: self.unread + other.unread,
         }
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seen, correct, wrong, offloaded, truncated, other } = self;
+        let Self { seen, correct, wrong, offloaded, truncated, other, unread } = self;
         write!(
             f,
             "{seen} packets: {correct} correct, {wrong} wrong, {offloaded} left to the network card, \
-             {truncated} truncated, {other} other"
+             {truncated} truncated, {other} other, {unread} not read"
         )
     }
 }
@@ -132,6 +138,9 @@ impl fmt::Display for Tally {
 /// Checks the captured `bytes` of a frame; `sum` is [`crate::checksum::sum`] or a twin of it.
 #[must_use]
 pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdict {
+    if let Link::Unknown(_) = frame.link {
+        return Verdict::Unread;
+    }
     let is_cut = bytes.len() < frame.original_length;
     let Some(packet) = take_apart(frame.link, bytes) else {
         return if is_cut { Verdict::Truncated } else { Verdict::Other };
@@ -153,11 +162,10 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
             (ip.payload(), &header[12..20])
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
-            let is_routed = ip
-                .extensions()
-                .clone()
-                .into_iter()
-                .any(|extension| matches!(extension, Ipv6ExtensionSlice::Routing(_)));
+            let extensions = ip.extensions();
+            let is_routed = extensions
+                .first_header()
+                .is_some_and(|first| has_routing(first, extensions.slice()));
             if is_routed || ip.payload().fragmented {
                 // The sum is over the last address of the route, or over all fragments.
                 return Verdict::Other;
@@ -221,6 +229,13 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
     conclude(faults, is_offloaded, rest)
 }
 
+/// What may stand before the type of a frame's content: tags of customers, of providers, and an older number.
+const VLAN_TAGS: [EtherType; 3] = [
+    EtherType::VLAN_TAGGED_FRAME,
+    EtherType::PROVIDER_BRIDGING,
+    EtherType::VLAN_DOUBLE_TAGGED_FRAME,
+];
+
 /// What there is to say beside wrong and offloaded checksums.
 #[derive(Clone, Copy)]
 enum Rest {
@@ -237,6 +252,26 @@ fn conclude(faults: Vec<Fault>, is_offloaded: bool, rest: Rest) -> Verdict {
         Rest::Nothing if is_offloaded => Verdict::Offloaded,
         Rest::Nothing => Verdict::Correct,
     }
+}
+
+/// Whether a routing header is among the whole extension headers in `bytes`, the first of which is of the kind
+/// `first`. The library's own iterator reads beyond them if the next one is cut short.
+fn has_routing(first: IpNumber, mut bytes: &[u8]) -> bool {
+    let mut kind = first;
+    while let Some(&[next, length]) = bytes.first_chunk() {
+        if kind == IpNumber::IPV6_ROUTE_HEADER {
+            return true;
+        }
+        let length = usize::from(length);
+        let length = match kind {
+            IpNumber::IPV6_FRAGMENTATION_HEADER => 8,
+            IpNumber::AUTHENTICATION_HEADER => (length + 2) * 4,
+            _ => (length + 1) * 8,
+        };
+        kind = IpNumber(next);
+        bytes = bytes.get(length..).unwrap_or_default();
+    }
+    false
 }
 
 /// The part of an IP payload that the checksum is over; `None` if the lengths contradict each other.
@@ -286,19 +321,22 @@ impl Checked {
     }
 }
 
-/// Finds the IP packet in a frame, behind VLAN tags too.
+/// Finds the IP packet in a frame, behind however many VLAN tags.
 fn take_apart(link: Link, bytes: &[u8]) -> Option<LaxSlicedPacket<'_>> {
-    let cooked = |ether_type: usize, header: usize| {
-        let number = bytes.get(ether_type..ether_type + 2)?;
-        let number = u16::from_be_bytes([number[0], number[1]]);
-        Some(LaxSlicedPacket::from_ether_type(EtherType(number), bytes.get(header..)?))
+    let tagged = |mut ether_type: usize, mut header: usize| loop {
+        let number = EtherType(u16::from_be_bytes(*bytes.get(ether_type..)?.first_chunk()?));
+        if !VLAN_TAGS.contains(&number) {
+            return Some(LaxSlicedPacket::from_ether_type(number, bytes.get(header..)?));
+        }
+        // A tag is two bytes of its own and the type of what follows.
+        (ether_type, header) = (header + 2, header + 4);
     };
     match link {
-        Link::Ethernet => LaxSlicedPacket::from_ethernet(bytes).ok(),
+        Link::Ethernet => tagged(12, 14),
         Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
         Link::Null => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
-        Link::LinuxSll => cooked(14, 16),
-        Link::LinuxSll2 => cooked(0, 20),
-        Link::Other => None,
+        Link::LinuxSll => tagged(14, 16),
+        Link::LinuxSll2 => tagged(0, 20),
+        Link::Unknown(_) => None,
     }
 }

@@ -32,14 +32,22 @@ pub use spin::{SpinGuard, SpinLock};
 /// a panic's report fits.
 const STACK_BYTES: usize = 256 * 1024;
 
+/// Turns after which sockets are looked at although some threads can go on, which might never end.
+const TURNS_BETWEEN_LOOKS: u64 = 32;
+
 /// Threads that are to run, and who is next.
 pub struct UserThreads {
     shared: Rc<Shared>,
     /// By number; `None` once a thread has ended.
     threads: Vec<Option<Thread>>,
+    /// Numbers of threads that have ended, for those that come.
+    vacant: Vec<usize>,
 }
 
 type Thread = Coroutine<(), Pause, (), DefaultStack>;
+
+/// What a thread does.
+type Body = Box<dyn FnOnce(&Current<'_>)>;
 
 /// Why a thread gave up the OS thread.
 enum Pause {
@@ -61,6 +69,10 @@ struct Shared {
     /// What became of transfers whose threads have not gone on yet.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
     sockets: OnceCell<Sockets>,
+    /// Spawned by threads, not yet added.
+    newcomers: RefCell<Vec<(DefaultStack, Body)>>,
+    /// How often a thread was switched to.
+    switches: Cell<u64>,
 }
 
 /// What a run of the threads took.
@@ -76,7 +88,8 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deadlock: user threads {blocked:?} wait, and no other can go on")]
 pub struct Deadlock {
-    /// Numbers of the threads in the order in which they were spawned.
+    /// Numbers of the threads in the order in which they were spawned; a thread that comes later can
+    /// have the number of one that has ended.
     pub blocked: Vec<usize>,
 }
 
@@ -92,8 +105,10 @@ impl UserThreads {
             files: RefCell::new(None),
             outcomes: RefCell::default(),
             sockets: OnceCell::new(),
+            newcomers: RefCell::default(),
+            switches: Cell::new(0),
         };
-        Self { shared: Rc::new(shared), threads: Vec::new() }
+        Self { shared: Rc::new(shared), threads: Vec::new(), vacant: Vec::new() }
     }
 
     /// Lets threads transfer files: [`Current::transfer`].
@@ -119,14 +134,21 @@ impl UserThreads {
     /// # Errors
     /// If there is no memory for its stack, or too many mappings.
     pub fn spawn(&mut self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
-        let number = self.threads.len();
+        self.add(DefaultStack::new(STACK_BYTES)?, Box::new(body));
+        Ok(())
+    }
+
+    fn add(&mut self, stack: DefaultStack, body: Body) {
+        let number = self.vacant.pop().unwrap_or_else(|| {
+            self.threads.push(None);
+            self.threads.len() - 1
+        });
         let shared = Rc::clone(&self.shared);
-        let thread = Coroutine::with_stack(DefaultStack::new(STACK_BYTES)?, move |yielder, ()| {
+        let thread = Coroutine::with_stack(stack, move |yielder, ()| {
             body(&Current { number, yielder, shared: &shared });
         });
-        self.threads.push(Some(thread));
+        self.threads[number] = Some(thread);
         self.shared.wake(number);
-        Ok(())
     }
 
     /// Runs all threads to their end, on the calling OS thread.
@@ -137,23 +159,30 @@ impl UserThreads {
     /// # Panics
     /// If a thread does; the others are unwound when this is dropped.
     pub fn run(&mut self) -> Result<Report, Deadlock> {
-        let mut switches = 0;
         while let Some(number) = self.shared.next() {
             let slot = &mut self.threads[number];
             let thread = slot.as_mut().expect("a thread that has ended is not ready");
             self.shared.slice_ends.set(Instant::now() + self.shared.quantum);
-            switches += 1;
+            self.shared.switches.set(self.shared.switches.get() + 1);
             match thread.resume(()) {
                 CoroutineResult::Yield(Pause::Ready) => self.shared.wake(number),
                 CoroutineResult::Yield(Pause::Blocked) => {}
-                CoroutineResult::Return(()) => *slot = None,
+                CoroutineResult::Return(()) => {
+                    *slot = None;
+                    self.vacant.push(number);
+                }
+            }
+            for (stack, body) in self.shared.newcomers.take() {
+                self.add(stack, body);
             }
         }
+        self.vacant.clear();
         let threads = std::mem::take(&mut self.threads);
         let is_alive = |(number, thread): (usize, &Option<Thread>)| thread.as_ref().map(|_| number);
         let blocked: Vec<usize> = threads.iter().enumerate().filter_map(is_alive).collect();
         if blocked.is_empty() {
-            let preemptions = self.shared.preemptions.take();
+            let (switches, preemptions) =
+                (self.shared.switches.take(), self.shared.preemptions.take());
             Ok(Report { switches, preemptions })
         } else {
             drop(threads);
@@ -170,6 +199,8 @@ impl Shared {
         if self.ready.borrow().is_empty() {
             // Transfers end by themselves and soon, so sockets may wait for them.
             self.wake_transferred(true);
+            self.wake_for_sockets();
+        } else if self.switches.get().is_multiple_of(TURNS_BETWEEN_LOOKS) {
             self.wake_for_sockets();
         }
         self.ready.borrow_mut().pop_front()
@@ -206,6 +237,16 @@ pub struct Current<'a> {
 }
 
 impl Current<'_> {
+    /// Adds a thread, last in the queue.
+    ///
+    /// # Errors
+    /// As [`UserThreads::spawn`].
+    pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+        let stack = DefaultStack::new(STACK_BYTES)?;
+        self.shared.newcomers.borrow_mut().push((stack, Box::new(body)));
+        Ok(())
+    }
+
     /// Lets every other thread that can go on have its turn.
     pub fn yield_now(&self) {
         self.yielder.suspend(Pause::Ready);

@@ -311,3 +311,52 @@ fn a_panic_reaches_the_caller_and_the_other_stacks_are_unwound() {
     assert_eq!(panic.downcast_ref(), Some(&"the second thread is broken"));
     assert_eq!(Rc::strong_count(&witness), 1);
 }
+
+#[test]
+fn threads_that_threads_spawn_run_to_their_end_however_many_and_take_over_their_numbers() {
+    let mut threads = UserThreads::new(FOREVER);
+    let ended = Rc::new(Cell::new(0));
+    let count = Rc::clone(&ended);
+    threads
+        .spawn(move |me| {
+            for _ in 0..100 {
+                let count = Rc::clone(&count);
+                me.spawn(move |me| {
+                    me.yield_now();
+                    count.set(count.get() + 1);
+                })
+                .unwrap();
+                me.yield_now();
+            }
+        })
+        .unwrap();
+    threads.run().unwrap();
+    assert_eq!(ended.get(), 100);
+    assert!(threads.vacant.capacity() < 100, "numbers are used again");
+}
+
+#[test]
+fn a_thread_that_waits_for_a_socket_goes_on_although_another_never_waits() {
+    let mut threads = UserThreads::new(FOREVER);
+    threads.set_sockets(Sockets::new().unwrap().0);
+    let listener = mio::net::TcpListener::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let has_accepted = Rc::new(Cell::new(false));
+    let accepted = Rc::clone(&has_accepted);
+    threads
+        .spawn(move |me| {
+            let mut listener = me.know(listener).unwrap();
+            me.wait_for(&listener, None).unwrap();
+            listener.get_mut().accept().unwrap();
+            accepted.set(true);
+        })
+        .unwrap();
+    threads
+        .spawn(move |me| {
+            while !has_accepted.get() {
+                me.yield_now();
+            }
+        })
+        .unwrap();
+    threads.run().unwrap();
+}

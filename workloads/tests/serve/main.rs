@@ -145,6 +145,69 @@ fn more_connections_than_allowed_are_turned_away_with_503() {
 }
 
 #[test]
+fn every_client_for_whom_there_is_no_room_hears_503_however_many_there_are() {
+    let server = Server::start("kv", &["--connections", "1"]);
+    let mut kept = server.connect();
+    kept.write_all(get("a").as_bytes()).unwrap();
+    kept.read_exact(&mut [0; 12]).unwrap();
+    let mut crowd: Vec<_> = (0..300).map(|_| server.connect()).collect();
+    for (number, client) in crowd.iter_mut().enumerate() {
+        // Those who came last may still ask, and hear it all the same.
+        if number >= 200 {
+            client.write_all(get("a").as_bytes()).unwrap();
+        }
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert_eq!(statuses(&answer), [503], "client {number}");
+    }
+    drop((kept, crowd));
+    assert!(server.end().contains("; 300 turned away\n"));
+}
+
+#[test]
+fn an_interrupted_server_does_not_wait_for_the_rest_of_a_request() {
+    for arrangement in ARRANGEMENTS {
+        let server = Server::start("kv", arrangement);
+        let mut half = server.connect();
+        half.write_all(b"GET /a HT").unwrap();
+        // Who came later has been served, so the first one has been let in.
+        assert_eq!(statuses(&server.talk(&get("a"))), [404]);
+        let report = server.end();
+        let mut answer = String::new();
+        half.read_to_string(&mut answer).unwrap();
+        assert_eq!(statuses(&answer), [503], "{arrangement:?}");
+        assert!(
+            report.starts_with("2 connections: 1 good, 0 malformed, 1 too slow, 0 "),
+            "{report}"
+        );
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_a_server_although_a_client_does_not_take_its_answers() {
+    for arrangement in ARRANGEMENTS {
+        let mut server = Server::start("kv", arrangement);
+        assert_eq!(statuses(&server.talk(&post("large", &"x".repeat(1 << 20)))), [201]);
+        let mut deaf = server.connect();
+        deaf.write_all(get("large").repeat(40).as_bytes()).unwrap();
+        deaf.read_exact(&mut [0; 12]).unwrap();
+        server.interrupt();
+        until("the door is shut", || TcpStream::connect(&server.address).is_err());
+        server.interrupt();
+        assert_eq!(server.child.wait().unwrap().code(), Some(130), "{arrangement:?}");
+    }
+}
+
+#[test]
+fn a_target_with_a_host_before_it_is_the_same_document() {
+    let server = Server::start("kv", &[]);
+    let absolute = get("a").replace("/a ", "http://elsewhere:80/a ");
+    let answers = server.talk(&[post("a", "one"), absolute].concat());
+    assert_eq!(statuses(&answers), [201, 200]);
+    assert!(answers.ends_with("\r\n\r\none"), "{answers}");
+}
+
+#[test]
 fn a_port_in_use_is_an_error_that_says_what_to_do() {
     let server = Server::start("kv", &[]);
     let port = server.address.rsplit(':').next().unwrap();

@@ -13,8 +13,11 @@ use crate::net::{Parsed, Service, Then, Times, TurnedAway};
 /// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
 const SHARDS: usize = 64;
 
-/// Messages that a board takes; a guess, some 100 bytes each.
-const MAX_MESSAGES: usize = 10_000_000;
+/// Bytes of messages and topics that a board takes, and what one of each costs beside its own bytes: an
+/// allocation and its share of a list that doubles.
+const MAX_BYTES: usize = 1 << 30;
+const OF_MESSAGE: usize = 96;
+const OF_TOPIC: usize = 320;
 
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 
@@ -24,22 +27,22 @@ pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,
     /// Relaxed: a budget, not a guard; each change is one step and none is lost.
-    messages: AtomicUsize,
-    max_messages: usize,
+    bytes: AtomicUsize,
+    max_bytes: usize,
 }
 
 impl Board {
     pub(crate) fn new() -> Self {
-        Self::with_room(MAX_MESSAGES)
+        Self::with_room(MAX_BYTES)
     }
 
-    /// One that takes so many messages.
-    pub(crate) fn with_room(max_messages: usize) -> Self {
+    /// One that takes fewer bytes.
+    pub(crate) fn with_room(max_bytes: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
             hasher: RandomState::new(),
-            messages: AtomicUsize::new(0),
-            max_messages,
+            bytes: AtomicUsize::new(0),
+            max_bytes,
         }
     }
 
@@ -52,10 +55,19 @@ impl Board {
         &self.shards[hash % SHARDS]
     }
 
+    /// Takes room for so many bytes; `false` if there is not enough.
+    fn try_take_room(&self, bytes: usize) -> bool {
+        let has_room = self.bytes.fetch_add(bytes, Relaxed) + bytes <= self.max_bytes;
+        if !has_room {
+            self.bytes.fetch_sub(bytes, Relaxed);
+        }
+        has_room
+    }
+
     /// Puts `message` at the end of `topic`; its place, or `None` if the board is full.
     pub(crate) fn post(&self, topic: &[u8], message: &[u8]) -> Option<usize> {
-        if self.messages.fetch_add(1, Relaxed) >= self.max_messages {
-            self.messages.fetch_sub(1, Relaxed);
+        let room = message.len() + OF_MESSAGE;
+        if !self.try_take_room(room) {
             return None;
         }
         let message = message.into();
@@ -63,7 +75,13 @@ impl Board {
         // Named once only, not at each message.
         let messages = match topics.get_mut(topic) {
             Some(messages) => messages,
-            None => topics.entry(topic.to_vec()).or_default(),
+            None if self.try_take_room(topic.len() + OF_TOPIC) => {
+                topics.entry(topic.to_vec()).or_default()
+            }
+            None => {
+                self.bytes.fetch_sub(room, Relaxed);
+                return None;
+            }
         };
         messages.push(message);
         Some(messages.len() - 1)
@@ -77,7 +95,9 @@ impl Board {
 
     /// How many messages there are.
     pub(crate) fn messages(&self) -> usize {
-        self.messages.load(Relaxed)
+        let count = |topics: &Topics| topics.values().map(Vec::len).sum::<usize>();
+        let shards = self.shards.iter();
+        shards.map(|it| count(&it.read().unwrap_or_else(PoisonError::into_inner))).sum()
     }
 
     /// How many messages a topic has.
@@ -114,6 +134,7 @@ impl Service for Board {
         let why = match why {
             TurnedAway::Full => "too many connections; try again later",
             TurnedAway::TooSlow => "the line took too long",
+            TurnedAway::Stopping => "the server ends",
         };
         protocol::error(why, &mut answer);
         answer
@@ -127,6 +148,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::counted::peak_bytes;
 
     #[test]
     fn messages_of_a_topic_have_the_order_in_which_they_were_posted() {
@@ -141,10 +163,39 @@ mod tests {
 
     #[test]
     fn a_full_board_says_so_and_keeps_what_it_has() {
-        let board = Board::with_room(2);
+        let board = Board::with_room(1 + OF_TOPIC + 2 * (1 + OF_MESSAGE));
         let posts: Vec<_> = (0..4).map(|_| board.post(b"a", b"x")).collect();
         assert_eq!(posts, [Some(0), Some(1), None, None]);
-        assert_eq!(board.length(b"a"), 2);
+        assert_eq!((board.length(b"a"), board.messages()), (2, 2));
+    }
+
+    #[test]
+    fn a_message_for_which_there_is_room_and_none_for_its_topic_takes_nothing() {
+        let board = Board::with_room(1 + OF_TOPIC + 2 * (1 + OF_MESSAGE));
+        assert_eq!(board.post(b"a", b"x"), Some(0));
+        assert_eq!(board.post(b"b", b"x"), None, "a topic costs more than a message");
+        assert_eq!(board.post(b"a", b"x"), Some(1), "its room was given back");
+    }
+
+    #[test]
+    fn whatever_is_posted_a_board_takes_no_more_memory_than_it_says() {
+        const ROOM: usize = 1 << 20;
+        let empty = peak_bytes(Board::new).1;
+        for message in [0, 1, 200, 1000] {
+            for topics in [1, 100, usize::MAX] {
+                let (_, peak) = peak_bytes(|| {
+                    let board = Board::with_room(ROOM);
+                    let fits = |n: &usize| {
+                        board
+                            .post((n % topics).to_string().as_bytes(), &vec![b'x'; message])
+                            .is_some()
+                    };
+                    assert!((0..ROOM).take_while(fits).count() > 500);
+                    board
+                });
+                assert!(peak - empty <= ROOM, "{message} bytes, {topics} topics: {peak}");
+            }
+        }
     }
 
     #[test]

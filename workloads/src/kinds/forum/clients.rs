@@ -6,13 +6,44 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::board::Board;
+use super::protocol::MAX_TOPIC;
 use crate::kinds::latency::Latencies;
 use crate::net::{Stopper, serve_guests};
 use crate::random::{Random, mix};
 use crate::usage::thread_cpu;
 
-/// Topics, messages and places: as many as the study's harness chose from, one byte each.
+/// Topics, messages and places: as many as the study's harness chose from.
 pub(crate) const VALUES: [u8; 7] = *b"1234567";
+
+/// What clients say.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    topics: [Vec<u8>; 7],
+    messages: [Vec<u8>; 7],
+}
+
+impl Words {
+    /// One byte each: the study's own harness, which chose them to be quick.
+    pub(crate) fn short() -> Self {
+        Self::of_bytes(1, 1)
+    }
+
+    /// The longest topics, and messages as people write them: what the study's second harness said is not known,
+    /// and this is how much what is said can matter.
+    pub(crate) fn long() -> Self {
+        Self::of_bytes(MAX_TOPIC, 200)
+    }
+
+    fn of_bytes(topic: usize, message: usize) -> Self {
+        let words = |bytes: usize| VALUES.map(|value| vec![value; bytes]);
+        Self { topics: words(topic), messages: words(message) }
+    }
+
+    /// Which of the messages this is.
+    fn number_of(&self, message: &[u8]) -> Option<usize> {
+        self.messages.iter().position(|it| it == message)
+    }
+}
 
 /// Longer than any answer takes; a guess.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,8 +63,8 @@ pub(crate) struct Seen {
     /// How often each message was accepted in each topic, and the sum of the places it got.
     posted: [[u64; 7]; 7],
     places: [u64; 7],
-    /// The first message that was read at each place of each topic.
-    read: [[Option<u8>; 7]; 7],
+    /// The number of the first message that was read at each place of each topic.
+    read: [[Option<usize>; 7]; 7],
     pub(crate) complaint: Option<String>,
     pub(crate) cpu: Duration,
 }
@@ -55,7 +86,8 @@ impl Seen {
 }
 
 /// All clients of a run.
-pub(crate) struct Crowd {
+pub(crate) struct Crowd<'a> {
+    pub(crate) words: &'a Words,
     pub(crate) seed: u64,
     pub(crate) posters: usize,
     pub(crate) readers: usize,
@@ -63,7 +95,7 @@ pub(crate) struct Crowd {
     pub(crate) address: SocketAddr,
 }
 
-impl Crowd {
+impl Crowd<'_> {
     /// Runs all clients beside `serve`, which serves until it is stopped.
     pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Vec<Seen>) {
         let until = Instant::now() + self.duration;
@@ -97,7 +129,14 @@ impl Crowd {
             let begun = Instant::now();
             line.clear();
             line.extend_from_slice(&verb);
-            line.extend_from_slice(&[b' ', VALUES[topic], b' ', VALUES[value], b'\n']);
+            line.push(b' ');
+            line.extend_from_slice(&self.words.topics[topic]);
+            line.push(b' ');
+            match seen.role {
+                Role::Poster => line.extend_from_slice(&self.words.messages[value]),
+                Role::Reader => line.push(VALUES[value]),
+            }
+            line.push(b'\n');
             (&stream).write_all(&line)?;
             line.clear();
             if input.read_until(b'\n', &mut line)? == 0 {
@@ -106,7 +145,7 @@ impl Crowd {
             let ended = Instant::now();
             seen.latency.count(ended - begun);
             seen.requests += 1;
-            if !seen.accept(topic, value, &line) && seen.complaint.is_none() {
+            if !seen.accept(self.words, topic, value, &line) && seen.complaint.is_none() {
                 let answer = String::from_utf8_lossy(&line).into_owned();
                 seen.complaint = Some(format!(
                     "{:?} {} {}: {answer:?}",
@@ -129,7 +168,7 @@ fn place(value: usize) -> usize {
 
 impl Seen {
     /// Notes an answer; `false` if it cannot be right.
-    fn accept(&mut self, topic: usize, value: usize, line: &[u8]) -> bool {
+    fn accept(&mut self, words: &Words, topic: usize, value: usize, line: &[u8]) -> bool {
         let Some(answer) = line.strip_suffix(b"\n") else { return false };
         match (self.role, answer.strip_prefix(b"OK ")) {
             (Role::Poster, Some(place)) => {
@@ -139,10 +178,9 @@ impl Seen {
                 self.places[topic] += place.unwrap_or(0);
                 place.is_some()
             }
-            (Role::Reader, Some(&[message])) => {
-                VALUES.contains(&message)
-                    && *self.read[topic][value].get_or_insert(message) == message
-            }
+            (Role::Reader, Some(message)) => words
+                .number_of(message)
+                .is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number),
             // What was there once stays there.
             (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
             _ => false,
@@ -152,16 +190,15 @@ impl Seen {
 
 /// What is wrong with the board after all that was seen, if anything: each accepted message is there,
 /// none besides, each place was given once, and what was read stands where it was read.
-pub(crate) fn fault(board: &Board, seen: &[Seen]) -> Option<String> {
-    for (number, topic) in VALUES.iter().enumerate() {
-        let name = char::from(*topic);
-        let length = board.length(&[*topic]) as u64;
+pub(crate) fn fault(board: &Board, words: &Words, seen: &[Seen]) -> Option<String> {
+    for (number, topic) in words.topics.iter().enumerate() {
+        let name = char::from(VALUES[number]);
+        let length = board.length(topic) as u64;
         let mut found = [0_u64; 7];
         for index in 0..length {
             let index = usize::try_from(index).expect("a length fits");
-            let message = board.read(&[*topic], index);
-            let value = VALUES.iter().position(|value| message.as_deref() == Some(&[*value][..]));
-            let Some(value) = value else {
+            let message = board.read(topic, index);
+            let Some(value) = message.as_deref().and_then(|it| words.number_of(it)) else {
                 return Some(format!("topic {name}, place {index}: nobody posted {message:?}"));
             };
             found[value] += 1;
@@ -180,8 +217,9 @@ pub(crate) fn fault(board: &Board, seen: &[Seen]) -> Option<String> {
         }
         for client in seen {
             for (value, message) in client.read[number].iter().enumerate() {
-                let stands = board.read(&[*topic], place(value));
-                if message.is_some_and(|message| stands.as_deref() != Some(&[message][..])) {
+                let stands = board.read(topic, place(value));
+                let number = stands.as_deref().and_then(|it| words.number_of(it));
+                if message.is_some() && *message != number {
                     let at = place(value);
                     return Some(format!("topic {name}, place {at}: read {message:?}, {stands:?}"));
                 }
@@ -194,64 +232,75 @@ pub(crate) fn fault(board: &Board, seen: &[Seen]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::forum::protocol::{self, Request};
+    use crate::net::Parsed;
 
     /// A board and clients that posted two messages and read one of them.
     fn evening() -> (Board, Vec<Seen>) {
-        let board = Board::new();
+        let (board, words) = (Board::new(), Words::short());
         let (mut poster, mut reader) = (Seen::nothing(Role::Poster), Seen::nothing(Role::Reader));
         for value in [2, 3] {
             let place = board.post(&VALUES[..1], &[VALUES[value]]).unwrap();
-            assert!(poster.accept(0, value, format!("OK {place}\n").as_bytes()));
+            assert!(poster.accept(&words, 0, value, format!("OK {place}\n").as_bytes()));
         }
-        assert!(reader.accept(0, 0, b"OK 4\n"), "value 0 names place 1");
-        assert!(reader.accept(0, 1, b"NONE\n"), "value 1 names place 2");
+        assert!(reader.accept(&words, 0, 0, b"OK 4\n"), "value 0 names place 1");
+        assert!(reader.accept(&words, 0, 1, b"NONE\n"), "value 1 names place 2");
         (board, vec![poster, reader])
     }
 
     #[test]
     fn a_board_that_holds_what_was_accepted_and_read_has_no_fault() {
         let (board, seen) = evening();
-        assert_eq!(fault(&board, &seen), None);
+        assert_eq!(fault(&board, &Words::short(), &seen), None);
     }
 
     #[test]
     fn a_message_that_was_accepted_and_is_not_there_is_a_fault() {
         let (board, mut seen) = evening();
-        assert!(seen[0].accept(5, 0, b"OK 0\n"));
-        assert!(fault(&board, &seen).unwrap().contains("topic 6: accepted"));
+        assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
+        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("topic 6: accepted"));
     }
 
     #[test]
     fn a_place_given_twice_is_a_fault() {
         let (board, mut seen) = evening();
         board.post(&VALUES[..1], &VALUES[..1]).unwrap();
-        assert!(seen[0].accept(0, 0, b"OK 1\n"));
-        assert!(fault(&board, &seen).unwrap().contains("places add up to 2"));
+        assert!(seen[0].accept(&Words::short(), 0, 0, b"OK 1\n"));
+        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("places add up to 2"));
     }
 
     #[test]
     fn a_message_that_nobody_posted_is_a_fault() {
         let (board, seen) = evening();
         board.post(&VALUES[3..4], b"8").unwrap();
-        assert!(fault(&board, &seen).unwrap().contains("nobody posted"));
+        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("nobody posted"));
     }
 
     #[test]
     fn a_message_that_changed_after_it_was_read_is_a_fault() {
         let (board, mut seen) = evening();
-        seen[1].read[0][0] = Some(b'7');
-        assert!(fault(&board, &seen).unwrap().contains("place 1: read"));
+        seen[1].read[0][0] = Some(6);
+        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("place 1: read"));
+    }
+
+    #[test]
+    fn the_longest_request_of_a_client_is_one_that_the_board_takes() {
+        let words = Words::long();
+        let line = [b"POST ", &words.topics[6][..], b" ", &words.messages[6], b"\n"].concat();
+        let (topic, message) = (words.topics[6].clone(), words.messages[6].clone());
+        let request = Request::Post { topic, message };
+        assert_eq!(protocol::parse(&line), Parsed::Whole { request, length: line.len() });
     }
 
     #[test]
     fn answers_that_cannot_be_right_are_not_accepted() {
         let (mut poster, mut reader) = (Seen::nothing(Role::Poster), Seen::nothing(Role::Reader));
         for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
-            assert!(!poster.accept(0, 0, answer.as_bytes()), "{answer:?}");
+            assert!(!poster.accept(&Words::short(), 0, 0, answer.as_bytes()), "{answer:?}");
         }
-        assert!(reader.accept(0, 0, b"OK 1\n"));
+        assert!(reader.accept(&Words::short(), 0, 0, b"OK 1\n"));
         for answer in ["OK 2\n", "NONE\n", "OK 11\n", "OK 8\n", "ERROR x\n"] {
-            assert!(!reader.accept(0, 0, answer.as_bytes()), "{answer:?}");
+            assert!(!reader.accept(&Words::short(), 0, 0, answer.as_bytes()), "{answer:?}");
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::workload::{
     Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
 };
 use board::Board;
-use clients::{Crowd, Role, Seen};
+use clients::{Crowd, Role, Seen, Words};
 
 static DESCRIPTION: Description = Description {
     name: "forum",
@@ -39,6 +39,12 @@ static DESCRIPTION: Description = Description {
              connection: the reference",
             &["pool", "queue", "threads"],
             "pool",
+        ),
+        Parameter::one_of(
+            "harness",
+            "what clients say: topics and messages of one byte, or of 64 and 200",
+            &["short-lines", "long-lines"],
+            "short-lines",
         ),
         Parameter::whole("posters", "clients that post", (1, 128), "2"),
         Parameter::whole("readers", "clients that read", (1, 128), "2"),
@@ -110,6 +116,10 @@ impl Workload for Forum {
         Ok(Box::new(Evening {
             seed: setup.seed,
             implementation: Implementation::of(values),
+            words: match values.word("harness") {
+                "long-lines" => Words::long(),
+                _ => Words::short(),
+            },
             posters,
             readers,
             duration: Duration::from_millis(values.whole("duration-ms")),
@@ -132,6 +142,7 @@ impl Workload for Forum {
 struct Evening {
     seed: u64,
     implementation: Implementation,
+    words: Words,
     posters: usize,
     readers: usize,
     duration: Duration,
@@ -196,8 +207,8 @@ impl Evening {
     fn serve(&mut self, handlers: Handlers<'_>, unit: Unit) -> u64 {
         let (server, board) = self.stage.take().expect("the stage was set");
         let address = server.address().expect("the kernel knows an address that it gave");
-        let Self { seed, posters, readers, duration, .. } = *self;
-        let crowd = Crowd { seed, posters, readers, duration, address };
+        let Self { seed, posters, readers, duration, ref words, .. } = *self;
+        let crowd = Crowd { words, seed, posters, readers, duration, address };
         let (begun, cpu_before) = (Instant::now(), process_cpu());
         let stopper = server.stopper();
         let (ended, seen) = crowd.run(&stopper, || server.run(&board, handlers, unit));
@@ -243,8 +254,9 @@ impl Instance for Evening {
             return Err(Mismatch { expected, actual: "nothing ran".to_owned() });
         };
         let complaint = run.seen.iter().find_map(|client| client.complaint.clone());
-        let fault =
-            complaint.or(run.trouble.clone()).or_else(|| clients::fault(&run.board, &run.seen));
+        let fault = complaint
+            .or(run.trouble.clone())
+            .or_else(|| clients::fault(&run.board, &self.words, &run.seen));
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }
@@ -290,8 +302,9 @@ impl Instance for Evening {
 mod tests {
     use super::*;
 
-    fn evening(implementation: &str) -> Box<dyn Instance> {
-        let explicit = [("implementation".to_owned(), implementation.to_owned())].into();
+    fn evening(implementation: &str, harness: &str) -> Box<dyn Instance> {
+        let explicit = [("implementation", implementation), ("harness", harness)];
+        let explicit = explicit.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
         let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
         Forum.prepare(&setup).unwrap()
@@ -299,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_good_is_accepted_once() {
-        let mut evening = evening("pool");
+        let mut evening = evening("pool", "short-lines");
         evening.reset();
         assert!(evening.run_sequential() >= 4, "one request of each client");
         assert!(evening.check().is_ok());
@@ -309,8 +322,13 @@ mod tests {
     #[test]
     fn every_implementation_serves_all_clients() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for implementation in ["pool", "queue", "threads"] {
-            let mut evening = evening(implementation);
+        for (implementation, harness) in [
+            ("pool", "short-lines"),
+            ("pool", "long-lines"),
+            ("queue", "short-lines"),
+            ("threads", "long-lines"),
+        ] {
+            let mut evening = evening(implementation, harness);
             evening.reset();
             assert!(evening.run_on(&pool) >= 4, "{implementation}");
             evening.check().unwrap_or_else(|it| panic!("{implementation}: {it:?}"));

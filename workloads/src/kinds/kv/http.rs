@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io::Write as _;
 
+use crate::http_target::local_path;
 use crate::net::Parsed;
 
 /// Longest request line and headers together, in bytes.
@@ -79,7 +80,7 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: Method,
-    /// The target without its leading slash, as it was sent.
+    /// The target's path without its leading slash, and its query, as they were sent.
     pub(crate) key: Vec<u8>,
     pub(crate) body: Vec<u8>,
     /// Minor version: 0 or 1.
@@ -129,9 +130,9 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     };
     let version = head.version.expect("a complete head has a version");
     let method = Method::of(head.method.expect("a complete head has a method"));
-    let target = head.path.expect("a complete head has a target").as_bytes();
-    let Some(key) = target.strip_prefix(b"/") else {
-        return Err((Status::BAD_REQUEST, "expected a target that begins with /\n"));
+    let target = head.path.expect("a complete head has a target");
+    let Some(key) = local_path(target).and_then(|path| path.as_bytes().strip_prefix(b"/")) else {
+        return Err((Status::BAD_REQUEST, "expected a target like /key or http://host/key\n"));
     };
     if key.len() > MAX_KEY {
         return Err((Status::URI_TOO_LONG, "the key is longer than 1 KiB\n"));

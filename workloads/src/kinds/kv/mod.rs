@@ -4,7 +4,8 @@
 //! A reader thread outside the pool waits for all connections and hands complete requests to
 //! handlers: jobs of the pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs` the
 //! documents, `service.rs` what is done about a request; `plan.rs` what is asked and the known answers,
-//! `client.rs` one client, `load.rs` all of them; `trade.rs` server and clients together, judged. The
+//! `client.rs` one client, `load.rs` all of them, `parts.rs` service times in the
+//! order of requests; `trade.rs` server and clients together, judged. The
 //! server's threads are in `crate::net`.
 
 mod client;
@@ -12,6 +13,7 @@ mod http;
 #[cfg(test)]
 mod http_tests;
 mod load;
+mod parts;
 mod plan;
 mod service;
 mod store;
@@ -91,6 +93,12 @@ static DESCRIPTION: Description = Description {
             "40",
         ),
         Parameter::whole("value-bytes", "longest document", (0, 1 << 20), "1024"),
+        Parameter::whole(
+            "parts",
+            "of each run, in order of arrival, whose service times are told by themselves; 0 for none",
+            (0, 100),
+            "0",
+        ),
     ],
     sizes: &[
         SizeOverrides {
@@ -183,7 +191,7 @@ pub(crate) fn serve(
     pool: &ThreadPool,
     threads: usize,
 ) -> io::Result<String> {
-    let service = KeyValue::new(Store::new(guard(values)), threads);
+    let service = KeyValue::new(Store::new(guard(values)), threads, false);
     let arrangement = Arrangement::of(values, threads);
     let counts = server.run(&service, arrangement.handlers(pool), arrangement.unit)?;
     let figures = service.figures();

@@ -1,11 +1,13 @@
 //! The key-value service itself: what is done about a request, and what is noted about it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
 use super::http::{self, Method, Request, Response, Status};
+use super::parts::Noted;
 use super::store::{Put, Store};
 use crate::kinds::latency::Latencies;
 use crate::net::{Parsed, Service, Then, Times, TurnedAway};
@@ -18,21 +20,36 @@ pub(crate) type Counts = BTreeMap<(Method, u16), u64>;
 pub(crate) struct KeyValue {
     pub(crate) store: Store,
     /// One for each handler, which alone writes to it while the server runs.
-    records: Vec<CachePadded<Mutex<Figures>>>,
+    records: Vec<CachePadded<Mutex<Record>>>,
+    notes_each: bool,
+}
+
+/// What one handler knows about the requests that it answered.
+#[derive(Default)]
+struct Record {
+    figures: Figures,
+    /// Each of them, if that is wanted.
+    noted: Vec<Noted>,
 }
 
 impl KeyValue {
-    /// For `handlers` handlers at most.
-    pub(crate) fn new(store: Store, handlers: usize) -> Self {
+    /// For `handlers` handlers at most. If it `notes_each`, it remembers every request.
+    pub(crate) fn new(store: Store, handlers: usize, notes_each: bool) -> Self {
         let records = (0..handlers).map(|_| CachePadded::default()).collect();
-        Self { store, records }
+        Self { store, records, notes_each }
+    }
+
+    /// The requests that handlers noted one by one, in no order.
+    pub(crate) fn take_noted(&self) -> Vec<Noted> {
+        let records = self.records.iter();
+        records.flat_map(|it| mem::take(&mut lock(it).noted)).collect()
     }
 
     /// What all handlers noted.
     pub(crate) fn figures(&self) -> Figures {
         let mut all = Figures::default();
         for record in &self.records {
-            all.absorb(&record.lock().unwrap_or_else(PoisonError::into_inner));
+            all.absorb(&lock(record).figures);
         }
         all
     }
@@ -75,6 +92,7 @@ impl Service for KeyValue {
         let (status, body): (_, &[u8]) = match why {
             TurnedAway::Full => (Status::UNAVAILABLE, b"too many connections; try again later\n"),
             TurnedAway::TooSlow => (Status::REQUEST_TIMEOUT, b"the request took too long\n"),
+            TurnedAway::Stopping => (Status::UNAVAILABLE, b"the server ends\n"),
         };
         let mut answer = Vec::new();
         Response { status, tag: None, body, version: 1, keeps_alive: false }.write(&mut answer);
@@ -82,10 +100,17 @@ impl Service for KeyValue {
     }
 
     fn answered(&self, handler: usize, request: &Request, status: Status, times: Times) {
-        let record = &self.records[handler % self.records.len()];
-        let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
-        record.note(request.method, status, times);
+        let mut record = lock(&self.records[handler % self.records.len()]);
+        record.figures.note(request.method, status, times);
+        if self.notes_each {
+            record.noted.push((times.arrived, times.ended - times.arrived));
+        }
     }
+}
+
+/// Whoever panicked left whole figures.
+fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
+    record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the server knows about the requests that it answered.

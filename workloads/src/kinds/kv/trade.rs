@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use super::load::{Load, Pace, Seen};
+use super::parts::{Noted, Parts};
 use super::plan::{Mix, Plan, Summary};
 use super::service::{self, Figures, KeyValue};
 use super::store::{Guard, Store};
@@ -28,6 +29,7 @@ pub(super) struct Trade {
     guard: Guard,
     pace: Pace,
     clients: usize,
+    parts: usize,
     /// Ready for the next run.
     stage: Option<(Server, KeyValue)>,
     /// The last run, until it is checked.
@@ -48,6 +50,7 @@ struct Served {
 pub(super) struct Run {
     pub(super) seen: Seen,
     figures: Figures,
+    noted: Vec<Noted>,
     pub(super) stored: Summary,
     pub(super) trouble: Option<String>,
     elapsed: Duration,
@@ -58,16 +61,18 @@ pub(super) struct Run {
 struct Total {
     seen: Seen,
     figures: Figures,
+    parts: Parts,
     requests: u64,
     elapsed: Duration,
     server_cpu: Duration,
 }
 
 impl Total {
-    fn new() -> Self {
+    fn new(parts: usize) -> Self {
         Self {
             seen: Seen::nothing(),
             figures: Figures::default(),
+            parts: Parts::new(parts),
             requests: 0,
             elapsed: Duration::ZERO,
             server_cpu: Duration::ZERO,
@@ -93,6 +98,7 @@ impl Trade {
             writes_percent: values.whole("writes-percent"),
             value_bytes: values.count("value-bytes"),
         };
+        let parts = values.count("parts");
         Ok(Self {
             plan: Plan::new(setup.seed, mix),
             arrangement: Arrangement::of(values, setup.threads),
@@ -102,9 +108,10 @@ impl Trade {
                 _ => Pace::Closed,
             },
             clients,
+            parts,
             stage: None,
             served: None,
-            total: Total::new(),
+            total: Total::new(parts),
         })
     }
 
@@ -139,7 +146,8 @@ impl Trade {
         let figures = service.figures();
         let stored = Summary::of(figures.counts.clone(), &service.store.all());
         let server_cpu = cpu.saturating_sub(seen.cpu);
-        Some(Run { seen, figures, stored, trouble, elapsed, server_cpu })
+        let noted = service.take_noted();
+        Some(Run { seen, figures, noted, stored, trouble, elapsed, server_cpu })
     }
 
     /// Compares what both sides counted, and what is stored, with what is known.
@@ -155,6 +163,7 @@ impl Trade {
         let requests = self.requests();
         self.total.seen.absorb(run.seen);
         self.total.figures.absorb(&run.figures);
+        self.total.parts.add(run.noted);
         self.total.requests += requests;
         self.total.elapsed += run.elapsed;
         self.total.server_cpu += run.server_cpu;
@@ -171,12 +180,13 @@ impl Instance for Trade {
         let server = Server::bind(LOOPBACK, Limits::DEFAULT)
             .unwrap_or_else(|error| panic!("kv: no port on {} can be had: {error}", LOOPBACK.ip()));
         // A store of its own for each run, filled by it.
-        let service = KeyValue::new(Store::new(self.guard), self.arrangement.threads);
+        let store = Store::new(self.guard);
+        let service = KeyValue::new(store, self.arrangement.threads, self.parts > 0);
         self.stage = Some((server, service));
     }
 
     fn forget_warmup(&mut self) {
-        self.total = Total::new();
+        self.total = Total::new(self.parts);
     }
 
     fn run_sequential(&mut self) -> u64 {
@@ -199,8 +209,9 @@ impl Instance for Trade {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let Total { seen, figures, requests, elapsed, server_cpu } = &self.total;
+        let Total { seen, figures, parts, requests, elapsed, server_cpu } = &self.total;
         let mut metrics: BTreeMap<String, Metric> = figures.metrics().into_iter().collect();
+        metrics.extend(parts.metrics());
         for latencies in [&seen.latency, &seen.lateness, &seen.session] {
             metrics.extend(latencies.summary());
         }
