@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from sweep_analysis.labels import HERE, PUBLISHED
-from sweep_analysis.services import FIGURES, FORUM_GRID
+from sweep_analysis.services import COMPARED, FIGURES, FORUM_GRID, LONG
 
 NAP = "lock-free sleeping 250 ms, reader-writer"
 """The key-value server's queue with the document's mistake."""
@@ -20,10 +20,6 @@ REQUESTS = 100
 
 WALL_PLACE = ["place", "panel", "x"]
 """Columns in which two locks, or two ways of input and output, are compared."""
-
-ALIKE = {"own, own harness": "pool", "reference, reference harness": "threads"}
-"""Which of our implementations of a board stands for which of the document's."""
-
 
 def found(name: str, points: pl.DataFrame) -> list[str]:
     """Sentences on an experiment; none if nothing was measured.
@@ -43,8 +39,8 @@ def agreement(points: pl.DataFrame, figure: str) -> tuple[int, int, int]:
     the intervals of the two overlap here.
     """
     if figure == FORUM_GRID:
-        value, place, ends = "requests_per_second", ["kind", "posters", "readers"], ["low", "high"]
-        points = points.with_columns(pl.col("way").replace(ALIKE))
+        value, place, ends = "requests_per_second", ["harness", "kind", "posters", "readers"], ["low", "high"]
+        points = points.join(_alike(), on="way").drop("way").rename({"way_here": "way"})
     elif figure in FIGURES:
         value, place, ends = "value_ms", ["side", "panel", "threads"], ["low_ms", "high_ms"]
     else:
@@ -56,6 +52,15 @@ def agreement(points: pl.DataFrame, figure: str) -> tuple[int, int, int]:
     told = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
     same = (told["value"] < told["value_2"]) == (told["there"] < told["there_2"])
     return int(same.sum()), told.height - int(same.sum()), pairs.height - told.height
+
+
+def _alike() -> pl.DataFrame:
+    """By the name of an implementation, ours or the document's: `harness`, and `way_here`, ours that stands for it."""
+    ours = COMPARED.filter(~pl.col("way").str.contains("harness"))
+    theirs = COMPARED.filter(pl.col("way").str.contains("harness"))
+    both = theirs.join(ours, on="harness", suffix="_here")
+    names = [("way", "way_here"), ("reference_way", "reference_way_here"), ("way_here",) * 2, ("reference_way_here",) * 2]
+    return pl.concat(both.select("harness", way=pl.col(name), way_here=pl.col(here)) for name, here in names)
 
 
 def _here(points: pl.DataFrame) -> pl.DataFrame:
@@ -112,6 +117,7 @@ def _kv(points: pl.DataFrame) -> list[str]:
     mean_there, mean_here = _sides(regular, "value_ms", "ms")
     lock_there, lock_here = _middle(_there(locks)["ratio"]), _middle(_here(locks)["ratio"])
     session_there, session_here = _sides(shares.filter(~naps), "share", "times")
+    order = points.filter((pl.col("side") == "order") & naps)
     by_method = ", ".join(f"{panel} {span(values, 'µs')}" for panel, values in medians.items())
     return [
         (
@@ -139,7 +145,25 @@ def _kv(points: pl.DataFrame) -> list[str]:
             f"By method (the document has graphs, no numbers): median {by_method} here; {dearest} is the dearest. "
             "There it was POST and DELETE."
         ),
+        *_beginning(order),
     ]
+
+
+def _beginning(order: pl.DataFrame) -> list[str]:
+    """How the napping queue begins, with the most handlers. In: points of side `order`."""
+    most = order.filter(pl.col("threads") == order["threads"].max()).sort("request")
+    if most.is_empty():
+        return []
+    ends = [most.filter(pl.col("request") == edge)["value_ms"].item() for edge in _edges(most["request"])]
+    panel, requests = most["panel"][0], most["request"].min()
+    return [
+        f"By order of requests (a graph in the document, no numbers): with {panel} the longest of the first {requests} "
+        f"takes {_number(ends[0])} ms, of the last {requests} {_number(ends[1])} ms."
+    ]
+
+
+def _edges(values: pl.Series) -> tuple[int, int]:
+    return int(str(values.min())), int(str(values.max()))
 
 
 def _sides(rows: pl.DataFrame, column: str, unit: str = "", *, signed: bool = False) -> tuple[str, str]:
@@ -158,8 +182,7 @@ def _ends(rows: pl.DataFrame) -> str:
 
 def _board(points: pl.DataFrame) -> list[str]:
     each = points.filter(pl.col("kind") == "per thread")
-    drawn = each.filter(pl.col("way") != "own, reference harness")
-    difference = drawn.filter(pl.col("difference_percent").is_not_null())
+    difference = each.filter(pl.col("difference_percent").is_not_null())
 
     def best(way: str) -> str:
         rows = each.filter(pl.col("way") == way).sort("requests_per_second")
@@ -190,6 +213,10 @@ def _board(points: pl.DataFrame) -> list[str]:
             f"{reads['threads']} with threads here."
         ),
     ]
+    second = difference.filter(pl.col("way").is_in([f"pool{LONG}", "own, reference harness"]))
+    if _here(second).height:
+        there, here = _sides(second, "difference_percent", "%", signed=True)
+        sentences.insert(1, f"The same under the second harness: {there} there, {here} here.")
     queue = each.filter(pl.col("way") == "queue")
     if queue.height:
         gap = span(_here(queue)["difference_percent"], "%", signed=True)

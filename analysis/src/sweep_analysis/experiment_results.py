@@ -98,8 +98,8 @@ def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
     interval, told = ["low", "high"], list[str]()
     if figure == services.FORUM_GRID:
         # What a document calls its own and the reference are not our two implementations: only differences compare.
-        place, value, interval = ["kind", "posters", "readers"], "difference_percent", []
-        points = points.filter(pl.col("way").is_in(list(services.REFERENCES)))
+        place, value, interval = ["harness", "kind", "posters", "readers"], "difference_percent", []
+        points = points.join(services.COMPARED.select("harness", "way"), on="way")
     elif figure in services.FIGURES:
         place, value = ["side", "panel", "way", "threads"], "value_ms"
         points = points.rename({"low_ms": "low", "high_ms": "high"})
@@ -161,5 +161,10 @@ def _sentences(analysis: Analysis, experiment: Experiment) -> list[str]:
         found.append(
             f"Points with more than {count(analysis.cpus, 'thread')} have more threads than CPUs: they show how the "
             "ways behave when threads crowd, and cannot be set against those of the study's 14 cores."
+        )
+    for what in services.lacking(analysis.points, experiment.figure):
+        found.append(
+            f"Not measured here yet, as this sweep is older than it: {what}. "
+            f"`cargo runner sweep --experiment {experiment.name}` measures it."
         )
     return found

@@ -52,7 +52,11 @@ def requests(sweep: Sweep) -> pl.DataFrame:
     }
     trials = (
         _with_metrics(sweep, ["latency_p50", "post_p50", "read_p50", "requests_per_second", "server_cpu_per_request"])
-        .filter(pl.col("workload").is_in(["kv", "forum"]) & (parameter("takes").fill_null("requests") == "requests"))
+        .filter(
+            pl.col("workload").is_in(["kv", "forum"]),
+            parameter("takes").fill_null("requests") == "requests",
+            parameter("harness").fill_null("short-lines") == "short-lines",
+        )
         .with_columns(clients.alias("clients"), way.alias("way"))
     )
     return (

@@ -17,11 +17,15 @@ GRID_STEP = 34
 WAYS = {
     "regular, global": "#e69f00",
     "regular, reader-writer": "#56b4e9",
+    "lock-free, global": "#999933",
     "lock-free, reader-writer": "#009e73",
+    "lock-free sleeping 250 ms, global": "#cc79a7",
     "lock-free sleeping 250 ms, reader-writer": "#d55e00",
     "pool, reader-writer": "#000000",
     "pool": "#000000",
     "threads": "#e69f00",
+    "pool, long lines": "#56b4e9",
+    "threads, long lines": "#d55e00",
     "own, own harness": "#000000",
     "own, reference harness": "#56b4e9",
     "reference, reference harness": "#e69f00",
@@ -32,6 +36,7 @@ TITLES = {
     "server": "service time of a request, on the server",
     "client": "time of a session of 100 requests, on the client",
     "methods": "median service time of a request, by method",
+    "order": "longest service time on the server, by order of requests",
 }
 """What the sides of a key-value server's figure show."""
 
@@ -53,11 +58,15 @@ def service_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[str
             "difference": _stacked([_differences(part, points, theme) for part in _origins(points)], theme),
         }
     sides = {side: points.filter(pl.col("side") == side) for side in TITLES}
-    return {
+    order = sides.pop("order")
+    figures = {
         side: _stacked([_statistics(one, side, points, theme) for one in _origins(part)], theme)
         for side, part in sides.items()
         if part.height
     }
+    if order.height:
+        figures["order"] = _stacked([_order(order, points, theme)], theme)
+    return figures
 
 
 def cost_figure(costs: pl.DataFrame, workload: str, figure: str, theme: Theme) -> alt.FacetChart:
@@ -141,6 +150,21 @@ def _statistics(part: pl.DataFrame, side: str, points: pl.DataFrame, theme: Them
         ]
         panels.append(_panel(layers, panel, WIDTH, theme))
     return _row(panels, f"{part['origin'][0]}: {TITLES[side]}", theme)
+
+
+def _order(part: pl.DataFrame, points: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
+    """A panel for the fewest and the most handlers and one between: requests across, milliseconds upwards."""
+    threads = sorted(part["threads"].unique())
+    shown = sorted({threads[0], threads[len(threads) // 2], threads[-1]})
+    panels = []
+    for handlers in shown:
+        own = part.filter(pl.col("threads") == handlers)
+        x = alt.X("request:Q", title="request", axis=alt.Axis(format="d"))
+        y = alt.Y("value_ms:Q", title="ms", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=5))
+        base = alt.Chart(own).encode(x=x, y=y, color=_colour(points, theme))
+        layers = [base.mark_line(strokeWidth=1.6), base.mark_point(filled=True, size=20, opacity=1)]
+        panels.append(_panel(layers, own["panel"][0], WIDTH * 3 // 2, theme))
+    return _row(panels, f"{part['origin'][0]}: {TITLES['order']}", theme)
 
 
 def _placed(part: pl.DataFrame) -> pl.DataFrame:

@@ -32,6 +32,9 @@ STATISTICS = {"mean": "mean", "p50": "median", "max": "max", "min": "min"}
 SIDES = {"service": "server", "session": "client"}
 """Whose time it is, by the beginning of the metric's name: the server's for a request, a client's for a session."""
 
+PARTS = r"^service_part_(\d+)_max$"
+"""Names of the longest service time in each part of a run, by order of requests; the parts have as many requests each."""
+
 METHODS = {"service_get": "GET", "service_post": "POST", "service_delete": "DELETE"}
 """Methods, by the beginning of the name of their service times."""
 
@@ -42,11 +45,23 @@ KINDS = {
 }
 """Kinds of requests to a board, by the name of the metric."""
 
-REFERENCES = {"pool": "threads", "own, own harness": "reference, reference harness"}
-"""What each implementation is compared with, in the study as here."""
+LONG = ", long lines"
+"""Ends the name of an implementation under our second harness."""
 
-REFERENCE_HARNESS = ("own, reference harness", "reference, reference harness")
-"""The study's second comparison: both servers under the harness of the reference."""
+COMPARED = pl.DataFrame(
+    [
+        ("own", "pool", "threads"),
+        ("own", "own, own harness", "reference, reference harness"),
+        ("second", f"pool{LONG}", f"threads{LONG}"),
+        ("second", "own, reference harness", "reference, reference harness"),
+    ],
+    schema=["harness", "way", "reference_way"],
+    orient="row",
+)
+"""What each implementation is compared with, in the study as here, and under which of the two harnesses.
+
+The study's second harness is that of the reference; ours says more with each line.
+"""
 
 COSTS = {"server_cpu_per_request": ("server CPU per request", 1e-3), "latency_p50": ("wait, median", 1e-3)}
 """What a service costs on a branch: title and factor to µs, by the metric's name."""
@@ -54,11 +69,12 @@ COSTS = {"server_cpu_per_request": ("server CPU per request", 1e-3), "latency_p5
 SERVICE_POINTS = pl.Schema(
     {
         "origin": pl.String,  # `HERE` or `PUBLISHED`
-        "side": pl.String,  # `server`, `client`, or `methods` of the server
-        "panel": pl.String,  # the statistic, or the method, whose median it is
+        "side": pl.String,  # `server`, `client`, `methods` of the server, or `order` of its requests
+        "panel": pl.String,  # the statistic, the method, whose median it is, or the handlers
         "way": pl.String,  # queue and what guards the store
         "branch": pl.String,  # null where published
         "threads": pl.Int64,
+        "request": pl.Int64,  # of side `order`: the last one of the part, whose longest is drawn; null elsewhere
         "value_ms": pl.Float64,
         "low_ms": pl.Float64,  # 95 % interval; null where published or with one trial
         "high_ms": pl.Float64,
@@ -95,7 +111,25 @@ def points(sweep: Sweep | None, experiment: Experiment) -> pl.DataFrame:
     both = known if sweep is None else pl.concat([measure(sweep), known])
     if experiment.figure == FORUM_GRID:
         return _with_differences(both)
-    return both.sort(["side", "origin", "panel", "way", "branch", "threads"])
+    return both.sort(["side", "origin", "panel", "way", "branch", "threads", "request"])
+
+
+def lacking(points: pl.DataFrame, figure: str) -> list[str]:
+    """What a figure shows only by a newer sweep than the one that was measured. In: what `points` gives."""
+    here = points.filter(pl.col("origin") == HERE)
+    if here.is_empty() or figure not in FIGURES:
+        return []
+    ways = set(here["way"])
+    if figure == FORUM_GRID:
+        wanted = {"the second harness": any(way.endswith(LONG) for way in ways)}
+    else:
+        wanted = {
+            "the lock-free queue with the global lock": any(
+                way.startswith("lock-free") and way.endswith("global") for way in ways
+            ),
+            "service times by order of requests": "order" in set(here["side"]),
+        }
+    return [what for what, is_there in wanted.items() if not is_there]
 
 
 def published(experiment: Experiment) -> pl.DataFrame:
@@ -173,15 +207,24 @@ def _service(sweep: Sweep) -> pl.DataFrame:
         .otherwise(pl.concat_str(pl.lit("lock-free"), nap))
     )
     way = pl.concat_str(queue, pl.lit(", "), parameter("store")).alias("way")
-    means = _means(sweep, [way, pl.col("threads")])
+    requests = (parameter("sessions").cast(pl.Int64) * parameter("requests").cast(pl.Int64)).alias("requests")
+    parts = parameter("parts").cast(pl.Int64).alias("parts")
+    means = _means(sweep, [way, pl.col("threads"), requests, parts])
     wanted = [
         {"metric": f"{beginning}_{ending}", "side": side, "panel": panel}
         for beginning, side in SIDES.items()
         for ending, panel in STATISTICS.items()
     ]
     wanted += [{"metric": f"{name}_p50", "side": "methods", "panel": method} for name, method in METHODS.items()]
+    part = pl.col("metric").str.extract(PARTS).cast(pl.Int64)
+    order = means.filter(part.is_not_null()).with_columns(
+        pl.lit("order").alias("side"),
+        pl.format("{} handlers", "threads").alias("panel"),
+        (part * pl.col("requests") // pl.col("parts")).alias("request"),
+    )
+    named = means.join(pl.DataFrame(wanted), on="metric").with_columns(pl.lit(None, pl.Int64).alias("request"))
     return (
-        means.join(pl.DataFrame(wanted), on="metric")
+        pl.concat([named, order.select(named.columns)])
         .with_columns(
             pl.lit(HERE).alias("origin"),
             (pl.col("value") * MS_PER_NS).alias("value_ms"),
@@ -194,8 +237,9 @@ def _service(sweep: Sweep) -> pl.DataFrame:
 
 
 def _forum(sweep: Sweep) -> pl.DataFrame:
+    harness = pl.when(parameter("harness") == "long-lines").then(pl.lit(LONG)).otherwise(pl.lit(""))
     place = [
-        parameter("implementation").alias("way"),
+        pl.concat_str(parameter("implementation"), harness).alias("way"),
         parameter("posters").cast(pl.Int64).alias("posters"),
         parameter("readers").cast(pl.Int64).alias("readers"),
     ]
@@ -214,16 +258,13 @@ def _forum(sweep: Sweep) -> pl.DataFrame:
 
 def _with_differences(frame: pl.DataFrame) -> pl.DataFrame:
     """Fill in `difference_percent` wherever the reference of a way stands in the same place."""
-    pairs = pl.DataFrame(
-        [{"way": way, "reference_way": other} for way, other in [*REFERENCES.items(), REFERENCE_HARNESS]]
-    )
     place = ["origin", "kind", "posters", "readers", "branch"]
     references = frame.select(
         *place, pl.col("way").alias("reference_way"), pl.col("requests_per_second").alias("reference")
     )
     rate = pl.col("requests_per_second")
     return (
-        frame.join(pairs, on="way", how="left")
+        frame.join(COMPARED, on="way", how="left")
         .join(references, on=[*place, "reference_way"], how="left", nulls_equal=True)
         .with_columns((100 * (rate / pl.col("reference") - 1)).alias("difference_percent"))
         .select(FORUM_POINTS.names())
