@@ -7,6 +7,7 @@ import pytest
 
 from sweep_analysis.document_findings import agreement, found, span
 from sweep_analysis.labels import HERE, PUBLISHED
+from sweep_analysis.services import FORUM_POINTS, SERVICE_POINTS
 from sweep_analysis.wall_times import WALL_POINTS
 
 PANEL = "2 contenders"
@@ -37,6 +38,35 @@ def test_two_locks_agree_with_the_document_where_the_same_one_is_quicker() -> No
         .otherwise(pl.col("wall_ms", "low", "high"))
     )
     assert agreement(other, "wall-by-section") == (0, 1, 0)
+
+
+def test_two_boards_are_compared_under_the_harness_that_they_share() -> None:
+    def rate(origin: str, way: str, value: float) -> dict[str, object]:
+        ends = {"low": value - 1, "high": value + 1} if origin == HERE else {}
+        place = {"origin": origin, "kind": "post", "posters": 1, "readers": 1, "way": way}
+        return place | {"requests_per_second": value} | ends
+
+    rows = [
+        rate(PUBLISHED, "own, own harness", 12.0),
+        rate(PUBLISHED, "own, reference harness", 9.0),
+        rate(PUBLISHED, "reference, reference harness", 10.0),
+        rate(HERE, "pool", 50.0),
+        rate(HERE, "threads", 40.0),
+        rate(HERE, "pool, long lines", 50.0),
+        rate(HERE, "threads, long lines", 40.0),
+    ]
+    # The same order under the own harness, the other one under the second.
+    assert agreement(pl.DataFrame(rows, schema=FORUM_POINTS), "forum-grid") == (1, 1, 0)
+
+
+def test_how_the_napping_queue_begins_is_told_with_the_most_handlers() -> None:
+    def part(threads: int, request: int, ms: float) -> dict[str, object]:
+        place = {"origin": HERE, "side": "order", "panel": f"{threads} handlers", "threads": threads}
+        return place | {"way": "lock-free sleeping 250 ms, global", "request": request, "value_ms": ms}
+
+    rows = [part(1, 100, 251.0), part(32, 100, 249.0), part(32, 200, 31.0), part(32, 300, 7.5)]
+    sentence = found("kv-queues", pl.DataFrame(rows, schema=SERVICE_POINTS))[-1]
+    assert "32 handlers: the longest of the first 100 takes 249 ms, of the last ones 7.50 ms" in sentence
 
 
 def test_no_order_is_told_where_intervals_overlap() -> None:

@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from made_up import Truth, write_sweep
+from sweep_analysis.experiment_results import beside
 from sweep_analysis.experiments import Experiment
 from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.load import Sweep, read_sweep
 from sweep_analysis.palette import LIGHT
 from sweep_analysis.service_plots import WAYS, service_figures
-from sweep_analysis.services import FORUM_GRID, SERVICE_BY_THREADS, points, published
+from sweep_analysis.services import FORUM_GRID, SERVICE_BY_THREADS, lacking, points, published
 
 KV = Experiment("kv-queues", "made up", "made up", SERVICE_BY_THREADS, frozenset())
 FORUM = Experiment("forum-grid", "made up", "made up", FORUM_GRID, frozenset())
@@ -34,8 +35,10 @@ def made_up(folder: Path, trials: list[tuple[dict[str, str], dict[str, tuple[flo
     return read_sweep(folder)
 
 
-def server(queue: str = "regular", empty: str = "wait", handlers: str = "threads") -> dict[str, str]:
-    return {"handlers": handlers, "queue": queue, "empty": empty, "store": "reader-writer"}
+def server(
+    queue: str = "regular", empty: str = "wait", handlers: str = "threads", store: str = "reader-writer"
+) -> dict[str, str]:
+    return {"handlers": handlers, "queue": queue, "empty": empty, "store": store}
 
 
 def measured(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
@@ -77,9 +80,42 @@ def test_queues_naps_and_the_pool_are_told_apart(tmp_path: Path) -> None:
     assert set(frame["panel"]) == {"POST"}
 
 
-def board(implementation: str, posters: int, rate: float) -> tuple[dict[str, str], dict[str, tuple[float, str]]]:
+def test_the_longest_times_by_order_of_requests_stand_at_the_last_request_of_their_part(tmp_path: Path) -> None:
+    parameters = server("lock-free", "sleep-250ms", store="global") | {
+        "sessions": "20",
+        "requests": "100",
+        "parts": "4",
+    }
+    metrics = {f"service_part_0{part}_{end}": (1e6 * part, "ns") for part in (1, 2, 3, 4) for end in ("max", "mean")}
+    sweep = made_up(tmp_path / "sweep", [(parameters, metrics)])
+    frame = measured(sweep, KV)
+    assert frame.select("side", "panel", "way").unique().rows() == [
+        ("order", "4 handlers", "lock-free sleeping 250 ms, global")
+    ]
+    assert frame.select("request", "value_ms").rows() == [(500, 1.0), (1000, 2.0), (1500, 3.0), (2000, 4.0)]
+    assert "order" in service_figures(points(sweep, KV), SERVICE_BY_THREADS, LIGHT)
+
+
+def test_what_an_older_sweep_lacks_is_named_and_what_a_newer_one_has_is_not(tmp_path: Path) -> None:
+    old = points(made_up(tmp_path / "old", [(server(), {"service_mean": (1e6, "ns")})]), KV)
+    assert lacking(old, SERVICE_BY_THREADS) == [
+        "the lock-free queue with the global lock",
+        "service times by order of requests",
+    ]
+    parameters = server("lock-free", store="global") | {"sessions": "1", "requests": "1", "parts": "1"}
+    new = points(made_up(tmp_path / "new", [(parameters, {"service_part_01_max": (1e6, "ns")})]), KV)
+    assert lacking(new, SERVICE_BY_THREADS) == []
+    short = points(made_up(tmp_path / "short", [board("pool", 1, 1.0)]), FORUM)
+    assert lacking(short, FORUM_GRID) == ["the second harness"]
+    assert lacking(points(None, FORUM), FORUM_GRID) == [], "that nothing was measured is said elsewhere"
+
+
+def board(
+    implementation: str, posters: int, rate: float, harness: str | None = None
+) -> tuple[dict[str, str], dict[str, tuple[float, str]]]:
     parameters = {"implementation": implementation, "posters": str(posters), "readers": "1"}
-    return parameters, {"posts_per_second": (rate, "requests/s")}
+    named = {} if harness is None else {"harness": harness}  # sweeps from before there were two have none
+    return parameters | named, {"posts_per_second": (rate, "requests/s")}
 
 
 def test_a_board_is_compared_with_the_reference_in_the_same_place(tmp_path: Path) -> None:
@@ -89,6 +125,24 @@ def test_a_board_is_compared_with_the_reference_in_the_same_place(tmp_path: Path
     assert found == pytest.approx(
         {("threads", 1): None, ("pool", 1): 10.0, ("threads", 2): None, ("pool", 2): -20.0}, nan_ok=True
     )
+
+
+def test_each_harness_has_a_reference_of_its_own(tmp_path: Path) -> None:
+    trials = [
+        board("threads", 1, 100.0),
+        board("pool", 1, 110.0, "short-lines"),
+        board("threads", 1, 50.0, "long-lines"),
+        board("pool", 1, 45.0, "long-lines"),
+    ]
+    sweep = made_up(tmp_path / "sweep", trials)
+    found = {row["way"]: row["difference_percent"] for row in measured(sweep, FORUM).rows(named=True)}
+    assert found["pool"] == pytest.approx(10.0)
+    assert found["pool, long lines"] == pytest.approx(-10.0)
+    met = beside(points(sweep, FORUM), FORUM_GRID).select("harness", "published", "measured")
+    assert met.rows() == [
+        ("own", pytest.approx(1.00, abs=0.005), pytest.approx(10.0)),
+        ("second", pytest.approx(-4.47, abs=0.005), pytest.approx(-10.0)),
+    ]
 
 
 def test_the_study_of_the_board_prints_the_differences_that_follow_from_its_averages(tmp_path: Path) -> None:

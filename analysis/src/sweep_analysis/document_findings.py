@@ -10,16 +10,32 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from sweep_analysis.labels import HERE, PUBLISHED
-from sweep_analysis.services import COMPARED, FIGURES, FORUM_GRID, LONG
+from sweep_analysis.services import FIGURES, FORUM_GRID, LONG
 
 NAP = "lock-free sleeping 250 ms, reader-writer"
-"""The key-value server's queue with the document's mistake."""
+"""The key-value server's queue with the document's mistake, as the document printed it."""
+
+NAPPING = "lock-free sleeping"
+"""Begins the name of that queue, whatever guards the store."""
 
 REQUESTS = 100
 """Of a session of the key-value server, there and here."""
 
 WALL_PLACE = ["place", "panel", "x"]
 """Columns in which two locks, or two ways of input and output, are compared."""
+
+ALIKE = pl.DataFrame(
+    [
+        ("own", "own, own harness", "pool"),
+        ("own", "reference, reference harness", "threads"),
+        ("second", "own, reference harness", f"pool{LONG}"),
+        ("second", "reference, reference harness", f"threads{LONG}"),
+    ],
+    schema=["harness", "way", "ours"],
+    orient="row",
+)
+"""Which of our implementations of a board stands for which of the document's, under which of the two harnesses."""
+
 
 def found(name: str, points: pl.DataFrame) -> list[str]:
     """Sentences on an experiment; none if nothing was measured.
@@ -40,7 +56,8 @@ def agreement(points: pl.DataFrame, figure: str) -> tuple[int, int, int]:
     """
     if figure == FORUM_GRID:
         value, place, ends = "requests_per_second", ["harness", "kind", "posters", "readers"], ["low", "high"]
-        points = points.join(_alike(), on="way").drop("way").rename({"way_here": "way"})
+        ours = ALIKE.with_columns(pl.col("ours").alias("way"))
+        points = points.join(pl.concat([ALIKE, ours]), on="way").drop("way").rename({"ours": "way"})
     elif figure in FIGURES:
         value, place, ends = "value_ms", ["side", "panel", "threads"], ["low_ms", "high_ms"]
     else:
@@ -52,15 +69,6 @@ def agreement(points: pl.DataFrame, figure: str) -> tuple[int, int, int]:
     told = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
     same = (told["value"] < told["value_2"]) == (told["there"] < told["there_2"])
     return int(same.sum()), told.height - int(same.sum()), pairs.height - told.height
-
-
-def _alike() -> pl.DataFrame:
-    """By the name of an implementation, ours or the document's: `harness`, and `way_here`, ours that stands for it."""
-    ours = COMPARED.filter(~pl.col("way").str.contains("harness"))
-    theirs = COMPARED.filter(pl.col("way").str.contains("harness"))
-    both = theirs.join(ours, on="harness", suffix="_here")
-    names = [("way", "way_here"), ("reference_way", "reference_way_here"), ("way_here",) * 2, ("reference_way_here",) * 2]
-    return pl.concat(both.select("harness", way=pl.col(name), way_here=pl.col(here)) for name, here in names)
 
 
 def _here(points: pl.DataFrame) -> pl.DataFrame:
@@ -102,22 +110,23 @@ def _kv(points: pl.DataFrame) -> list[str]:
     def times(side: str, panel: str) -> pl.DataFrame:
         return points.filter((pl.col("side") == side) & (pl.col("panel") == panel))
 
-    naps = pl.col("way") == NAP
+    naps, napping = pl.col("way") == NAP, pl.col("way").str.starts_with(NAPPING)
     worst, means = times("server", "max"), times("server", "mean")
-    others = _here(worst.filter(~naps))
+    others = _here(worst.filter(~napping))
     by_threads = means.filter(naps).sort("threads")
     regular = means.filter(pl.col("way").str.starts_with("regular"))
     locks = _ratios(means, ["threads"], "value_ms", "regular, global", "regular, reader-writer")
     sessions = times("client", "mean").join(means, on=["origin", "way", "threads"], suffix="_request")
     shares = sessions.with_columns((pl.col("value_ms") / REQUESTS / pl.col("value_ms_request")).alias("share"))
-    methods = _here(points.filter((pl.col("side") == "methods") & ~naps))
+    methods = _here(points.filter((pl.col("side") == "methods") & ~napping))
     medians = {panel: methods.filter(pl.col("panel") == panel)["value_ms"] * 1e3 for panel in ("GET", "POST", "DELETE")}
     dearest = max(medians, key=lambda panel: float(str(medians[panel].median() or 0)))
     nap_there, nap_here = _sides(worst.filter(naps), "value_ms", "ms")
     mean_there, mean_here = _sides(regular, "value_ms", "ms")
+    queue_locks = _here(_ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer"))
     lock_there, lock_here = _middle(_there(locks)["ratio"]), _middle(_here(locks)["ratio"])
-    session_there, session_here = _sides(shares.filter(~naps), "share", "times")
-    order = points.filter((pl.col("side") == "order") & naps)
+    session_there, session_here = _sides(shares.filter(~napping), "share", "times")
+    order = points.filter((pl.col("side") == "order") & napping)
     by_method = ", ".join(f"{panel} {span(values, 'µs')}" for panel, values in medians.items())
     return [
         (
@@ -137,6 +146,10 @@ def _kv(points: pl.DataFrame) -> list[str]:
             f"reader-writer lock there, {lock_here} times here (medians over numbers of handlers)."
         ),
         (
+            "The same behind the lock-free queue, which the document measured and did not print: "
+            f"{_middle(queue_locks['ratio'])} here."
+        ),
+        (
             f"A session takes {session_there} its hundred requests as the server times them there, "
             f"{session_here} here, where a request keeps the server for so short a time that the way through sockets "
             "and clients counts."
@@ -154,16 +167,15 @@ def _beginning(order: pl.DataFrame) -> list[str]:
     most = order.filter(pl.col("threads") == order["threads"].max()).sort("request")
     if most.is_empty():
         return []
-    ends = [most.filter(pl.col("request") == edge)["value_ms"].item() for edge in _edges(most["request"])]
-    panel, requests = most["panel"][0], most["request"].min()
-    return [
-        f"By order of requests (a graph in the document, no numbers): with {panel} the longest of the first {requests} "
-        f"takes {_number(ends[0])} ms, of the last {requests} {_number(ends[1])} ms."
-    ]
-
-
-def _edges(values: pl.Series) -> tuple[int, int]:
-    return int(str(values.min())), int(str(values.max()))
+    sentences = []
+    for (way,), part in most.group_by(["way"], maintain_order=True):
+        first, last = part.row(0, named=True), part.row(-1, named=True)
+        sentences.append(
+            f"By order of requests (a graph in the document, no numbers), {way}, {first['panel']}: the longest of the "
+            f"first {first['request']} takes {_number(first['value_ms'])} ms, of the last ones "
+            f"{_number(last['value_ms'])} ms."
+        )
+    return sentences
 
 
 def _sides(rows: pl.DataFrame, column: str, unit: str = "", *, signed: bool = False) -> tuple[str, str]:
@@ -172,12 +184,12 @@ def _sides(rows: pl.DataFrame, column: str, unit: str = "", *, signed: bool = Fa
 
 
 def _middle(values: pl.Series) -> str:
-    return _number(float(str(values.median())))
+    return _number(float(str(values.median()))) if values.len() else "nothing"
 
 
 def _ends(rows: pl.DataFrame) -> str:
     values = rows["value_ms"].to_list()
-    return f"{_number(values[0])} to {_number(values[-1])}"
+    return "nothing" if not values else f"{_number(values[0])} to {_number(values[-1])}"
 
 
 def _board(points: pl.DataFrame) -> list[str]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis import document_findings, tables
+from sweep_analysis import document_findings, services, tables
 from sweep_analysis.experiment_results import Result, beside
 from sweep_analysis.labels import PUBLISHED
 
 DOCUMENTS = (
-    ("a key-value server", "tables of the server's and of the clients' times, graphs by method", "kv-queues"),
-    ("a message board", "tables of posts, reads and requests per thread, with their differences", "forum-grid"),
+    ("a key-value server", "all tables, graphs by method and by order of requests, what was left out", "kv-queues"),
+    (
+        "a message board",
+        "tables of posts, reads and requests per thread, with their differences, under both harnesses",
+        "forum-grid",
+    ),
     ("user-level threads", "table 1, mutex and spin lock by length of the section", "locks-mutex-spin"),
     ("user-level threads", "table 5, twenty threads; the question on several cores", "locks-many-contenders"),
     ("user-level threads", "text at table 5, sections beyond the quantum", "locks-beyond-quantum"),
@@ -36,6 +40,7 @@ def overview(results: list[Result]) -> str:
                 "table or figure": shown,
                 "experiment": name,
                 "sweep": each.sweep.path.name if each.sweep else "not measured yet",
+                "not measured yet": ", ".join(services.lacking(each.points, each.experiment.figure)),
                 "printed numbers": each.points.filter(pl.col("origin") == PUBLISHED).height,
                 "measured beside": beside(each.points, each.experiment.figure).height,
                 "same order": same,

@@ -162,9 +162,10 @@ def _sentences(analysis: Analysis, experiment: Experiment) -> list[str]:
             f"Points with more than {count(analysis.cpus, 'thread')} have more threads than CPUs: they show how the "
             "ways behave when threads crowd, and cannot be set against those of the study's 14 cores."
         )
-    for what in services.lacking(analysis.points, experiment.figure):
+    lacking = services.lacking(analysis.points, experiment.figure)
+    if lacking:
         found.append(
-            f"Not measured here yet, as this sweep is older than it: {what}. "
-            f"`cargo runner sweep --experiment {experiment.name}` measures it."
+            f"Not measured yet, for the sweep is older: {'; '.join(lacking)}. "
+            f"`cargo runner sweep --experiment {experiment.name}` measures that."
         )
     return found

@@ -33,7 +33,7 @@ SIDES = {"service": "server", "session": "client"}
 """Whose time it is, by the beginning of the metric's name: the server's for a request, a client's for a session."""
 
 PARTS = r"^service_part_(\d+)_max$"
-"""Names of the longest service time in each part of a run, by order of requests; the parts have as many requests each."""
+"""Names of the longest service time in each part of a run; parts are by order of requests, with as many each."""
 
 METHODS = {"service_get": "GET", "service_post": "POST", "service_delete": "DELETE"}
 """Methods, by the beginning of the name of their service times."""
