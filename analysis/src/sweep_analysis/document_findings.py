@@ -123,7 +123,6 @@ def _kv(points: pl.DataFrame) -> list[str]:
     dearest = max(medians, key=lambda panel: float(str(medians[panel].median() or 0)))
     nap_there, nap_here = _sides(worst.filter(naps), "value_ms", "ms")
     mean_there, mean_here = _sides(regular, "value_ms", "ms")
-    queue_locks = _here(_ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer"))
     lock_there, lock_here = _middle(_there(locks)["ratio"]), _middle(_here(locks)["ratio"])
     session_there, session_here = _sides(shares.filter(~napping), "share", "times")
     order = points.filter((pl.col("side") == "order") & napping)
@@ -146,10 +145,6 @@ def _kv(points: pl.DataFrame) -> list[str]:
             f"reader-writer lock there, {lock_here} times here (medians over numbers of handlers)."
         ),
         (
-            "The same behind the lock-free queue, which the document measured and did not print: "
-            f"{_middle(queue_locks['ratio'])} here."
-        ),
-        (
             f"A session takes {session_there} its hundred requests as the server times them there, "
             f"{session_here} here, where a request keeps the server for so short a time that the way through sockets "
             "and clients counts."
@@ -158,15 +153,25 @@ def _kv(points: pl.DataFrame) -> list[str]:
             f"By method (the document has graphs, no numbers): median {by_method} here; {dearest} is the dearest. "
             "There it was POST and DELETE."
         ),
+        *_locks_behind_the_lock_free_queue(means),
         *_beginning(order),
+    ]
+
+
+def _locks_behind_the_lock_free_queue(means: pl.DataFrame) -> list[str]:
+    """What the global lock costs there. In: mean service times."""
+    ratios = _here(_ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer"))["ratio"]
+    if ratios.is_empty():
+        return []
+    return [
+        "Behind the lock-free queue, which the document did not print with the global lock, the mean with that lock is "
+        + f"{_middle(ratios)} times that with the reader-writer lock here."
     ]
 
 
 def _beginning(order: pl.DataFrame) -> list[str]:
     """How the napping queue begins, with the most handlers. In: points of side `order`."""
-    most = order.filter(pl.col("threads") == order["threads"].max()).sort("request")
-    if most.is_empty():
-        return []
+    most = order.filter(pl.col("threads") == pl.col("threads").max()).sort("request")
     sentences = []
     for (way,), part in most.group_by(["way"], maintain_order=True):
         first, last = part.row(0, named=True), part.row(-1, named=True)
