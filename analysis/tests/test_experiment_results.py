@@ -8,7 +8,16 @@ import polars as pl
 import pytest
 
 from sweep_analysis import experiments
-from sweep_analysis.experiment_results import PACKETS, Result, beside, experiment_named, result, summary
+from sweep_analysis.experiment_results import (
+    PACKETS,
+    Result,
+    agreement,
+    beside,
+    experiment_named,
+    result,
+    result_of,
+    summary,
+)
 from sweep_analysis.labels import HERE
 from sweep_analysis.services import costs_by_branch, points
 from test_services import FORUM, KV, board, made_up, server
@@ -69,7 +78,30 @@ def test_published_numbers_meet_what_was_measured_in_the_same_place() -> None:
         pl.lit("master").alias("branch"),
         pl.lit("measured").alias("kind"),
         (pl.col("value") * pl.Series([1.0, 2.0])).alias("value"),
-    ).with_columns((pl.col("value") * 0.9).alias("low"), (pl.col("value") * 1.1).alias("high"))
+    ).with_columns((pl.col("value") * 0.95).alias("low"), (pl.col("value") * 1.05).alias("high"))
     found = Result(experiment, pl.concat([known, measured.cast(experiments.POINTS)]), 2, [])
     assert beside(found.points, experiment.figure).height == 2
-    assert summary([found]).splitlines()[2] == f"| {experiment.name} | 13 | 2 | 1 |"
+    assert summary([found]).splitlines()[2] == f"| {experiment.name} | 13 | 2 | 1 | 1 | 0 |"
+
+
+def test_a_number_inside_an_interval_that_holds_anything_is_no_agreement() -> None:
+    measured = {"measured": 8.92, "low": -126.8, "high": 23.8}
+    met = pl.DataFrame([{"published": -7.9} | measured, {"published": 24.0} | measured])
+    told = agreement(met, experiments.OVERHEAD_BY_WORDS)
+    assert told == {"the same": 0, "another number": 1, "cannot tell": 1}
+    narrow = pl.DataFrame([{"published": 2.0, "measured": 1.0, "low": -1.0, "high": 3.0}])
+    assert agreement(narrow, experiments.OVERHEAD_BY_WORDS)["the same"] == 1
+
+
+def test_times_at_a_single_value_are_bars_and_no_curve_of_one_point() -> None:
+    charts = result(experiment_named("locks-many-contenders"), None).charts()
+    assert [layer["mark"]["type"] for layer in charts[0].to_dict()["vconcat"][0]["layer"]] == ["bar", "rule"]
+
+
+def test_each_lock_has_a_panel_with_what_was_measured_and_what_was_published() -> None:
+    """Intervals of several locks in one panel stand on each other; two published points fill no panel of their own."""
+    (first, *_) = result_of("packets-idle-lock-overhead").charts()
+    rows = first.to_dict()["vconcat"]
+    assert len(rows) == 1
+    heads = [panel["title"]["text"] for panel in rows[0]["hconcat"]]
+    assert heads == [f"home-queue, {lock}, one worker" for lock in ("tas", "mutex", "mcs", "anderson")]

@@ -45,6 +45,16 @@ def test_notebook_runs_and_its_committed_outputs_are_of_the_sweep_it_names(
     assert all(cell.execution_count for cell in kept.cells if cell.cell_type == "code"), remedy
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_notebook_closes_with_its_answer_and_shows_no_object_as_text(file: Path) -> None:
+    kept = nbformat.read(file, as_version=4)
+    (answer,) = kept.cells[-1].outputs
+    assert answer.data["text/markdown"].startswith("**Answer.** ")
+    assert "answers." in kept.cells[-1].source
+    outputs = [output for cell in kept.cells for output in cell.get("outputs", [])]
+    assert all({"image/png", "text/markdown"} & set(output.get("data", {})) for output in outputs)
+
+
 def test_a_notebook_shows_another_sweep_on_request(ordinary_sweep: Path) -> None:
     file = NOTEBOOKS / "01_speedup.ipynb"
     assert texts(execute([file], ordinary_sweep)[file]) != texts(nbformat.read(file, as_version=4))

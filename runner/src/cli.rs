@@ -398,10 +398,65 @@ pub fn run() -> Result<Exit> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
     #[test]
     fn the_arguments_do_not_contradict_themselves() {
         Cli::command().debug_assert();
+    }
+
+    /// All texts of the analysis that a reader sees, by file: of a notebook its cells and what they printed.
+    fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
+        let mut texts = Vec::new();
+        for folder in ["notebooks", "src/sweep_analysis", "src/sweep_analysis/templates"] {
+            for entry in fs::read_dir(root.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                let Some(kind @ ("ipynb" | "py" | "j2")) = path.extension().and_then(|kind| kind.to_str())
+                else {
+                    continue;
+                };
+                let text = fs::read_to_string(&path).unwrap();
+                let text = if kind == "ipynb" { lines_of(&serde_json::from_str(&text).unwrap()) } else { text };
+                texts.push((path, text));
+            }
+        }
+        texts
+    }
+
+    /// All strings in a value, those of one list joined: a notebook keeps the lines of a text so.
+    fn lines_of(value: &serde_json::Value) -> String {
+        match value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Array(values) => values.iter().map(lines_of).collect(),
+            serde_json::Value::Object(fields) => {
+                fields.values().map(|field| lines_of(field) + "\n").collect()
+            }
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn every_command_that_notebooks_and_reports_quote_parses() {
+        let mut quoted = 0;
+        for (path, text) in texts_of_the_analysis() {
+            for rest in text.split("`cargo runner ").skip(1) {
+                let command = rest.split('`').next().unwrap();
+                // What a report fills in may be any word.
+                let words = command.split_whitespace().map(|word| if word.contains('{') { "word" } else { word });
+                let parsed = Cli::try_parse_from(std::iter::once("runner").chain(words));
+                assert!(
+                    parsed.is_ok(),
+                    "{} quotes `cargo runner {command}`: {}",
+                    path.display(),
+                    parsed.unwrap_err()
+                );
+                quoted += 1;
+            }
+        }
+        assert!(quoted > 2, "only {quoted} commands found");
     }
 }

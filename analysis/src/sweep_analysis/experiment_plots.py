@@ -19,6 +19,8 @@ from sweep_analysis.wall_times import AXES
 
 WIDTH = 190
 HEIGHT = 170
+MARGIN = 1.2
+"""An axis of words is longer by this factor at both ends, so that no interval lies on the other axis."""
 SPARE = 1.15
 """Room above the highest point, as a factor. Intervals that reach further are cut off: they would flatten the rest."""
 
@@ -67,11 +69,14 @@ def experiment_figures(
         draw = _overheads if experiment.figure == OVERHEAD_BY_WORDS else _speedups
         both = pl.concat([part, known])
         across = sorted(both["words" if draw is _overheads else "threads"].drop_nulls().unique())
+        # What was published as a few numbers stands beside what was measured; curves have charts of their own.
+        few = draw is _overheads or known.filter(pl.col("kind") != "bound").is_empty()
+        place = "published (14 cores)"
         rows = []
         if part.height:
-            rows.append(_row(part, f"{title}: measured here", _Frame(across, cpus, theme), draw))
-        if known.height:
-            place = "published (14 cores)"
+            told = f"measured here, and {place}" if few and known.height else "measured here"
+            rows.append(_row(both if few else part, f"{title}: {told}", _Frame(across, cpus, theme), draw))
+        if known.height and not (few and rows):
             rows.append(_row(known, f"{title}: {place}", _Frame(across, None, theme), draw))
         chart = alt.vconcat(*rows, spacing=22).resolve_legend(color="shared", strokeDash="shared")
         figures[f"{generator}-depth-{depth}"] = finished(chart, theme)
@@ -92,9 +97,9 @@ class _Frame:
     cpus: int | None
     theme: Theme
 
-    def x(self, column: str, title: str) -> alt.X:
-        """The horizontal axis, in steps of doubling."""
-        ends = [self.across[0], max(self.across[-1], self.across[0] + 1)]
+    def x(self, column: str, title: str, margin: float = 1) -> alt.X:
+        """The horizontal axis, in steps of doubling, a factor of `margin` longer at both ends."""
+        ends = [self.across[0] / margin, max(self.across[-1], self.across[0] + 1) * margin]
         axis = alt.Axis(values=self.across, format="d", labelOverlap=False)
         return alt.X(
             f"{column}:Q", title=title, axis=axis, scale=alt.Scale(type="log", base=2, domain=ends, nice=False)
@@ -156,15 +161,27 @@ def _speedups(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.
 
 
 def _overheads(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.LayerChart]:
-    drawn = part.filter(pl.col("kind") != "bound")
+    """A panel for each lock, with whole intervals: in one panel they would stand on each other."""
     theme = frame.theme
-    y = alt.Scale(domain=[SPARE * min(0.0, *part["value"]), SPARE * max(1.0, *part["value"])], nice=False, clamp=True)
-    x = frame.x("words", "mean words per packet (W)")
+    ends = pl.concat([part[name] for name in ("value", "low", "high")]).drop_nulls()
+    y = alt.Scale(domain=[SPARE * min(0.0, *ends), SPARE * max(1.0, *ends)], nice=False)
+    x = frame.x("words", "mean words per packet (W)", MARGIN)
     up = alt.Y("value:Q", title="throughput lost against lock-free, %", scale=y)
-    zero = alt.Chart().mark_rule(color=theme.faint_ink).encode(y=alt.datum(0))
-    layers = [zero.properties(data=drawn.head(1)), *_bands(drawn, x, y, colour), *_lines(drawn, x, up, colour)]
-    layers += _bounds(part, x, y, theme)
-    return [_panel(layers, "one worker", theme).properties(width=2 * WIDTH)]
+    panels = []
+    for way in [way for way in WAYS if way in part["way"]]:
+        own = part.filter((pl.col("way") == way) & (pl.col("kind") != "bound"))
+        measured, known = own.filter(pl.col("origin") == HERE), own.filter(pl.col("origin") == PUBLISHED)
+        zero = alt.Chart(own.head(1)).mark_rule(color=theme.faint_ink).encode(y=alt.datum(0))
+        printed = alt.Chart(known).mark_point(size=70, filled=True, opacity=1, shape="diamond", color=theme.ink)
+        layers = [
+            zero,
+            *_bands(measured, x, y, colour),
+            *_lines(measured, x, up, colour),
+            printed.encode(x=x, y=up),
+            *_bounds(part.filter((pl.col("way") == way) | pl.col("way").is_null()), x, y, theme),
+        ]
+        panels.append(_panel(layers, f"{way}, one worker", theme))
+    return panels
 
 
 def _bands(own: pl.DataFrame, x: alt.X, y: alt.Scale, colour: alt.Color) -> list[alt.Chart]:
@@ -173,7 +190,7 @@ def _bands(own: pl.DataFrame, x: alt.X, y: alt.Scale, colour: alt.Color) -> list
         return []
     return [
         alt.Chart(known)
-        .mark_rule(strokeWidth=1, opacity=0.6)
+        .mark_rule(strokeWidth=1.5, opacity=0.7)
         .encode(x=x, y=alt.Y("low:Q", scale=y), y2="high:Q", color=colour)
     ]
 
@@ -195,7 +212,7 @@ def _lines(own: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[alt
 
 def _bounds(part: pl.DataFrame, x: alt.X, y: alt.Scale, theme: Theme) -> list[alt.Chart]:
     """What nothing published was above: a triangle at one number of words, or a dashed rule for all."""
-    text = pl.concat_str(pl.lit("nothing above "), pl.col("value").cast(pl.String)).alias("text")
+    text = pl.concat_str(pl.lit("published: nothing above "), pl.col("value").cast(pl.String)).alias("text")
     bounds = part.filter(pl.col("kind") == "bound").with_columns(text)
     up = alt.Y("value:Q", scale=y)
     layers = []

@@ -14,6 +14,8 @@ from sweep_analysis.labels import with_panel
 from sweep_analysis.plots import SIGNED_PERCENT, Look, branch_colours, finished, side_by_side
 from sweep_analysis.schema import PANEL
 
+SURE = 0.05
+"""A correlation with a smaller p-value is told."""
 FEWEST_CELLS = 4
 """With fewer cells no correlation is computed."""
 
@@ -99,7 +101,7 @@ def explanation_sentences(found: Explanation, plain: str) -> list[str]:
     if found.correlation is not None and found.p_value is not None:
         gains = found.correlation > 0
         verdict = "the more writes a branch saves, the more time" if gains else "saved writes come with lost time"
-        told = verdict if found.p_value < 0.05 else "so the writes do not explain the times here"  # noqa: PLR2004
+        told = verdict if found.p_value < SURE else "whether writes explain times cannot be told here"
         sentences.append(
             f"Spearman's rank correlation between the share of writes saved and the share of time saved is "
             f"{found.correlation:+.2f} (p = {found.p_value:.2f}): {told}."

@@ -71,6 +71,9 @@ def _experiment(analysis: Analysis, experiment: experiments.Experiment) -> Figur
         if experiment.figure == experiments.ANSWERS
         else told + "points are means of trials, bars their 95 % intervals."
         if experiment.figure in services.FIGURES
+        else f"After the {experiment.source}. A panel for each lock: dots were measured here, bars are their 95 % "
+        "intervals, diamonds were published."
+        if experiment.figure == experiments.OVERHEAD_BY_WORDS
         else told + "dots are measured or printed, squares derived from printed numbers. Bars are 95 % "
         f"intervals, cut off at the edge. The dotted line is one times faster for each worker{ends}."
     )

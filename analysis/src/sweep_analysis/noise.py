@@ -1,4 +1,4 @@
-"""Sets two sweeps of the same branches beside each other: how large the noise is, and which claims come again."""
+"""Sets two sweeps of the same branches beside each other: how large the noise is, and which changes come again."""
 
 from __future__ import annotations
 
@@ -38,15 +38,24 @@ def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
 
 
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
-    """What became of the claims of one sweep in another.
+    """What became of the changes of one sweep in another.
 
-    Out: one row per branch and workload that `first` calls faster or slower: its change and verdict in either sweep;
-         null in the second where it was not measured there.
+    Out: one row per branch and workload whose change in `first` is larger than the twin's there: both changes, and the
+         change in `second` with its interval and verdict; null where it was not measured or is not judged.
     """
-    columns = ["panel", "branch", "time_ratio", "verdict"]
-    claimed = _pooled(first).filter(pl.col("verdict").is_in(CLAIMS)).select(columns)
-    again = _pooled(second).select(columns)
-    joined = claimed.join(again, on=["panel", "branch"], how="left", suffix="_again", maintain_order="left")
+    twins = first.comparisons.filter(pl.col("branch") == (first.sweep.twin or ""), level="workload")
+    strayed = with_panel(twins).select("panel", "mode", twin="time_ratio")
+    further = pl.col("time_ratio").log().abs() > pl.col("twin").log().abs()
+    shown = (
+        _pooled(first)
+        .join(strayed, on=["panel", "mode"])
+        .filter(further)
+        .select("panel", "branch", "time_ratio", "twin")
+    )
+    columns = ["panel", "branch", "time_ratio", "ratio_low", "ratio_high", "verdict"]
+    joined = shown.join(
+        _pooled(second).select(columns), on=["panel", "branch"], how="left", suffix="_again", maintain_order="left"
+    )
 
     def change(column: str) -> pl.Expr:
         return pl.col(column).map_elements(percent, return_dtype=pl.String)
@@ -55,9 +64,11 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
         pl.col("panel").alias("workload"),
         "branch",
         change("time_ratio").alias("first"),
-        pl.col("verdict").alias("verdict of the first"),
+        change("twin").alias("twin of the first"),
         change("time_ratio_again").alias("second"),
-        pl.col("verdict_again").alias("verdict of the second"),
+        change("ratio_low").alias("from"),
+        change("ratio_high").alias("to"),
+        pl.col("verdict").alias("verdict of the second"),
     )
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+import altair as alt
 import nbformat
 from nbclient import NotebookClient
 
@@ -40,6 +41,11 @@ def newest_of(experiment: str) -> Sweep | None:
         if (asked.get("experiment") or {}).get("name") == experiment:
             return read_sweep(folder)
     return None
+
+
+def draw_pictures(scale: float) -> None:
+    """Keep charts as pictures, so that any viewer shows them, of `scale` pixels per pixel."""
+    alt.renderers.enable("png", scale_factor=scale)
 
 
 def bullets(sentences: list[str]) -> str:

@@ -12,6 +12,8 @@ from sweep_analysis.wall_times import AXES
 
 WIDTH = 210
 HEIGHT = 170
+BAR = 14
+"""Height of a bar in pixels."""
 
 WAYS = {
     "mutex": "#0072b2",
@@ -30,8 +32,10 @@ def wall_time_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[s
 
     What has one of the two alone is drawn with that one.
 
-    In: rows of `wall_times.WALL_POINTS`.
+    Where all were measured at one and the same value, that is one chart of bars. In: rows of `wall_times.WALL_POINTS`.
     """
+    if points["x"].n_unique() == 1:
+        return {"ways": finished(alt.vconcat(_bars(points, figure, theme)), theme)}
     figures = {}
     for (place,), part in points.group_by(["place"], maintain_order=True):
         measured = part.filter(pl.col("origin") == HERE)
@@ -77,6 +81,31 @@ def _row(part: pl.DataFrame, figure: str, column: str, title: str, theme: Theme)
         panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=name))
     row: alt.HConcatChart = alt.hconcat(*panels, spacing=16).resolve_scale(y="shared")
     return row.properties(title=alt.TitleParams(title, anchor="start", fontSize=13, color=theme.ink))
+
+
+def _bars(points: pl.DataFrame, figure: str, theme: Theme) -> alt.LayerChart:
+    """A row for each place and origin, a bar for each way in it: points on a curve of one point would tell nothing."""
+    ways = [way for way in WAYS if way in points["way"]]
+    shown = points.with_columns(row=pl.format("{}, {}, {}", "place", "panel", "origin"))
+    y = alt.Y("row:N", sort=None, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False))
+    beside = alt.YOffset("way:N", sort=ways)
+    colour = alt.Color(
+        "way:N",
+        title=None,
+        sort=ways,
+        scale=alt.Scale(domain=ways, range=[WAYS[way] for way in ways]),
+        legend=alt.Legend(orient="bottom"),
+    )
+    x = alt.X("wall_ms:Q", title="wall time in ms")
+    base = alt.Chart(shown).encode(y=y, yOffset=beside)
+    layers = [
+        base.mark_bar(opacity=0.85).encode(x=x, color=colour),
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=1.5, color=theme.ink)
+        .encode(x=alt.X("low:Q"), x2="high:Q"),
+    ]
+    title = f"{AXES[figure].title}: {points['x'][0]}"
+    return alt.LayerChart(layer=layers).properties(width=2 * WIDTH, height=alt.Step(BAR), title=title)
 
 
 def _number(panel: str) -> tuple[int, str]:
