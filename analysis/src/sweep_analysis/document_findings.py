@@ -163,10 +163,8 @@ def _locks_behind_the_lock_free_queue(means: pl.DataFrame) -> list[str]:
     ratios = _here(_ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer"))["ratio"]
     if ratios.is_empty():
         return []
-    return [
-        "Behind the lock-free queue, which the document did not print with the global lock, the mean with that lock is "
-        + f"{_middle(ratios)} times that with the reader-writer lock here."
-    ]
+    times = f"{_middle(ratios)} times that with the reader-writer lock here"
+    return [f"Behind the lock-free queue, not printed with the global lock there, the mean with that lock is {times}."]
 
 
 def _beginning(order: pl.DataFrame) -> list[str]:
