@@ -18,7 +18,8 @@ pub(super) struct ScopeBase<'scope> {
     pub(super) registry: Arc<Registry>,
     /// The first panic, boxed once more to fit a pointer; null while there is none.
     panic: AtomicPtr<Payload>,
-    /// Jobs that have not ended, plus one for the closure of the scope itself.
+    /// Jobs that have not ended, plus one for the closure of the scope itself. Not on cache lines of its
+    /// own, though every job writes it: the scope lies in a frame, and scopes nest (README, "Stack").
     unfinished: CountLatch,
     /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must
     /// neither shrink nor grow.
