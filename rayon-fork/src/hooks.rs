@@ -66,6 +66,8 @@ events! {
     WakeSent = "wakes_sent",
     /// A worker that was woken became sleepy again without having run a job.
     WakeInVain = "wakes_in_vain",
+    /// A worker that had blocked ran again on a CPU where another worker was, while one had none.
+    WakeStacked = "wakes_stacked",
     /// A full fence stood between a push and its announcement.
     PushFence = "push_fences",
     /// A worker that was about to block made all CPUs of the process fence.

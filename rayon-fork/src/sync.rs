@@ -1,6 +1,6 @@
 //! The door to the machine: only here are the standard library's atomics, locks, condition
 //! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
-//! fences.
+//! fences, in `sync/cpus.rs` its CPUs.
 //!
 //! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
 //! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
@@ -9,6 +9,11 @@
 
 #[cfg(not(fork_loom))]
 mod asymmetric;
+#[cfg(feature = "instrument")]
+mod cpus;
+
+#[cfg(feature = "instrument")]
+pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 
 #[cfg(not(feature = "web_spin_lock"))]
 pub(crate) use std::sync::OnceLock;

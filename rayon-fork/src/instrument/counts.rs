@@ -7,6 +7,7 @@ use std::ops::Add;
 use crate::ThreadPool;
 use crate::hooks::{Event, Word};
 use crate::sleep;
+use crate::sync::ARE_CPUS_KNOWN;
 
 /// Accesses of one word, by number.
 pub(super) const LOADS: usize = 0;
@@ -45,7 +46,8 @@ pub struct EventCounts {
 
 impl EventCounts {
     /// Name and count of every kind of event that this build's variant can have, always in the same
-    /// order. Accesses to counter words which the variant does not use are left out.
+    /// order. Accesses to counter words which the variant does not use are left out, and so are stacked wakes where
+    /// the system does not tell which CPU a thread is on.
     ///
     /// ```
     /// use rayon_core::instrument::EventCounts;
@@ -59,7 +61,7 @@ impl EventCounts {
         let accesses = Word::NAMES.iter().flatten().copied();
         let is_known = |kind: usize| match kind.checked_sub(Event::NAMES.len()) {
             Some(access) => sleep::uses_word(Word::ALL[access / ACCESSES]),
-            None => true,
+            None => kind != Event::WakeStacked as usize || ARE_CPUS_KNOWN,
         };
         let kinds = events.chain(accesses).zip(self.kinds).enumerate();
         kinds.filter(move |&(kind, _)| is_known(kind)).map(|(_, named)| named)

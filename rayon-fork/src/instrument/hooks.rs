@@ -9,7 +9,13 @@ use crate::hooks::{Event, Word};
 
 #[inline]
 pub(crate) fn count(event: Event) {
-    with_record(|record| record.add_one(event as usize));
+    with_record(|record| {
+        record.add_one(event as usize);
+        if event == Event::WakeTried {
+            // Where the waker is matters most at this moment: the kernel is about to choose a CPU.
+            record.say_where();
+        }
+    });
 }
 
 #[inline]
@@ -43,11 +49,13 @@ pub(crate) fn begin_search() {
     with_record(|record| {
         record.add_one(Event::Search as usize);
         record.enter(WorkerState::Searching);
+        record.say_where();
     });
 }
 
 pub(crate) fn end_search() {
     with_record(|record| {
+        record.say_where();
         record.set_woken(false);
         record.enter(WorkerState::Active);
     });
@@ -67,17 +75,24 @@ pub(crate) fn begin_sleep() {
     with_record(|record| {
         record.add_one(Event::Sleep as usize);
         record.enter(WorkerState::Asleep);
+        record.leave_cpu();
     });
 }
 
 pub(crate) fn end_sleep() {
     with_record(|record| {
         record.set_woken(true);
+        record.say_where();
+        if record.is_stacked() {
+            record.add_one(Event::WakeStacked as usize);
+        }
     });
 }
 
 pub(crate) fn claimed() {
-    end_sleep();
+    with_record(|record| {
+        record.set_woken(true);
+    });
 }
 
 /// The calling worker tries to sleep for as long as this lives.

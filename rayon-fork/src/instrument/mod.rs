@@ -2,6 +2,7 @@
 
 mod counts;
 pub(crate) mod hooks;
+mod occupancy;
 mod records;
 mod timeline;
 

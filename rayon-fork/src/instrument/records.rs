@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
 use super::counts::{EventCounts, KINDS};
+use super::occupancy::Occupancy;
 use super::timeline::{Track, WorkerState};
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, current_cpu};
 
 /// What is recorded of one pool.
 pub(crate) struct Records {
@@ -19,8 +21,8 @@ pub(crate) struct Records {
 /// What one worker did, or all threads outside of the pool together.
 pub(super) struct Record {
     counts: [AtomicU64; KINDS],
-    /// Several threads write at once: those outside.
-    is_shared: bool,
+    /// The worker's index and the places of all; `None` of those outside, of whom several write at once.
+    worker: Option<(usize, Arc<Occupancy>)>,
     /// Somebody woke this worker, and it has had no job since. Its own affair, and only atomic
     /// because the record is shared.
     was_woken: AtomicBool,
@@ -36,15 +38,17 @@ thread_local! {
 
 impl Records {
     pub(crate) fn new(workers: usize) -> Self {
-        let record = |is_shared| {
+        let record = |worker| {
             CachePadded::new(Record {
                 counts: [const { AtomicU64::new(0) }; KINDS],
-                is_shared,
+                worker,
                 was_woken: AtomicBool::new(false),
                 track: Mutex::new(Track::new()),
             })
         };
-        Self { workers: (0..workers).map(|_| record(false)).collect(), outside: record(true) }
+        let places = Arc::new(Occupancy::new(workers));
+        let worker = |index| record(Some((index, Arc::clone(&places))));
+        Self { workers: (0..workers).map(worker).collect(), outside: record(None) }
     }
 
     /// By worker.
@@ -58,6 +62,7 @@ impl Records {
 
     /// What the calling thread does is the doing of this pool's worker `index`.
     pub(crate) fn occupy(&self, index: usize) -> Here<'_> {
+        self.workers[index].say_where();
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
@@ -108,7 +113,7 @@ impl Record {
     #[inline]
     pub(super) fn add_one(&self, kind: usize) {
         let count = &self.counts[kind];
-        if self.is_shared {
+        if self.worker.is_none() {
             count.fetch_add(1, Ordering::Relaxed);
         } else {
             // Not in one step: nobody else writes.
@@ -131,6 +136,25 @@ impl Record {
         let before = self.was_woken.load(Ordering::Relaxed);
         self.was_woken.store(was_woken, Ordering::Relaxed);
         before
+    }
+
+    /// The calling worker says which CPU it is on. Of those outside nobody keeps it.
+    pub(super) fn say_where(&self) {
+        if let Some(((worker, places), cpu)) = self.worker.as_ref().zip(current_cpu()) {
+            places.enter(*worker, cpu);
+        }
+    }
+
+    /// Whether the worker is stacked where it last said it is: see [`Occupancy::is_stacked`].
+    pub(super) fn is_stacked(&self) -> bool {
+        self.worker.as_ref().is_some_and(|(worker, places)| places.is_stacked(*worker))
+    }
+
+    /// The calling worker is about to be on no CPU.
+    pub(super) fn leave_cpu(&self) {
+        if let Some((worker, places)) = &self.worker {
+            places.leave(*worker);
+        }
     }
 
     /// The worker is in `state` from now on.

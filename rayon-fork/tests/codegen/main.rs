@@ -93,7 +93,8 @@ fn scratch() -> Scratch {
         "Cargo.toml",
         "[package]\nname = \"scratch\"\nedition = \"2024\"\n\n\
          [features]\ninstrument = []\n\n\
-         [dependencies]\ncrossbeam-deque = \"*\"\ncrossbeam-utils = \"*\"\n\n[workspace]\n",
+         [dependencies]\ncrossbeam-deque = \"*\"\ncrossbeam-utils = \"*\"\n\
+         rustix = { version = \"*\", features = [\"thread\"] }\n\n[workspace]\n",
     );
     scratch
 }

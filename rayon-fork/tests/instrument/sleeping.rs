@@ -80,3 +80,50 @@ fn a_broadcast_tries_to_wake_each_worker() {
     assert_eq!(count(&events.outside, "wakes_tried"), 3);
     assert!(count(&events.total(), "wakes_sent") >= 3);
 }
+
+/// On Linux a thread may say which CPUs it wants, and is told.
+#[cfg(target_os = "linux")]
+mod on_cpus {
+    use std::sync::Barrier;
+
+    use rayon_core::ThreadPoolBuilder;
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    use crate::common::{meet, patiently};
+    use crate::{count, during, rest};
+
+    fn usable() -> Vec<usize> {
+        let set = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+    }
+
+    /// Stacked wakes while two workers that slept meet in a join, the second one `apart` CPUs from the first.
+    fn stacked(apart: usize) -> u64 {
+        let cpus = usable();
+        let stay = move |worker: usize| {
+            let mut only = CpuSet::new();
+            only.set(cpus[(worker * apart) % cpus.len()]);
+            sched_setaffinity(None, &only).unwrap();
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(2).start_handler(stay).build().unwrap();
+        rest(&pool);
+        let meeting = Barrier::new(2);
+        let counts = during(&pool, || {
+            patiently("two workers that meet", || {
+                pool.install(|| rayon_core::join(|| meet(&meeting), || meet(&meeting)));
+            });
+            rest(&pool);
+        });
+        count(&counts.total(), "wakes_stacked")
+    }
+
+    #[test]
+    fn the_second_of_two_workers_that_are_kept_on_one_cpu_is_stacked_if_there_is_another() {
+        assert_eq!(stacked(0) > 0, usable().len() > 1);
+    }
+
+    #[test]
+    fn workers_that_are_kept_on_cpus_of_their_own_are_never_stacked() {
+        assert_eq!(stacked(1), 0);
+    }
+}
