@@ -28,6 +28,8 @@ from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.modes import modes
 from sweep_analysis.outliers import outliers
+from sweep_analysis.placements import LEVELS as LEVELS_OF_PLACEMENT
+from sweep_analysis.placements import placement_table, placements
 from sweep_analysis.report import write_report, write_tables
 from sweep_analysis.scaling import LAWS, scaling
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
@@ -115,6 +117,14 @@ def _parser() -> argparse.ArgumentParser:
     _prints(commands, "costs", "print wall time, CPU time, cycles and idle CPUs of every cell", _costs)
     _prints(
         commands, "outliers", "print trials that lie far from their cell; they are labelled, not dropped", _outliers
+    )
+    placed = _prints(commands, "placements", "print what changes when workers are pinned to CPUs", _placements)
+    placed.add_argument(
+        "--level",
+        choices=LEVELS_OF_PLACEMENT,
+        default="branch",
+        help="`cell`: each branch at each thread count; `branch`: all thread counts together; `workload`: all branches "
+        "together (default: %(default)s)",
     )
     _prints(commands, "modes", "print which cells have several typical times", _modes)
     _prints(commands, "ledger", "print what the figures leave out, why, and how much", _ledger)
@@ -348,6 +358,17 @@ def _costs(asked: argparse.Namespace) -> None:
 def _outliers(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     output.show(sweep, "outliers", outliers(trial_times(sweep)).collect(), asked.format)
+
+
+def _placements(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    placed = placements(sweep, trial_times(sweep).collect())
+    if placed.is_empty():
+        raise InputError(
+            sweep.path, "no workload ran free and pinned on one branch", "measure again with `--placement both`"
+        )
+    shown = placed.filter(level=asked.level)
+    output.show(sweep, "placements", shown, asked.format, read=placement_table(shown))
 
 
 def _modes(asked: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from sweep_analysis.labels import count
 from sweep_analysis.load import Sweep
+from sweep_analysis.placements import placement_sentences
 from sweep_analysis.schema import PANEL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS
 
@@ -74,6 +75,7 @@ def cautions(analysis: Analysis) -> list[str]:
             f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "
             "`cargo runner sweep --resume` runs the rest."
         )
+    found += placement_sentences(analysis.placements)
     found += _host_cautions(analysis)
     found += _design_cautions(analysis)
     if analysis.failures.height:

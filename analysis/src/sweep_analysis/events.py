@@ -26,6 +26,7 @@ HEADLINE = {
     "sleeps": "sleeps",
     "wakes_sent": "wakes",
     "wakes_in_vain": "wakes in vain",
+    "wakes_stacked": "wakes onto a busy CPU",
 }
 """What is drawn and tabled, and how it is called: the first two over all counter words, the others events."""
 

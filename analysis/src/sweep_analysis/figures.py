@@ -45,6 +45,7 @@ def figures(analysis: Analysis) -> list[Figure]:
         branch_figures.intervals(analysis, look),
         branch_figures.idle(analysis, look),
         branch_figures.latency(analysis, look),
+        host_figures.placement(analysis, look),
         branch_figures.events(analysis, look),
         branch_figures.efficiency(analysis, look),
         branch_figures.law(analysis, look),

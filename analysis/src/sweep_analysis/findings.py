@@ -26,6 +26,7 @@ from sweep_analysis.ledger import ledger
 from sweep_analysis.load import Sweep
 from sweep_analysis.modes import mode_values, modes
 from sweep_analysis.outliers import outliers, shares
+from sweep_analysis.placements import placements
 from sweep_analysis.scaling import scaling
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
@@ -151,6 +152,11 @@ class Analysis:
     def clock_effect(self) -> ClockEffect | None:
         """How far times follow the measured clock; None if that cannot be told."""
         return clock_effect(self.times.lazy())
+
+    @cached_property
+    def placements(self) -> pl.DataFrame:
+        """Rows of `frames.PLACEMENTS`: what pinning changes; empty if the sweep has not both placements."""
+        return placements(self.sweep, self.times)
 
     @cached_property
     def ledger(self) -> pl.DataFrame:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis import host_plots, tables, trial_plots
+from sweep_analysis import host_plots, placement_plots, tables, trial_plots
 from sweep_analysis.figure import Charts, Figure
 from sweep_analysis.findings import Analysis
 from sweep_analysis.labels import count, with_panel
+from sweep_analysis.placements import placement_table
 from sweep_analysis.plots import Look
 
 
@@ -54,6 +55,24 @@ def drift(analysis: Analysis, look: Look) -> Figure:
         whole=lambda: {files[name]: chart for name, chart in charts().items()},
         numbers={"by place in the block": tables.place_table(analysis.places)} if rows.height else {},
         data={"residuals": rows, "places": analysis.places},
+    )
+
+
+def placement(analysis: Analysis, look: Look) -> Figure:
+    """What pinning workers changes."""
+    placed = analysis.placements
+    return Figure(
+        "placement",
+        "What changes when workers are pinned",
+        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each figure per "
+        "unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
+        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a figure of free "
+        "workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
+        missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
+        panels=lambda: {"": placement_plots.placement_figure(placed, look)},
+        whole=lambda: {"placement": placement_plots.placement_figure(placed, look)},
+        numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
+        data={"placements": placed},
     )
 
 

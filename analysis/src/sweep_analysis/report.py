@@ -65,6 +65,7 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         "outliers": analysis.outliers,
         "outlier-shares": analysis.outlier_shares,
         "modes": analysis.modes,
+        "placements": analysis.placements,
         "ledger": analysis.ledger,
     }
     if analysis.experiment is not None:
