@@ -133,8 +133,15 @@ fn a_kernel_that_stacks_wake_ups_is_a_warning_with_both_times_and_the_remedy() {
     let finding = &diagnosis.findings[0];
     assert!(finding.seen.contains("428 us free and 229 us pinned"), "{diagnosis}");
     assert!(finding.remedy.contains("--placement pinned"), "{diagnosis}");
+}
+
+#[test]
+fn wake_ups_that_are_seldom_stacked_or_gain_nothing_by_pins_are_in_order() {
     let rare = diagnose(&[]);
     assert!(rare.in_order.iter().any(|clause| clause.contains("in 3 of 100 ticks")), "{rare}");
+    let stacking = Some(Stacking { ticks: 100, stacked: 97, free_us: 446.0, pinned_us: 1542.0 });
+    let busy = examine(&Host::at(host(&[]).path()), &Circumstances { stacking, ..good() });
+    assert_eq!(busy.findings, [], "{busy}");
 }
 
 #[test]

@@ -7,8 +7,10 @@ use crate::host::{CPUS, Host, cpu_list};
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// Above this share of ticks it is no chance that both threads were on one CPU. A guess.
+/// Above this share of ticks it is no chance that both threads were on one CPU, and from this gain on pins are
+/// worth their while: where all CPUs are busy, sharing one may be the best that can be had. Guesses.
 const STACKED: f64 = 0.1;
+const GAIN: f64 = 1.1;
 
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     virtual_machine(host, diagnosis);
@@ -43,7 +45,7 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         "in {stacked} of {ticks} ticks two threads that were woken to work were on one CPU; a tick took \
          {free_us:.0} us free and {pinned_us:.0} us pinned (medians)"
     );
-    if share < STACKED {
+    if share < STACKED || free_us < GAIN * pinned_us {
         return diagnosis.good(seen);
     }
     diagnosis.add(
@@ -51,8 +53,8 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         "stacked-wake-ups",
         seen,
         "the kernel puts a worker that wakes up beside one that runs and leaves another CPU idle: loads that \
-         sleep between their ticks then measure the kernel's choice more than the pool, and gain nothing from \
-         more threads (busy CPUs are a reason to do so, too: see the load)",
+         sleep between their ticks then measure the kernel's choice more than the pool, and gain little or \
+         nothing from more threads",
         "for such loads `--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see what it \
          moves",
     );
