@@ -415,12 +415,17 @@ mod tests {
         for folder in ["notebooks", "src/sweep_analysis", "src/sweep_analysis/templates"] {
             for entry in fs::read_dir(root.join(folder)).unwrap() {
                 let path = entry.unwrap().path();
-                let Some(kind @ ("ipynb" | "py" | "j2")) = path.extension().and_then(|kind| kind.to_str())
+                let Some(kind @ ("ipynb" | "py" | "j2")) =
+                    path.extension().and_then(|kind| kind.to_str())
                 else {
                     continue;
                 };
                 let text = fs::read_to_string(&path).unwrap();
-                let text = if kind == "ipynb" { lines_of(&serde_json::from_str(&text).unwrap()) } else { text };
+                let text = if kind == "ipynb" {
+                    lines_of(&serde_json::from_str(&text).unwrap())
+                } else {
+                    text
+                };
                 texts.push((path, text));
             }
         }
@@ -446,7 +451,9 @@ mod tests {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
                 // What a report fills in may be any word.
-                let words = command.split_whitespace().map(|word| if word.contains('{') { "word" } else { word });
+                let words = command
+                    .split_whitespace()
+                    .map(|word| if word.contains('{') { "word" } else { word });
                 let parsed = Cli::try_parse_from(std::iter::once("runner").chain(words));
                 assert!(
                     parsed.is_ok(),
