@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 import made_up
 from sweep_analysis.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
 from sweep_analysis.errors import InputError
+from sweep_analysis.findings import analyse
 from sweep_analysis.frames import CLAIM_DETAILS, CLAIMS
 from sweep_analysis.load import Sweep, read_sweep
+from sweep_analysis.page import render_page
 from sweep_analysis.speedup import trial_times
 from sweep_analysis.tables import claim_in_words
 
@@ -169,6 +172,16 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) 
         (2, "quicksort"): HELD,
     }
     assert set(details["cells"]) == {4}
+
+
+def test_a_page_shows_a_claim_of_too_few_layouts_without_an_interval(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[1, 2], layouts=3, trials=6)
+    analysis = analyse(sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster")}))
+    page = render_page(analysis, [])
+    (claim,) = re.findall(r"</span> <strong>packed</strong> is (.*)", page)
+    assert re.fullmatch(
+        r"faster than master.*: [−+±][0-9.]+\s% over 2 cells; 3 layouts of each branch are too few.*", claim
+    )
 
 
 def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:

@@ -34,9 +34,10 @@ def gains(analysis: Analysis, look: Look) -> Figure:
         "gains",
         "Which branch gains on which workload",
         "Change against the baseline in per cent, all thread counts of a workload together. Blue takes less, orange "
-        "more, in steps of 3 %; grey is inside the A/A band: what equal builds show. A bold number is a claim that "
-        "holds after correction for the number of comparisons; the others outside the band may be chance. A program "
-        "paced by a clock takes its time whatever the pool does: there CPU time is what counts."
+        "more, in steps of 3 %; grey is inside the A/A band, what equal builds show, and everything where that is not "
+        "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
+        "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
+        "what counts."
         + (f" {twin} is {look.baseline} itself, run a second time: what it shows is noise." if twin else ""),
         missing=None if is_drawn else _NO_COMPARISON,
         maps=lambda: {"": map_plots.gains_maps(wall, cpu, look)},
@@ -76,7 +77,7 @@ def cells(analysis: Analysis, look: Look) -> Figure:
         "map",
         "Where each branch gains and loses, by threads",
         "A map for each branch, workloads down, threads across; thread counts in brackets exceed the CPUs. Colours and "
-        "bold numbers as above, each cell now tested by itself.",
+        "bold numbers as above, here of each cell.",
         missing=None if drawn else _NO_COMPARISON,
         maps=lambda: {name: map_plots.cell_maps(frame, look) for name, frame in drawn.items()},
         whole=lambda: {files[name]: map_plots.map_figure(frame, look) for name, frame in drawn.items()},

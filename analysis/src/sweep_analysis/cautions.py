@@ -12,7 +12,7 @@ import polars as pl
 from sweep_analysis.labels import count
 from sweep_analysis.load import Sweep
 from sweep_analysis.placements import placement_sentences
-from sweep_analysis.schema import PANEL, PARALLEL
+from sweep_analysis.schema import PARALLEL
 from sweep_analysis.speedup import DEFINITIONS
 
 if TYPE_CHECKING:  # findings and verdicts ask this module what voids them
@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # findings and verdicts ask this module what voids them
 
 STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""
-ROBUST_TRIALS = 6
-"""Fewest trials at which the range of a sample covers its median with at least 95 % (1 - 2**(1 - trials))."""
 QUIET_CPU_SHARE = 0.97
 """CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
 and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
@@ -193,14 +191,7 @@ def _cpu_share(sweep: Sweep) -> float | None:
 
 def _design_cautions(analysis: Analysis) -> list[str]:
     found = []
-    trials = analysis.times.group_by([*PANEL, "program", "threads", "branch"]).len()["len"]
-    if not trials.is_empty() and max(trials) < ROBUST_TRIALS:
-        fewest = int(max(trials))
-        found.append(
-            f"Cells have at most {count(fewest, 'trial')}, so the interval of one cell covers the truth with at most "
-            f"{100 * (1 - 2.0 ** (1 - fewest)):.0f} %, not 95 %. Whole workloads pool more trials."
-        )
-    if analysis.comparisons.height and analysis.comparisons["band"].is_null().all():
+    if analysis.comparisons.height and not analysis.judgement.has_twin:
         found.append(
             "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
         )

@@ -182,11 +182,11 @@ def _told(found: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {
         name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
     }
-    if found["band"] is None:
-        return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
     if found["p_value"] is None:
         units = count(found["units"], "layout")
         return row | {"verdict": UNTESTED, "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed"}
+    if found["band"] is None:
+        return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
     return row
 
 

@@ -141,10 +141,10 @@ def _claims(analysis: Analysis) -> list[ClaimShown]:
         own = details.filter(claim=claim["claim"]).drop("claim", "branch")
         change = claim["reason"] or ""
         if claim["time_ratio"] is not None:
-            ratio, low, high = (percent(claim[name]) for name in ("time_ratio", "ratio_low", "ratio_high"))
-            change = f"{ratio} ({low} to {high}) over {count(claim['cells'], 'cell')}" + (
-                f"; {change}" if change else ""
-            )
+            ends = [claim[name] for name in ("ratio_low", "ratio_high")]  # null with too few layouts
+            interval = "" if None in ends else f" ({percent(ends[0])} to {percent(ends[1])})"
+            told = f"{percent(claim['time_ratio'])}{interval} over {count(claim['cells'], 'cell')}"
+            change = f"{told}; {change}" if change else told
         words = tables.claim_in_words(claim, names)
         shown.append(ClaimShown(claim["branch"], words, claim["verdict"], change, own if own.height else None))
     return shown
@@ -163,7 +163,8 @@ def section(figure: Figure) -> Section:
 def _own_advice(experiment: experiments.Experiment) -> Advice:
     """What stands in place of the advice in a sweep that asks another question."""
     answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
-    return Advice(None, answer, [f"Its figure is below; it repeats the {experiment.source}."], [])
+    repeats = "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
+    return Advice(None, answer, [f"Its figure is below{repeats}."], [])
 
 
 def with_code(text: object) -> Markup:
