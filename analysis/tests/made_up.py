@@ -201,7 +201,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
             true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
             if placement == "pinned" and program == "parallel":
-                true_ns *= truth.pinned.get(workload, 1.0)
+                true_ns *= (truth.pinned or {}).get(workload, 1.0)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)
             place_effect = truth.place_effect * position / max(1, len(contestants) - 1)
             slowness = NOMINAL_GHZ / (truth.modes[mode].get(threads, NOMINAL_GHZ) * (clock or 1.0))

@@ -125,3 +125,16 @@ def test_what_voids_a_sweep_stands_beside_its_answer(tmp_path: Path) -> None:
     page = write_report(read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(32))), tmp_path / "report").read_text()
     box = page.split('id="summary"')[1].split("</section>")[0]
     assert box.index("got only 32 % of a CPU") < box.index('class="answer"')
+
+
+@pytest.mark.parametrize(("step_ns", "is_told"), [(10_000_000, True), (1, False)])
+def test_a_clock_that_counts_in_large_steps_is_told_of(tmp_path: Path, step_ns: int, *, is_told: bool) -> None:
+    def coarse(trial: dict[str, Any]) -> dict[str, Any]:
+        for iteration in trial["iterations"]:
+            iteration["elapsed_ns"] = max(1, iteration["elapsed_ns"] // step_ns) * step_ns
+        return trial
+
+    told = [
+        text for text in cautions(analyse(read_sweep(small_sweep(tmp_path, coarse)))) if "wall time is coarse" in text
+    ]
+    assert bool(told) == is_told

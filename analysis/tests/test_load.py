@@ -114,6 +114,14 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(folder: Path) -
             lambda record: record["iterations"][1].update(work_units=0),
             r":3: field `iterations\[1\].work_units` is 0",
         ),
+        (
+            lambda record: record["iterations"][1].update(user_ns=-4_000_000),
+            r":3: field `iterations\[1\].user_ns` is -4000000; CPU time is not negative",
+        ),
+        (
+            lambda record: record["iterations"][0].update(elapsed_ns=2**63),
+            r":3: field `iterations\[0\].elapsed_ns` is 9223372036854775808; no iteration takes months",
+        ),
     ],
 )
 def test_a_bad_field_is_named_with_its_line(

@@ -12,7 +12,7 @@ import polars as pl
 from sweep_analysis.labels import count
 from sweep_analysis.load import Sweep
 from sweep_analysis.placements import placement_sentences
-from sweep_analysis.schema import PARALLEL
+from sweep_analysis.schema import CELL, PARALLEL
 from sweep_analysis.speedup import DEFINITIONS
 
 if TYPE_CHECKING:  # findings and verdicts ask this module what voids them
@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # findings and verdicts ask this module what voids them
 
 STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""
+COARSE = 0.005
+"""Step of a clock relative to what it measured from which on it is told: changes that are looked for are as small."""
+FEWEST_READINGS = 10
+"""Readings of one cell from which on their steps say something about the clock."""
 QUIET_CPU_SHARE = 0.97
 """CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
 and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
@@ -191,6 +195,7 @@ def _cpu_share(sweep: Sweep) -> float | None:
 
 def _design_cautions(analysis: Analysis) -> list[str]:
     found = []
+    found += _coarse_clocks(analysis.sweep)
     if analysis.comparisons.height and not analysis.judgement.has_twin:
         found.append(
             "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
@@ -205,6 +210,36 @@ def _design_cautions(analysis: Analysis) -> list[str]:
         found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
     if analysis.times.height and analysis.sweep.layouts == 1:
         found.append(
-            "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory."
+            "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory, "
+            "so no branch is judged; intervals of speed-ups and costs hold for these very builds."
         )
+    return found
+
+
+def _coarse_clocks(sweep: Sweep) -> list[str]:
+    """Where times take only a few values, because the clock counts in large steps; empty if none does."""
+    found = []
+    for name, what in (("elapsed_ns", "wall time"), ("cpu_ns", "CPU time")):
+        steps = (
+            sweep.iterations.with_columns(cpu_ns=pl.col("user_ns") + pl.col("system_ns"))
+            .filter(pl.col(name) > 0)
+            .join(sweep.trials.select("trial", *CELL), on="trial")
+            .group_by(CELL)
+            .agg(
+                pl.len().alias("readings"),
+                pl.col(name).n_unique().alias("distinct"),
+                (pl.col(name).unique().sort().diff().min() / pl.col(name).median()).alias("step"),
+            )
+            # Equal readings are what a coarse clock shows; a fine one never reads the same twice.
+            .filter((pl.col("readings") >= FEWEST_READINGS) & (pl.col("distinct") <= pl.col("readings") // 2))
+            .filter(pl.col("step").fill_null(1.0) >= COARSE)
+            .collect()
+        )
+        if steps.height:
+            worst = steps.sort(pl.col("step").fill_null(1.0), descending=True).row(0, named=True)
+            found.append(
+                f"The clock of {what} is coarse: in {count(steps.height, 'cell')} it shows few different times (on "
+                f"{worst['workload']}, {worst['distinct']} in {worst['readings']} readings). Differences below its "
+                "step cannot be seen, and intervals there are too narrow."
+            )
     return found

@@ -36,6 +36,8 @@ _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _USAGE = [field.name for field in msgspec.structs.fields(Usage) if field.name in TRIALS]
 _PLAIN = [name for name in TRIALS if name not in (*_USAGE, "parameters")]
 _POSITIVE = ("elapsed_ns", "work_units")
+_MOST_NS = 10**16
+"""An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
 
 
 @dataclass(frozen=True)
@@ -167,23 +169,24 @@ def _check(record: Trial, where: str) -> None:
 
 
 def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
-    """Refuse iterations without time or work; one look at all of a batch, for there may be millions."""
-    least = min(
-        (min(it.elapsed_ns, it.work_units) for record in records for it in record.iterations),
-        default=1,
-    )
-    if least > 0:
+    """Refuse iterations without time or work, and absurd times; one look at all of a batch, for there may be many."""
+    everything = [it for record in records for it in record.iterations]
+    least = min((min(it.elapsed_ns, it.work_units) for it in everything), default=1)
+    least_cpu = min((min(it.user_ns, it.system_ns) for it in everything), default=0)
+    most = max((max(it.elapsed_ns, it.user_ns, it.system_ns) for it in everything), default=0)
+    if least > 0 and least_cpu >= 0 and most < _MOST_NS:
         return
     for (number, _), record in zip(batch, records, strict=True):
         for index, iteration in enumerate(record.iterations):
-            for name in _POSITIVE:
+            for name in _TIMED:
                 value = getattr(iteration, name)
-                if value <= 0:
-                    raise InputError(
-                        f"{file}:{number}",
-                        f"field `iterations[{index}].{name}` is {value}",
-                        "time and work are positive; the workload must report what it did",
-                    )
+                where = f"{file}:{number}", f"field `iterations[{index}].{name}` is {value}"
+                if name in _POSITIVE and value <= 0:
+                    raise InputError(*where, "time and work are positive; the workload must report what it did")
+                if value < 0:
+                    raise InputError(*where, "CPU time is not negative; set the trial aside or run it again")
+                if name != "work_units" and value >= _MOST_NS:
+                    raise InputError(*where, "no iteration takes months; set the trial aside or run it again")
 
 
 def _refuse_repeated(file: Path, trials: pl.Series) -> None:
