@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis import cache
+from sweep_analysis import cache, records
 from sweep_analysis.errors import InputError
 from sweep_analysis.load import read_sweep
 from sweep_analysis.records import Records, parse
@@ -34,7 +34,7 @@ def same(one: Records, other: Records) -> bool:
     return frames and one.notes == other.notes
 
 
-def never(_: Path) -> Records:
+def never(*_: Path | None) -> Records:
     raise AssertionError("parsed again")
 
 
@@ -43,6 +43,13 @@ def test_the_second_reading_takes_what_the_first_kept(file: Path, tmp_path: Path
     again = cache.read(file, never, tmp_path / "kept")
     assert same(first, parse(file))
     assert same(again, parse(file))
+
+
+def test_what_was_spilled_on_the_way_is_all_there(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "BATCH", 3)
+    monkeypatch.setattr(records, "SPILLED", 2)
+    assert same(cache.read(file, parse, tmp_path / "kept"), parse(file))
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [cache._key(file)]  # noqa: SLF001 - nothing else
 
 
 def test_a_moved_sweep_is_found_by_its_content(file: Path, tmp_path: Path) -> None:
@@ -117,7 +124,7 @@ def test_a_bad_file_is_refused_and_not_kept(file: Path, tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(InputError, match=r"trials\.jsonl:1: not a record"):
             cache.read(file, parse, tmp_path / "kept")
-    assert not (tmp_path / "kept").exists()
+    assert not list((tmp_path / "kept").iterdir())
 
 
 def test_small_files_are_not_kept_twice(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sweep_analysis import notebooks, output, tables
+from sweep_analysis import output, tables
 from sweep_analysis.advice import advice
 from sweep_analysis.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.cautions import cautions, voids
@@ -20,7 +20,6 @@ from sweep_analysis.costs import costs
 from sweep_analysis.errors import InputError
 from sweep_analysis.events import event_rates, line_rates
 from sweep_analysis.experiments import experiment_of
-from sweep_analysis.figures import has_own_figure
 from sweep_analysis.findings import analyse, usable_cpus
 from sweep_analysis.judgement import headline, judged_of
 from sweep_analysis.labels import count, percent, with_panel
@@ -30,7 +29,6 @@ from sweep_analysis.modes import modes
 from sweep_analysis.outliers import outliers
 from sweep_analysis.placements import LEVELS as LEVELS_OF_PLACEMENT
 from sweep_analysis.placements import placement_table, placements
-from sweep_analysis.report import write_report, write_tables
 from sweep_analysis.scaling import LAWS, scaling
 from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
 from sweep_analysis.study import TIME_UNITS, read_study
@@ -154,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     executed.add_argument(
         "--sweep", type=Path, help="sweep to show; default: the committed one that each notebook names"
     )
-    executed.set_defaults(run=lambda asked: notebooks.execute_all(asked.sweep))
+    executed.set_defaults(run=_notebooks)
     return parser
 
 
@@ -250,6 +248,8 @@ def _at_distance(sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] 
 
 
 def _report(asked: argparse.Namespace) -> None:
+    from sweep_analysis.report import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
+
     sweep = _read(asked)
     page = write_report(sweep, asked.output)
     for note in sweep.notes:
@@ -304,7 +304,7 @@ def _verdict(asked: argparse.Namespace) -> None:
     experiment = experiment_of(sweep)
     judgement = judged_of(sweep, baseline=asked.baseline)
     lines = voids(sweep)
-    if experiment is not None and has_own_figure(experiment):
+    if experiment is not None and experiment.has_own_figure:
         lines.append(
             f"Branches are not judged: this sweep is the experiment {experiment.name}, about {experiment.shows}."
         )
@@ -417,8 +417,16 @@ def _events(asked: argparse.Namespace) -> None:
 
 
 def _export(asked: argparse.Namespace) -> None:
+    from sweep_analysis.report import write_tables  # noqa: PLC0415 - as in `_report`
+
     write_tables(analyse(_read(asked)), asked.output, [asked.format])
     print(asked.output)
+
+
+def _notebooks(asked: argparse.Namespace) -> None:
+    from sweep_analysis import notebooks  # noqa: PLC0415 - a kernel is not started by any other command
+
+    notebooks.execute_all(asked.sweep)
 
 
 if __name__ == "__main__":

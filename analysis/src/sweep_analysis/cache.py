@@ -39,7 +39,7 @@ def folder(checkout: Path) -> Path | None:
     return Path(place) if place else None
 
 
-def read(file: Path, parse: Callable[[Path], Records], place: Path | None) -> Records:
+def read(file: Path, parse: Callable[[Path, Path | None], Records], place: Path | None) -> Records:
     """What `parse` makes of `file`, from `place` if it is there.
 
     A place that cannot be written is as good as none: the records are then parsed each time.
@@ -49,14 +49,19 @@ def read(file: Path, parse: Callable[[Path], Records], place: Path | None) -> Re
         OSError: `file` cannot be read.
     """
     if place is None or file.stat().st_size < WORTH_BYTES:
-        return parse(file)
+        return parse(file, None)
     entry = place / _key(file)
     if not _is_whole(entry):
-        records = parse(file)
         try:
-            _write(entry, records)
+            draft = _draft(entry)
         except OSError:
-            return records
+            return parse(file, None)
+        try:
+            _write(entry, draft, parse(file, draft))
+        except OSError:
+            return parse(file, None)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
     return _load(entry)
 
 
@@ -77,21 +82,25 @@ def _is_whole(entry: Path) -> bool:
         return False
 
 
-def _write(entry: Path, records: Records) -> None:
+def _draft(entry: Path) -> Path:
+    """A folder beside `entry` in which it is prepared."""
     entry.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=entry.parent))
-    try:
-        for name in Records.frames():
-            getattr(records, name).collect().write_parquet(draft / f"{name}.parquet", compression="lz4")
-        sizes = {file.name: file.stat().st_size for file in draft.iterdir()}
-        about = {"notes": records.notes, "sizes": sizes}
-        (draft / "about.json").write_text(json.dumps(about), encoding="utf-8")
-        if entry.exists() and not _is_whole(entry):
-            shutil.rmtree(entry, ignore_errors=True)
-        with contextlib.suppress(OSError):  # somebody else made the same entry meanwhile
-            draft.rename(entry)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=".draft-", dir=entry.parent))
+
+
+def _write(entry: Path, draft: Path, records: Records) -> None:
+    """Write `records` below `draft`, and rename them into their place."""
+    whole = draft / "whole"
+    whole.mkdir()
+    for name in Records.frames():
+        getattr(records, name).sink_parquet(whole / f"{name}.parquet", compression="lz4")
+    sizes = {file.name: file.stat().st_size for file in whole.iterdir()}
+    about = {"notes": records.notes, "sizes": sizes}
+    (whole / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    if entry.exists() and not _is_whole(entry):
+        shutil.rmtree(entry, ignore_errors=True)
+    with contextlib.suppress(OSError):  # somebody else made the same entry meanwhile
+        whole.rename(entry)
     if not _is_whole(entry):
         raise OSError(f"{entry} cannot be kept")
 

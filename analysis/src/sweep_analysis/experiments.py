@@ -75,6 +75,11 @@ class Experiment:
     figure: str
     sequential_ignores: frozenset[str]
 
+    @property
+    def has_own_figure(self) -> bool:
+        """Whether its figure, or table, takes the place of the figures of branches, which are not judged then."""
+        return self.figure != SPEEDUP_BY_BRANCH
+
 
 def experiment_of(sweep: Sweep) -> Experiment | None:
     """The experiment that a sweep is; None for a sweep started from a preset."""

@@ -21,15 +21,10 @@ def look_of(analysis: Analysis, theme: Theme) -> Look:
     return Look(branches, analysis.sweep.baseline, analysis.cpus, theme)
 
 
-def has_own_figure(experiment: experiments.Experiment | None) -> bool:
-    """Whether the experiment's figure, or table, takes the place of the figures of branches."""
-    return experiment is not None and experiment.figure != experiments.SPEEDUP_BY_BRANCH
-
-
 def figures(analysis: Analysis) -> list[Figure]:
     """All figures of a sweep in the order of the page, drawn in the light theme when asked for."""
     look = look_of(analysis, LIGHT)
-    if analysis.experiment is not None and has_own_figure(analysis.experiment):
+    if analysis.experiment is not None and analysis.experiment.has_own_figure:
         # A picture for each of its many sets of parameters would bury the one that it is about.
         return [
             _experiment(analysis, analysis.experiment),

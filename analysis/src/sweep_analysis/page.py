@@ -18,7 +18,7 @@ from sweep_analysis.cautions import cautions, voids
 from sweep_analysis.explore import exploration
 from sweep_analysis.facts import facts, hypotheses
 from sweep_analysis.figure import Figure
-from sweep_analysis.figures import has_own_figure, look_of
+from sweep_analysis.figures import look_of
 from sweep_analysis.findings import (
     Analysis,
     claims_sentence,
@@ -78,7 +78,7 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     environment.filters["code"] = with_code
     shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
     experiment = analysis.experiment
-    own = experiment is not None and has_own_figure(experiment)
+    own = experiment is not None and experiment.has_own_figure
     void, found = voids(sweep), cautions(analysis)
     look = look_of(analysis, LIGHT)
     chosen = None if own else exploration(analysis)

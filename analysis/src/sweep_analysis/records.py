@@ -31,6 +31,8 @@ from sweep_analysis.schema import (
 
 BATCH = 2000
 """Records that are decoded before they become columns."""
+SPILLED = 50
+"""Batches whose columns are held in memory before they go to a file, where there is a place for it."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _USAGE = [field.name for field in msgspec.structs.fields(Usage) if field.name in TRIALS]
@@ -66,8 +68,8 @@ class Records:
         return [it.name for it in fields(cls) if it.name != "notes"]
 
 
-def parse(file: Path) -> Records:
-    """Decode a whole file.
+def parse(file: Path, spill: Path | None = None) -> Records:
+    """Decode a whole file; what a large one holds waits as Parquet in the folder `spill`, if there is one.
 
     Raises:
         InputError: the file has no record, or a line is no valid record.
@@ -75,6 +77,7 @@ def parse(file: Path) -> Records:
     """
     notes: list[str] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
+    spilled: dict[str, list[pl.LazyFrame]] = {name: [] for name in parts}
     lines = _whole_lines(file, notes)
     decoder = msgspec.json.Decoder(Trial)
     while batch := list(islice(lines, BATCH)):
@@ -89,11 +92,26 @@ def parse(file: Path) -> Records:
         parts["counted"].append(_trials(counted))
         parts["events"].append(_events(counted))
         parts["metrics"].append(_metrics(timed))
-    if not parts["trials"]:
+        if spill is not None and len(parts["trials"]) == SPILLED:
+            _spill(parts, spilled, spill)
+    if not parts["trials"] and not spilled["trials"]:
         raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
-    whole = {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
-    _refuse_repeated(file, pl.concat([whole["trials"]["trial"], whole["counted"]["trial"]]))
-    return Records(**{name: frame.lazy() for name, frame in whole.items()}, notes=notes)
+    whole = {
+        name: pl.concat([*spilled[name], *(frame.lazy() for frame in frames)], rechunk=False)
+        for name, frames in parts.items()
+    }
+    identities = pl.concat([whole[name].select("trial") for name in ("trials", "counted")])
+    _refuse_repeated(file, identities.collect()["trial"])
+    return Records(**whole, notes=notes)
+
+
+def _spill(parts: dict[str, list[pl.DataFrame]], spilled: dict[str, list[pl.LazyFrame]], folder: Path) -> None:
+    """Move what `parts` hold into files, and leave scans of these in `spilled`."""
+    for name, frames in parts.items():
+        file = folder / f"{name}-{len(spilled[name])}.parquet"
+        pl.concat(frames, rechunk=False).write_parquet(file, compression="lz4")
+        spilled[name].append(pl.scan_parquet(file))
+        frames.clear()
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:

@@ -26,6 +26,10 @@ DEFINITIONS = {
 """Name and reading of every definition, the default first."""
 
 
+PORTION = 500_000
+"""Iterations that are reduced at a time."""
+
+
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
     """One robust time per trial: trials are independent, iterations inside one are not.
 
@@ -34,21 +38,33 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
     cpu = pl.col("user_ns") + pl.col("system_ns")
     ghz = pl.mean_horizontal("ghz_before", "ghz_after")
-    robust = sweep.iterations.group_by("trial").agg(
-        pl.len().cast(pl.UInt32).alias("iterations"),
-        pl.col("elapsed_ns").median(),
-        per_unit.median().alias("ns_per_unit"),
-        (cpu / pl.col("work_units")).median().alias("cpu_ns_per_unit"),
-        (cpu / pl.col("elapsed_ns")).median().alias("cpus_busy"),
-    )
+    robust = [
+        part.group_by("trial").agg(
+            pl.len().cast(pl.UInt32).alias("iterations"),
+            pl.col("elapsed_ns").median(),
+            per_unit.median().alias("ns_per_unit"),
+            (cpu / pl.col("work_units")).median().alias("cpu_ns_per_unit"),
+            (cpu / pl.col("elapsed_ns")).median().alias("cpus_busy"),
+        )
+        for part in _portions(sweep.iterations)
+    ]
     return (
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
-        .join(robust, on="trial")
+        .join(pl.concat(it.collect() for it in robust).lazy(), on="trial")
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
         .sort([*CELL, "block"])
     )
+
+
+def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
+    """Rows of `schema.ITERATIONS` in portions of whole trials, so that no step needs memory for all of them at once."""
+    begins = iterations.select(pl.arg_where(pl.col("iteration") == 0)).collect().to_series()
+    total = iterations.select(pl.len()).collect().item()
+    cuts = begins.filter((begins // PORTION).diff().fill_null(1) > 0).to_list()
+    ends = [*cuts[1:], total] if cuts else []
+    return [iterations.slice(begin, end - begin) for begin, end in zip(cuts, ends, strict=True)] or [iterations]
 
 
 def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:

@@ -47,13 +47,14 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """Every good trial of the pool's program beside the baseline's of its block.
 
     In:  rows of `frames.TIMES`.
-    Out: the same rows with `log`, the log of the ratio of `column`; the baseline's own and those without a partner are
-         left out, and values that are not above zero (coarse clocks read 0).
+    Out: their cell, branch, layout and block, with `log`, the log of the ratio of `column`; the baseline's own and
+         those without a partner are left out, and values that are not above zero (coarse clocks read 0).
     """
-    usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0))
+    kept = [*CELL_SET, "branch", "layout", "block", "oversubscribed", column]
+    usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0)).select(kept)
     base = usable.filter(pl.col("branch") == baseline).select("block", pl.col(column).log().alias("base"))
     others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
-    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop("base")
+    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop("base", column)
 
 
 def by_layout(logs: pl.LazyFrame) -> Units:
