@@ -144,7 +144,7 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
         .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=16, filled=True))
         .encode(
             x=x,
-            y=alt.Y("speedup:Q", scale=y_scale, title=title),
+            y=alt.Y("speedup:Q", scale=y_scale, title=title, axis=alt.Axis(tickCount=5)),
             color=colour,
             strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
             order="threads:Q",
