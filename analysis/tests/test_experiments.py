@@ -13,8 +13,11 @@ from made_up import Truth, write_sweep
 from sweep_analysis import experiments
 from sweep_analysis.experiment_plots import WAYS, experiment_figures
 from sweep_analysis.experiments import Experiment, answers, points, published
+from sweep_analysis.figures import figures
+from sweep_analysis.findings import analyse
 from sweep_analysis.labels import HERE, PUBLISHED
 from sweep_analysis.load import Sweep, read_sweep
+from sweep_analysis.page import render_page
 from sweep_analysis.palette import LIGHT
 from sweep_analysis.speedup import speedups, trial_times
 
@@ -147,3 +150,11 @@ def test_measured_and_published_stand_in_one_figure_for_each_depth(tmp_path: Pat
         text = figure.to_json()
         assert "measured here" in text
         assert "published" in text
+
+
+def test_the_page_does_not_repeat_the_title_of_an_experiments_chart_as_a_slug(tmp_path: Path) -> None:
+    cells = [sequential(8000, 8000), pool("lock-free", 8000, 4000)]
+    analysis = analyse(made_up(tmp_path / "sweep", cells))
+    page = render_page(analysis, figures(analysis))
+    assert "uniform sources, queues of 32: measured here" in page
+    assert "<figcaption>uniform-depth-32" not in page

@@ -31,6 +31,7 @@ class Figure:
         numbers: tables of its numbers for people, by heading.
         data: full frames behind it, by the name of the file.
         legend: the branches that its lines stand for, if the page shows their key with it.
+        titled: whether its charts have titles of their own; else the page writes their names above them.
         in_chooser: number of its panels, if the page's chooser draws the same one at a time: so very many may be left
             to it.
     """
@@ -45,6 +46,7 @@ class Figure:
     numbers: dict[str, pl.DataFrame] = field(default_factory=dict)
     data: dict[str, pl.DataFrame] = field(default_factory=dict)
     legend: tuple[str, ...] = ()
+    titled: bool = False
     in_chooser: int = 0
 
 

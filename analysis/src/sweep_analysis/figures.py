@@ -78,6 +78,7 @@ def _experiment(analysis: Analysis, experiment: experiments.Experiment) -> Figur
         f"Experiment {experiment.name}: {experiment.shows}",
         about,
         panels=draw,
+        titled=True,
         whole=lambda: {f"{experiment.name}-{name}": chart for name, chart in draw().items()},
         numbers={"the experiment": points},
         data={"experiment": points},
