@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sweep_analysis import output, tables
+from sweep_analysis import output, statements, tables
 from sweep_analysis.advice import advice
 from sweep_analysis.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.cautions import cautions, voids
@@ -146,6 +146,10 @@ def _parser() -> argparse.ArgumentParser:
     export = _command(commands, "export", "write the tables alone", _export)
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
+
+    stated = commands.add_parser("statements", help="check what the READMEs say of committed sweeps, or write it anew")
+    stated.add_argument("--write", action="store_true", help="write it; default: exit code 1 if it is not that")
+    stated.set_defaults(run=_statements)
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
     executed.add_argument("--execute", action="store_true", required=True, help="run every notebook in place")
@@ -421,6 +425,20 @@ def _export(asked: argparse.Namespace) -> None:
 
     write_tables(analyse(_read(asked)), asked.output, [asked.format])
     print(asked.output)
+
+
+def _statements(asked: argparse.Namespace) -> int:
+    code = 0
+    for file in statements.FILES:
+        now = statements.filled(file)
+        if now == file.read_text(encoding="utf-8"):
+            continue
+        if asked.write:
+            file.write_text(now, encoding="utf-8")
+        else:
+            code = CHECK_FAILED
+        print(f"{file}: {'written anew' if asked.write else 'says something else; `--write` mends it'}")
+    return code
 
 
 def _notebooks(asked: argparse.Namespace) -> None:
