@@ -239,8 +239,8 @@ pub(crate) struct BuildArgs {
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Go on with a sweep that was stopped: a name, a path, or the newest; takes no other selection,
-    /// but `--input` if the instance file lay outside the checkout
+    /// Go on with a sweep that was stopped: a name, a path, or the newest unfinished one; takes no other
+    /// selection, but `--input` if the instance file lay outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",

@@ -171,6 +171,12 @@ pub struct Run {
 }
 
 impl Manifest {
+    /// Whether its last run came to the end of the plan; what was merged has no run of its own.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
+    }
+
     /// All builds: the branches, then the instrumented ones.
     pub fn builds(&self) -> impl Iterator<Item = &MeasuredBranch> {
         self.branches.iter().chain(&self.instrumented)

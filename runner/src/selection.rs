@@ -117,9 +117,15 @@ const HEADLINE: &str = "quicksort,tsp,packets";
 /// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.
 pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let Some(first) = words.first() else {
+        bail!(Stop::BadInput(format!(
+            "{field}: `{list}` names no {kind}; write `all`, names, globs or `!exclusions`; known: {}",
+            known.join(", ")
+        )));
+    };
     let mut picked: BTreeSet<&str> = BTreeSet::new();
     // A list of exclusions alone means all but those.
-    if words.first().is_none_or(|word| word.starts_with('!')) {
+    if first.starts_with('!') {
         picked.extend(known);
     }
     for word in words {

@@ -111,6 +111,14 @@ impl SweepDir {
         )))
     }
 
+    /// The newest sweep of a host that has trials left to run.
+    #[must_use]
+    pub fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
+        Self::all(parent).into_iter().rev().find(|sweep| {
+            sweep.manifest().is_ok_and(|manifest| manifest.host == host && !manifest.is_finished())
+        })
+    }
+
     /// All sweeps below a folder, oldest first.
     #[must_use]
     pub fn all(parent: &Path) -> Vec<Self> {
@@ -219,6 +227,10 @@ impl SweepDir {
     }
 }
 
+/// Names another file for the lock of the host. For tests alone: two sweeps with different locks measure each
+/// other.
+pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
+
 /// Keeps a second sweep off this host while it lives: two at once would measure each other.
 #[derive(Debug)]
 pub struct HostLock {
@@ -255,7 +267,8 @@ impl HostLock {
 
 impl HostLock {
     fn path() -> PathBuf {
-        std::env::temp_dir().join("work-stealing-sweep.lock")
+        std::env::var_os(HOST_LOCK)
+            .map_or_else(|| PathBuf::from("/var/tmp/work-stealing-sweep.lock"), PathBuf::from)
     }
 
     /// Whether a sweep runs on this host now.
@@ -296,8 +309,8 @@ impl SweepDir {
         let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
         probed.map(drop).map_err(|error| {
             Stop::HostNotFit(format!(
-                "{}: nothing can be added to this sweep: {}; mend that (permissions? disk full? read-only?), \
-                 then resume again: what is there is untouched",
+                "{0}: nothing can be added to this sweep: {1}; mend that (permissions? disk full? read-only?), \
+                 then resume {0} again: what is there is untouched",
                 self.path.display(),
                 without_path(&error)
             ))
@@ -347,4 +360,29 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_unfinished_sweep_is_of_this_host_and_has_no_finished_last_run() {
+        let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let committed = SweepDir::all(&sweeps).remove(0).manifest().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let add = |name: &str, host: &str, end: &str| {
+            let mut manifest = Manifest { name: name.to_owned(), ..committed.clone() };
+            host.clone_into(&mut manifest.host);
+            end.clone_into(&mut manifest.runs.last_mut().unwrap().end);
+            SweepDir::create(folder.path(), &manifest, &Value::Null).unwrap();
+        };
+        add("1", "here", "interrupted");
+        add("2", "here", "killed");
+        add("3", "elsewhere", "killed");
+        add("4", "here", "finished");
+        let found = |host| SweepDir::newest_unfinished(folder.path(), host).map(|it| it.name());
+        assert_eq!(found("here").as_deref(), Some("2"));
+        assert_eq!(found("nowhere"), None);
+    }
 }

@@ -184,8 +184,9 @@ impl Appender {
             Err(error).with_context(|| {
                 format!(
                     "{} cannot be written; every earlier trial is safe. Mend the cause (disk full? \
-                     permissions?), then continue with `cargo runner sweep --resume`",
-                    self.path.display()
+                     permissions?), then continue with `cargo runner sweep --resume {}`",
+                    self.path.display(),
+                    self.path.parent().unwrap_or(&self.path).display()
                 )
             })
         })

@@ -218,6 +218,8 @@ fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
         (["--parameter", "packets.wrods=9"], "did you mean `words`? known: packets.strategy"),
         (["--parameter", "elements=many"], "a whole number"),
         (["--workloads", "quicksrt"], "did you mean `quicksort`?"),
+        (["--workloads", ""], "--workloads: `` names no workload; write `all`"),
+        (["--branches", " , "], "--branches: ` , ` names no branch; write `all`"),
         (["--timeout", "-1"], "positive number of seconds"),
         (["--trials", "0"], "0 is not in 1"),
     ];
@@ -309,9 +311,13 @@ fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
 #[test]
 fn a_second_sweep_on_the_same_host_is_refused() {
     let folder = folder();
-    let lock = fs::File::create(folder.path().join("work-stealing-sweep.lock")).unwrap();
+    let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
     lock.lock().unwrap();
-    run(&folder, &["sweep"]).code(4).stderr(contains("another sweep runs on this host"));
+    // Wherever its temporary files are.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut sweep = common::runner(folder.path());
+    sweep.env("TMPDIR", elsewhere.path()).arg("sweep");
+    sweep.assert().code(4).stderr(contains("another sweep runs on this host"));
 }
 
 #[test]

@@ -361,7 +361,7 @@ fn a_made_up_host_without_frequency_control_is_unfit_by_exit_code_and_as_json() 
 #[test]
 fn a_sweep_that_runs_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let lock = fs::File::create(folder.path().join("work-stealing-sweep.lock")).unwrap();
+    let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
     lock.lock().unwrap();
     common::runner(folder.path()).arg("doctor").assert().code(4).stdout(contains("another-sweep"));
 }

@@ -63,7 +63,7 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     }
     run(&folder, &["show", &shown(&sweep)])
         .success()
-        .stdout(contains("two runs of master differ"))
+        .stdout(contains("master-again is master once more"))
         .stderr(contains("trials;").not());
     run(&folder, &["analysis", "compare", &shown(&sweep)]).success();
 

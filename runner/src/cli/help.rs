@@ -19,7 +19,7 @@ Examples:
   cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
       one figure of a study by its name, with shorter runs
   cargo runner sweep --resume
-      go on with the newest sweep where it was stopped
+      go on with the newest unfinished sweep where it was stopped
 
 Ctrl-C stops at once and loses at most the running trial.
 
@@ -48,7 +48,7 @@ Examples:
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
       a release and a commit
   cargo runner compare --resume
-      go on with the newest comparison; if it is finished, print it again
+      go on with the newest unfinished one; if there is none, print the newest again
 
 A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
 

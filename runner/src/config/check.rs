@@ -8,6 +8,8 @@ use super::{Branch, Config, ConfigError, Source, claims, wire};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
+/// A guess at what tables can still show; the longest of the study has 48.
+const LONGEST_NAME: usize = 64;
 /// What the A/A twin of the baseline is called: the baseline's name with this behind it.
 pub const TWIN_SUFFIX: &str = "-again";
 /// What the instrumented build of a branch is called: the branch's name with this behind it.
@@ -113,6 +115,13 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         return Err("a name starts with a letter and has only a-z, 0-9, `_` and `-`, \
                     because it becomes a folder, a package and a column"
             .to_owned());
+    }
+    if name.len() > LONGEST_NAME {
+        return Err(format!(
+            "the name has {} characters, and {LONGEST_NAME} is the most, because it becomes a folder and a column; \
+             choose a shorter one",
+            name.len()
+        ));
     }
     if RESERVED.contains(&name) {
         return Err(format!("the name is reserved ({}); choose another", RESERVED.join(", ")));
@@ -265,33 +274,58 @@ impl Place<'_> {
 
     /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely one.
     fn syntax(&self, error: &toml::de::Error) -> ConfigError {
-        let offset = error.span().map_or(0, |span| span.start);
+        let span = error.span().unwrap_or(0..0);
+        let said = error.message().trim().replace('\n', "; ").replace("field", "key");
         let quoted: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
-        let hint = match quoted.split_first() {
-            Some((unknown, known)) if error.message().starts_with("unknown field") => {
-                nearest(unknown, known.iter().copied())
-                    .map(|near| format!("; did you mean `{near}`?"))
-                    .unwrap_or_default()
-            }
-            _ => String::new(),
+        let table = self.table_around(span.start);
+        let header = table.lines().next().unwrap_or_default().trim();
+        let message = if header == "[branch]" {
+            "`[branch]` is a single table; write `[[branch]]`, since branches are a list".to_owned()
+        } else if said == "missing key `name`" {
+            "this branch has no `name`; give it one: name = \"…\"".to_owned()
+        } else if said == "duplicate key" {
+            let key = self.text.get(span.clone()).unwrap_or_default();
+            format!("{}`{key}` is there twice; keep one of the two", branch_of(table))
+        } else {
+            let hint = match quoted.split_first() {
+                Some((unknown, known)) if said.starts_with("unknown key") => {
+                    nearest(unknown, known.iter().copied())
+                        .map(|near| format!("; did you mean `{near}`?"))
+                        .unwrap_or_default()
+                }
+                _ => String::new(),
+            };
+            format!("{}{said}{hint}", branch_of(table))
         };
-        let message = error.message().trim().replace('\n', "; ").replace("field", "key");
-        self.at(offset, format!("{}{message}{hint}", self.branch_around(offset)))
+        self.at(span.start, message)
     }
 
-    /// `branch `name`: ` for an offset inside a branch's table, by the text alone: the file did not parse.
-    fn branch_around(&self, offset: usize) -> String {
-        let before = self.text[..offset.min(self.text.len())].rfind("[[branch]]").unwrap_or(offset);
-        let table = &self.text[before.min(self.text.len())..];
-        let end = table.get(1..).and_then(|rest| rest.find("[[branch]]")).unwrap_or(table.len());
-        table[..end]
-            .lines()
-            .find_map(|line| {
-                let value = line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?;
-                Some(format!("branch `{}`: ", value.split('"').nth(1)?))
-            })
-            .unwrap_or_default()
+    /// The table that an offset lies in, from its header to the next one, by the text alone: the file did not
+    /// parse.
+    fn table_around(&self, offset: usize) -> &str {
+        let is_header = |line: &str| line.trim_start().starts_with('[') && !line.contains('=');
+        let (mut start, mut end, mut at) = (0, self.text.len(), 0);
+        for line in self.text.split_inclusive('\n') {
+            if is_header(line) {
+                if at > offset {
+                    end = at;
+                    break;
+                }
+                start = at;
+            }
+            at += line.len();
+        }
+        &self.text[start..end]
     }
+}
+
+/// `branch `name`: ` for the table of a branch that has a name.
+fn branch_of(table: &str) -> String {
+    let is_branch = table.trim_start().starts_with("[[branch]]");
+    let name = table.lines().filter(|_| is_branch).find_map(|line| {
+        line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?.split('"').nth(1)
+    });
+    name.map_or(String::new(), |name| format!("branch `{name}`: "))
 }
 
 #[cfg(test)]

@@ -195,10 +195,35 @@ fn broken_toml_is_reported_with_its_line() {
 }
 
 #[test]
-fn a_missing_name_is_reported_with_its_line() {
-    let message = fault("[[branch]]\nfork = []\n");
-    assert!(message.contains("missing key `name`"), "{message}");
-    assert!(message.starts_with("branches.toml:6:"), "{message}");
+fn a_missing_name_is_reported_with_its_line_and_no_neighbour() {
+    for row in ["[[branch]]\nfork = []\n", "[[branch]]\nfork = []\n[[branch]]\nname = \"z\"\n"] {
+        assert_eq!(
+            fault(row),
+            "branches.toml:6: this branch has no `name`; give it one: name = \"…\""
+        );
+    }
+}
+
+#[test]
+fn a_single_table_and_a_key_that_is_there_twice_are_told_as_such() {
+    assert_eq!(
+        fault("[branch]\nname = \"x\"\nfork = []\n"),
+        "branches.toml:6: `[branch]` is a single table; write `[[branch]]`, since branches are a list"
+    );
+    let alone = parse("branches.toml", "[branch]\nname = \"x\"\n", &known()).unwrap_err();
+    assert!(alone.to_string().contains("write `[[branch]]`"), "{alone}");
+    assert_eq!(
+        fault("[[branch]]\nname = \"x\"\nfork = []\nfork = []\n"),
+        "branches.toml:9: branch `x`: `fork` is there twice; keep one of the two"
+    );
+    let message = fault("[[branchs]]\nname = \"x\"\n");
+    assert!(message.starts_with("branches.toml:6: unknown key `branchs`"), "{message}");
+}
+
+#[test]
+fn a_name_longer_than_any_table_is_refused() {
+    let message = fault(&format!("[[branch]]\nname = \"{}\"\nfork = []\n", "a".repeat(65)));
+    assert!(message.contains("has 65 characters, and 64 is the most"), "{message}");
 }
 
 /// The claims of a row that says `claims = [{ <claim> }]`, or the message that refuses it.

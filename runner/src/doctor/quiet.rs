@@ -16,7 +16,7 @@ pub(super) fn check_sweeps(around: &Circumstances, diagnosis: &mut Diagnosis) {
             "another-sweep",
             "the lock file of this host is held",
             "two sweeps at once would measure each other",
-            "wait for it, or end it with Ctrl-C; it can be resumed",
+            "wait for it, or end it with Ctrl-C; `cargo runner sweep --resume` goes on with it",
         );
     } else {
         diagnosis.good("no other sweep runs");

@@ -127,7 +127,8 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
         .assert()
         .success()
         .stderr(contains("trials.torn-1"))
-        .stdout(contains("two runs of master differ"))
+        .stderr(contains(format!("resuming {}", sweep.display())))
+        .stdout(contains("master-again is master once more"))
         .stdout(contains("cargo runner report"));
     assert_eq!(lines(&sweep)[..before.len()], before);
     assert_complete(&sweep, PLANNED);
@@ -140,7 +141,7 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     resume(&folder)
         .assert()
         .success()
-        .stdout(contains("two runs of master differ"))
+        .stdout(contains("master-again is master once more"))
         .stdout(contains("all 150 trials were there already"))
         .stderr(contains("building").not());
     assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);

@@ -62,8 +62,7 @@ pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -
     super::frequency::restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match &arguments.resume {
         Some(which) => {
-            let parent = place.sweeps(arguments.output.as_deref());
-            let sweep = SweepDir::find(&place.checkout, &parent, which)?;
+            let sweep = to_resume(place, arguments, which)?;
             // Nothing will be measured, so it does not matter whether the branches can still be built.
             if let Some(exit) = already_finished(place, arguments, purpose, &sweep)? {
                 return Ok(exit);
@@ -73,6 +72,19 @@ pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -
         None => begin::begin(place, arguments, purpose)?,
     };
     measure(place, arguments, purpose, ready)
+}
+
+/// The sweep that is meant: of those that are not finished, `latest` is the newest; if all are, it is printed again.
+fn to_resume(place: &Place, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
+    let parent = place.sweeps(arguments.output.as_deref());
+    let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());
+    match (which == "latest").then(unfinished).flatten() {
+        Some(sweep) => {
+            eprintln!("resuming {}", place.checkout.shown(sweep.path()));
+            Ok(sweep)
+        }
+        None => SweepDir::find(&place.checkout, &parent, which),
+    }
 }
 
 /// Says what about the host makes times doubtful: once it is clear that something will be measured, and
