@@ -14,7 +14,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::checkout::Checkout;
-use crate::config::{Branch, Source};
+use crate::config::{Branch, Source, git};
 use crate::digest;
 
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
@@ -100,7 +100,11 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    fn manifest(&self, branch: &Branch) -> Result<String> {
+    /// The workspace's `Cargo.toml`.
+    ///
+    /// # Errors
+    /// If the checkout's own cannot be read.
+    pub fn manifest(&self, branch: &Branch) -> Result<String> {
         let text = |value: &str| Value::String(value.to_owned());
         let folder_text = |folder: &Path| text(&folder.display().to_string());
         let features = branch.source.features().into_iter().map(Value::String).collect();
@@ -145,7 +149,7 @@ impl Recipe<'_> {
                 Some(Table::from_iter([("path".to_owned(), folder_text(&folder))]))
             }
             (Source::Git { url, rev, .. }, None) => Some(Table::from_iter([
-                ("git".to_owned(), text(url)),
+                ("git".to_owned(), text(&git::address(url, self.config_folder))),
                 ("rev".to_owned(), text(rev)),
             ])),
             (_, None) => None,

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use cargo_metadata::{Metadata, Package};
 
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
+use crate::build_times::BuildTimes;
 use crate::cargo_config;
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
@@ -32,6 +33,13 @@ pub struct Built {
     pub binaries: Vec<PathBuf>,
     /// The proof.
     pub receipt: Receipt,
+}
+
+/// A branch whose workspace is written, and what cargo resolved there.
+#[derive(Debug)]
+pub struct Prepared {
+    package: Package,
+    features: Vec<String>,
 }
 
 /// Builds branches, one after another, in one shared target folder, so that what they have in common
@@ -103,7 +111,52 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Digest of the sources that branches share and that somebody may be editing.
+    /// Binaries that a branch is linked to.
+    fn links(&self, branch: &Branch) -> u32 {
+        1 + self.recipe.layouts_of(&branch.source).end()
+    }
+
+    /// Stands for everything that a branch is built from.
+    fn made_from(&self, branch: &Branch) -> Result<String> {
+        let lock = digest::of_file(&self.recipe.checkout.root().join("Cargo.lock"));
+        Ok(digest::identity(&(
+            self.shared_sources(std::slice::from_ref(branch))?,
+            self.recipe.manifest(branch)?,
+            lock.context("Cargo.lock cannot be read")?,
+            &self.rustc,
+        )))
+    }
+
+    /// How long each of the builds will take.
+    ///
+    /// # Errors
+    /// If sources cannot be read.
+    pub fn expected(&self, branches: &[Branch]) -> Result<Vec<Duration>> {
+        let times = BuildTimes::read(&self.folder);
+        let one = |branch: &Branch| -> Result<Duration> {
+            Ok(times.expected(&branch.name, &self.made_from(branch)?, self.links(branch)))
+        };
+        branches.iter().map(one).collect()
+    }
+
+    /// Keeps what a build took, for [`Builder::expected`].
+    ///
+    /// # Errors
+    /// If sources cannot be read.
+    pub fn learn(&self, branch: &Branch, took: Duration) -> Result<()> {
+        let made_from = self.made_from(branch)?;
+        let mut times = BuildTimes::read(&self.folder);
+        times.learn(&branch.name, &made_from, self.links(branch), took);
+        Ok(())
+    }
+
+    /// The working tree of a branch that is one.
+    fn tree(&self, branch: &Branch) -> Option<PathBuf> {
+        let is_tree = matches!(branch.source, Source::Path { .. });
+        self.recipe.folder(&branch.source).filter(|_| is_tree)
+    }
+
+    /// Digest of the sources that branches share and that somebody may be editing, working trees included.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -114,8 +167,13 @@ impl<'a> Builder<'a> {
         if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
             folders.push(&fork);
         }
-        digest::of_folders(&folders)
-            .context("the sources of workloads/ and rayon-fork/ cannot be read")
+        let trees = branches.iter().filter_map(|branch| self.tree(branch));
+        let trees = trees.map(|tree| digest::of_tree(&tree)).collect::<std::io::Result<Vec<_>>>();
+        let shared = digest::of_folders(&folders);
+        Ok(digest::identity(&(
+            shared.context("the sources of workloads/ and rayon-fork/ cannot be read")?,
+            trees.context("a branch's working tree cannot be read")?,
+        )))
     }
 
     /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines
@@ -156,19 +214,29 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Writes a branch's workspace and checks what cargo resolves, which takes a moment, before minutes go into
+    /// compiling it or another.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] for a source that does not exist, [`Stop::BuildFailed`] for one that is not taken, with
+    /// cargo's words; [`Stop::Interrupted`].
+    pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
+        let workspace = self.folder.join(&branch.name);
+        self.recipe.write(branch, &workspace)?;
+        let metadata = self.metadata(branch, &workspace)?;
+        let package = self.resolved(branch, &workspace, &metadata)?;
+        let features = features_on(branch, &metadata, &package)?;
+        Ok(Prepared { package, features })
+    }
+
     /// Builds a branch and checks that the result is what `branches.toml` asks for.
     ///
     /// # Errors
     /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
     /// [`Stop::Interrupted`].
-    pub fn build(&self, branch: &Branch) -> Result<Built> {
-        self.check_folder(branch)?;
+    pub fn build(&self, branch: &Branch, prepared: Prepared) -> Result<Built> {
+        let Prepared { package, features } = prepared;
         let workspace = self.folder.join(&branch.name);
-        self.recipe.write(branch, &workspace)?;
-        // What cargo resolves is checked before minutes go into compiling it.
-        let metadata = self.metadata(branch, &workspace)?;
-        let package = self.resolved(branch, &workspace, &metadata)?;
-        let features = features_on(branch, &metadata, &package)?;
         self.cargo(
             branch,
             &workspace,
@@ -201,6 +269,11 @@ impl<'a> Builder<'a> {
             origin: self.origin(&package),
             features,
             commit: self.commit(branch, &package),
+            tree_sha256: self
+                .tree(branch)
+                .map(|tree| digest::of_tree(&tree))
+                .transpose()
+                .context("the branch's working tree cannot be read")?,
             variant,
             binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
             binary_sha256,
@@ -217,31 +290,16 @@ impl<'a> Builder<'a> {
         self.recipe.checkout.without_folders(message)
     }
 
-    fn shared_target(&self) -> PathBuf {
-        self.folder.join("shared-target")
-    }
-
-    /// A `path` source must be there and be rayon-core, told before cargo's less direct words.
+    /// [`check_folder`] for the folder of branches.toml.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] with what lies there.
+    /// As there.
     pub fn check_folder(&self, branch: &Branch) -> Result<()> {
-        let Source::Path { path, .. } = &branch.source else { return Ok(()) };
-        let folder = self.recipe.config_folder.join(path);
-        let name = fs::read_to_string(folder.join("Cargo.toml"))
-            .ok()
-            .and_then(|text| text.parse::<toml::Table>().ok())
-            .and_then(|manifest| Some(manifest.get("package")?.get("name")?.as_str()?.to_owned()));
-        if name.as_deref() == Some("rayon-core") {
-            return Ok(());
-        }
-        Err(Stop::BadInput(format!(
-            "branch `{}`: path = \"{}\", seen from branches.toml, holds {}; point it at the folder of a rayon-core's Cargo.toml",
-            branch.name,
-            path.display(),
-            name.map_or("no Cargo package".to_owned(), |name| format!("the package `{name}`")),
-        ))
-        .into())
+        check_folder(self.recipe.config_folder, branch)
+    }
+
+    fn shared_target(&self) -> PathBuf {
+        self.folder.join("shared-target")
     }
 
     fn cargo(
@@ -273,9 +331,13 @@ impl<'a> Builder<'a> {
             } else {
                 ""
             };
+            if let Some(told) = missing(branch, &output) {
+                bail!(Stop::BadInput(told));
+            }
             bail!(Stop::BuildFailed(format!(
-                "branch `{}` ({}) cannot be built; the end of cargo's output:\n{output}{remedy}",
-                branch.name, branch.source,
+                "{} ({}) cannot be built; the end of cargo's output:\n{output}{remedy}",
+                branch.called(),
+                branch.source,
             )));
         }
         Ok(done.stdout)
@@ -403,6 +465,65 @@ impl<'a> Builder<'a> {
         }
         Ok((copy, sha256))
     }
+}
+
+/// What to say if cargo's output means that a release or a commit does not exist.
+fn missing(branch: &Branch, output: &str) -> Option<String> {
+    match &branch.source {
+        Source::Published { version } => {
+            let marks =
+                ["failed to select a version for the requirement `rayon-core", "didn't match: "];
+            let known = marks.iter().all(|mark| output.contains(mark)).then(|| {
+                let listed = output.split(marks[1]).nth(1).and_then(|rest| rest.lines().next());
+                listed.unwrap_or_default().to_owned()
+            })?;
+            Some(format!(
+                "{}: the registry has no rayon-core {version}; the newest are {known}",
+                branch.called()
+            ))
+        }
+        Source::Git { rev, url, .. } if output.contains("failed to load source for dependency") => {
+            let why = output.lines().last().unwrap_or_default().trim();
+            Some(format!("{}: {url} gives no commit {rev}: {why}", branch.called()))
+        }
+        _ => None,
+    }
+}
+
+/// A `path` source must be there and be rayon-core, told before cargo's less direct words. It starts from
+/// `config_folder`.
+///
+/// # Errors
+/// [`Stop::BadInput`] with what lies there.
+pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
+    let Source::Path { path, .. } = &branch.source else { return Ok(()) };
+    let folder = config_folder.join(path);
+    let manifest_of = |folder: &Path| fs::read_to_string(folder.join("Cargo.toml")).ok();
+    let package_of = |text: &str| {
+        let manifest = text.parse::<toml::Table>().ok()?;
+        Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
+    };
+    let manifest = manifest_of(&folder);
+    let there = match manifest.as_deref().map(package_of) {
+        Some(Some(name)) if name == "rayon-core" => return Ok(()),
+        Some(Some(name)) => format!("holds the package `{name}`"),
+        Some(None) => "holds a Cargo.toml without a package".to_owned(),
+        None if folder.is_dir() => "holds no Cargo.toml".to_owned(),
+        None => "is not there".to_owned(),
+    };
+    let inner = manifest_of(&folder.join("rayon-core")).as_deref().and_then(package_of);
+    let remedy = if inner.is_some_and(|name| name == "rayon-core") {
+        "point it at the folder `rayon-core` in it"
+    } else {
+        "point it at the folder of a rayon-core's Cargo.toml"
+    };
+    let named = match &branch.typed {
+        Some(_) => format!("{}: the folder", branch.called()),
+        None => {
+            format!("{}: path = \"{}\", seen from branches.toml,", branch.called(), path.display())
+        }
+    };
+    Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
 }
 
 /// The features of rayon-core that are on, which must be those asked for.

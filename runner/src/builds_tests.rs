@@ -27,6 +27,7 @@ fn branch(source: Source) -> Branch {
         baseline: false,
         hypothesis: String::new(),
         claims: Vec::new(),
+        typed: None,
     }
 }
 

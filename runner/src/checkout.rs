@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::config::{git, seen_from};
 use crate::stop::Stop;
 
 /// The repository that this runner measures.
@@ -76,18 +77,28 @@ impl Checkout {
     }
 
     /// An argument of the command line as it may be written into results: `--input=/home/me/map.tsp`
-    /// becomes `--input=map.tsp`.
+    /// becomes `--input=map.tsp`, and paths of branches start from the checkout, where the command can then be
+    /// repeated. It was typed in the folder `here`.
     #[must_use]
-    pub fn shown_argument(&self, argument: &str) -> String {
+    pub fn shown_argument(&self, argument: &str, here: &Path) -> String {
+        // A branch of `compare`: NAME=path:DIR or NAME=git:DIR#COMMIT.
+        for kind in ["path:", "git:"] {
+            if let Some((name, value)) = argument.split_once(kind)
+                && (name.is_empty() || name.ends_with('='))
+            {
+                let seen = |path: &str| seen_from(&self.root, here, Path::new(path));
+                return match value.split_once('#') {
+                    _ if kind == "path:" => format!("{name}{kind}{}", seen(value).display()),
+                    Some((url, rev)) if git::is_local(url) => {
+                        format!("{name}{kind}{}#{rev}", seen(url).display())
+                    }
+                    _ => argument.to_owned(),
+                };
+            }
+        }
         let (option, value) = match argument.split_once('=') {
             Some((option, value)) if option.starts_with("--") => (format!("{option}="), value),
-            // A branch of `compare`: NAME=path:DIR.
-            _ => match argument.split_once("path:") {
-                Some((name, value)) if name.is_empty() || name.ends_with('=') => {
-                    (format!("{name}path:"), value)
-                }
-                _ => (String::new(), argument),
-            },
+            _ => (String::new(), argument),
         };
         let path = Path::new(value);
         if path.is_relative() {
@@ -189,10 +200,12 @@ mod tests {
             ("maps/a.tsp", "maps/a.tsp"),
             ("elements=5", "elements=5"),
             ("--threads=1,2", "--threads=1,2"),
-            ("mine=path:/home/me/rayon-core", "mine=path:rayon-core"),
-            ("path:../rayon/rayon-core", "path:../rayon/rayon-core"),
+            ("mine=path:/home/me/rayon-core", "mine=path:../rayon-core"),
+            ("path:../../rayon/rayon-core", "path:runner/../../rayon/rayon-core"),
+            ("git:/home/me/rayon#main", "git:../rayon#main"),
+            ("git:https://example.org/rayon#main", "git:https://example.org/rayon#main"),
         ] {
-            assert_eq!(checkout.shown_argument(argument), shown);
+            assert_eq!(checkout.shown_argument(argument, Path::new("/home/me/lab/runner")), shown);
         }
     }
 }

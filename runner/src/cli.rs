@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use crate::checkout::Checkout;
 use crate::commands;
 use crate::commands::doctor::DoctorArgs;
-use crate::commands::frequency::{FrequencyArgs, FrequencyOptions};
+use crate::commands::frequency::{FrequencyArgs, FrequencyOptions, HEADING};
 use crate::commands::merge::MergeArgs;
 use crate::commands::slurm::SlurmArgs;
 use crate::plan::{Mode, Shard};
@@ -148,8 +148,8 @@ pub(crate) struct Selection {
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, with commas between
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<String>,
-    /// CPU frequency: as the host decides, one for all, or both
-    #[arg(long, value_enum)]
+    /// As the host decides, one for all CPUs, or both
+    #[arg(long, value_enum, help_heading = HEADING)]
     pub(crate) mode: Option<ModeChoice>,
     /// The pool's workers: where the kernel puts them, worker i kept on the i-th CPU, or both
     /// [default: free]
@@ -183,7 +183,7 @@ pub(crate) struct Selection {
           default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) instrument: Option<u32>,
     /// Run `--mode fixed` although this host cannot hold a frequency; every trial is labelled so
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) allow_uncontrolled: bool,
     #[command(flatten)]
     pub(crate) frequency: FrequencyOptions,

@@ -47,6 +47,33 @@ pub fn of_folders(folders: &[&Path]) -> io::Result<String> {
     Ok(identity(&files))
 }
 
+/// Digest of what a working tree's build may read: all its files but what cargo and git keep there, by their places
+/// in the tree.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn of_tree(root: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            // Links are not followed: they may lead in a circle.
+            if entry.file_type()?.is_dir() {
+                if !["target", ".git"].iter().any(|name| entry.file_name() == *name) {
+                    left.push(path);
+                }
+            } else if path.is_file() {
+                let place = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+                files.push((place, of_file(&path)?));
+            }
+        }
+    }
+    files.sort();
+    Ok(of_bytes(&serde_json::to_vec(&files)?))
+}
+
 /// [`Id`] of a value, as text.
 ///
 /// # Panics

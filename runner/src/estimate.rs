@@ -40,8 +40,6 @@ pub struct Estimate {
 pub struct Past {
     /// Median time of an iteration, in nanoseconds.
     iteration_ns: HashMap<Kind, f64>,
-    /// Longest time that the builds before a sweep took.
-    builds: Option<Duration>,
     /// Between two trials, as the newest sweep has it: pause, clock, disk.
     between: Option<Duration>,
 }
@@ -89,17 +87,9 @@ impl Past {
 
     /// Newest first.
     fn learn_run(&mut self, run: &Run) {
-        let builds = Duration::from_nanos(run.builds_ns);
-        self.builds = self.builds.max((run.builds_ns > 0).then_some(builds));
         let around = run.wall_ns.saturating_sub(run.in_trials_ns);
         self.between =
             self.between.or(around.checked_div(run.trials as u64).map(Duration::from_nanos));
-    }
-
-    /// The longest time that builds took on this host before; `None` if it is not known.
-    #[must_use]
-    pub fn builds(&self) -> Option<Duration> {
-        self.builds
     }
 
     /// Reads of a sweep what is not known yet.

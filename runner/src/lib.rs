@@ -4,6 +4,7 @@
 
 pub mod affinity;
 pub mod branch_workspace;
+pub mod build_times;
 pub mod builds;
 pub mod cargo_config;
 pub mod checkout;

@@ -29,6 +29,8 @@ pub struct Page<'a> {
     pub judgement: Option<&'a str>,
     /// Arguments that make the same sweep.
     pub arguments: &'a [String],
+    /// Whether they are as somebody typed them just now; else their paths start from the checkout.
+    pub as_typed: bool,
 }
 
 impl Page<'_> {
@@ -59,7 +61,8 @@ impl Page<'_> {
         for version in self.versions() {
             let _ = writeln!(text, "- {version}");
         }
-        let _ = writeln!(text, "\n**To repeat it:**\n\n```sh\n{}\n```", self.command());
+        let _ =
+            writeln!(text, "\n**To repeat it{}:**\n\n```sh\n{}\n```", self.place(), self.command());
         text
     }
 
@@ -71,7 +74,7 @@ impl Page<'_> {
         for version in self.versions() {
             let _ = writeln!(text, "{}", wrapped(&version, columns, "  "));
         }
-        let _ = writeln!(text, "to repeat it: {}", self.command());
+        let _ = writeln!(text, "to repeat it{}: {}", self.place(), self.command());
         text
     }
 
@@ -84,6 +87,11 @@ impl Page<'_> {
             .map(|name| format!("`{name}`"))
             .collect();
         format!("{} compared with `{}`", others.join(", "), asked.baseline)
+    }
+
+    /// Where the command can be repeated.
+    fn place(&self) -> &'static str {
+        if self.as_typed { "" } else { ", in the checkout's folder" }
     }
 
     fn command(&self) -> String {
@@ -150,7 +158,11 @@ fn version(branch: &MeasuredBranch) -> String {
         (Source::Git { .. }, _) | (_, None) => String::new(),
         (_, Some(_)) => format!(", {}", commit(&receipt.commit)),
     };
-    format!("`{name}`: {}; version {}{tree}", branch.source, receipt.version)
+    let content = match &receipt.tree_sha256 {
+        Some(digest) => format!(", content {}", digest.get(..12).unwrap_or(digest)),
+        None => String::new(),
+    };
+    format!("`{name}`: {}; version {}{tree}{content}", branch.source, receipt.version)
 }
 
 fn commit(commit: &Commit) -> String {

@@ -18,6 +18,7 @@ fn branch(name: &str, baseline: bool) -> MeasuredBranch {
             origin: String::new(),
             features: Vec::new(),
             commit,
+            tree_sha256: (!baseline).then(|| "fedcba9876543210".repeat(4)),
             variant: "upstream".to_owned(),
             binary_sha256: String::new(),
             layouts_sha256: Vec::new(),
@@ -74,6 +75,7 @@ fn page(format: Format, columns: Option<usize>) -> String {
         table: "the table\n\nNowhere slower.\n",
         judgement: Some("Nowhere slower."),
         arguments: &manifest.command_line,
+        as_typed: true,
     };
     page.text(format, Look { has_colour: false, columns }).unwrap()
 }
@@ -85,7 +87,7 @@ fn the_markdown_page_has_all_that_a_pull_request_needs() {
         "### rayon-core: `mine` compared with `master`",
         "the table\n\nNowhere slower.\n",
         "Made-up 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
-        "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes",
+        "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes, content fedcba987654",
         "rustc 1.95.0",
         "cargo runner compare master 'mine=path:my tree'\n```",
     ] {

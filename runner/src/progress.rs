@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use workloads::protocol::Program;
 
 use crate::id::Id;
@@ -14,6 +15,105 @@ use crate::sweep::Watch;
 
 /// Without a terminal: a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// Columns of a bar itself; what it says stands behind it.
+const BAR: usize = 16;
+
+/// A bar with words behind it, in one line that is no longer than they need; hidden where standard error is no
+/// terminal.
+fn bar(total: u64) -> ProgressBar {
+    let has_bar = std::io::stderr().is_terminal();
+    let target = if has_bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(total), target);
+    let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{msg}}"));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// As much of a text as fits behind a bar in the terminal as it is now, one column left free: a line that
+/// is full is wrapped by some terminals.
+fn fitting(text: &str) -> String {
+    let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns));
+    console::truncate_str(text, columns.saturating_sub(BAR + 2), "…").into_owned()
+}
+
+/// Builds of branches: a bar with the time left, and a line for each that is done.
+#[derive(Debug)]
+pub struct BuildBar {
+    bar: ProgressBar,
+    has_bar: bool,
+    expected: Vec<Duration>,
+    /// Of those that are done.
+    spent: Duration,
+    done: usize,
+    name: String,
+}
+
+impl BuildBar {
+    /// Of builds that take about so long each.
+    #[must_use]
+    pub fn new(expected: Vec<Duration>) -> Self {
+        let all = expected.iter().sum::<Duration>();
+        let bar = bar(u64::try_from(all.as_millis()).unwrap_or(u64::MAX));
+        let has_bar = !bar.is_hidden();
+        Self { bar, has_bar, expected, spent: Duration::ZERO, done: 0, name: String::new() }
+    }
+
+    /// The next build begins.
+    pub fn begin(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+        if !self.has_bar {
+            eprint!("building {}/{} {name} … ", self.done + 1, self.expected.len());
+            return;
+        }
+        let before = self.spent;
+        let own = self.expected.get(self.done).copied().unwrap_or_default();
+        let after: Duration = self.expected.iter().skip(self.done + 1).sum();
+        let what = format!("building {}/{} {name}", self.done + 1, self.expected.len());
+        let started = Instant::now();
+        let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{left}}"));
+        let left = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+            // If this one takes longer than it should, so will the others.
+            let elapsed = started.elapsed();
+            let slower = elapsed.as_secs_f64() / own.as_secs_f64().max(1.0);
+            let left = after.mul_f64(slower.max(1.0)) + own.saturating_sub(elapsed);
+            let _ = out.write_str(&fitting(&format!("{what}, about {} left", human(left))));
+        };
+        self.bar.set_style(
+            style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left),
+        );
+        self.bar.set_position(u64::try_from(before.as_millis()).unwrap_or(u64::MAX));
+        self.bar.enable_steady_tick(Duration::from_secs(1));
+    }
+
+    /// The build ended in this way.
+    pub fn end(&mut self, how: &str) {
+        if self.has_bar {
+            let (number, all) = (self.done + 1, self.expected.len());
+            self.bar.println(format!("built {number}/{all} {}: {how}", self.name));
+        } else {
+            eprintln!("{how}");
+        }
+        self.spent += self.expected.get(self.done).copied().unwrap_or_default();
+        self.done += 1;
+    }
+
+    /// Shows lines above the bar.
+    pub fn say(&self, text: &str) {
+        if self.has_bar { self.bar.println(text) } else { eprintln!("{text}") }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for BuildBar {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
 
 /// A bar, or a line now and then where standard error is no terminal.
 #[derive(Debug)]
@@ -41,13 +141,8 @@ impl Progress {
         }
         let total = plan.len();
         let done = total - left.values().sum::<usize>();
-        let has_bar = std::io::stderr().is_terminal();
-        let target =
-            if has_bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(total as u64), target);
-        let style =
-            ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {prefix}: {wide_msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = bar(total as u64);
+        let has_bar = !bar.is_hidden();
         bar.set_position(done as u64);
         Self {
             bar,
@@ -110,8 +205,15 @@ impl Watch for Progress {
             Program::Sequential => "sequential".to_owned(),
             Program::Parallel => format!("{} threads", trial.kind.threads),
         };
-        self.bar.set_prefix(self.standing());
-        self.bar.set_message(format!("{} {threads}, {}", load.workload, trial.branch));
+        let text = format!(
+            "{}/{}, {}: {} {threads}, {}",
+            self.done,
+            self.total,
+            self.standing(),
+            load.workload,
+            trial.branch
+        );
+        self.bar.set_message(fitting(&text));
         self.bar.tick();
     }
 

@@ -113,8 +113,14 @@ mod tests {
         .replace('\n', "");
         let binary = crate::testing::script(folder.path(), &format!("echo '{answer}'"));
         let name = "mine".to_owned();
-        let branch =
-            Branch { name, source, baseline: false, hypothesis: String::new(), claims: Vec::new() };
+        let branch = Branch {
+            name,
+            source,
+            baseline: false,
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            typed: None,
+        };
         who_are_you(&branch, &binary)
     }
 

@@ -7,7 +7,7 @@ Exit codes:
 pub(super) const SWEEP_EXAMPLES: &str = "\
 Examples:
   cargo runner sweep --branches all
-      every branch on the headline workloads; a few minutes
+      every branch on the headline workloads; `cargo runner plan --branches all` says how long
   cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
       some branches (globs and exclusions; the baseline is always among them)
   cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11

@@ -9,7 +9,7 @@ use super::Place;
 use crate::builds::{Builder, Built};
 use crate::cli::BuildArgs;
 use crate::config::Branch;
-use crate::progress::human;
+use crate::progress::{BuildBar, human};
 use crate::stop::{Exit, Stop, exit_of};
 use crate::{interrupt, selection};
 
@@ -40,38 +40,53 @@ pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
 /// Builds branches one after another and says so. A failure stops, or is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
-    let _lock = builder.lock()?;
     // What can be told at once is told before minutes go into other branches.
     branches.iter().try_for_each(|branch| builder.check_folder(branch))?;
+    let _lock = builder.lock()?;
+    let mut failed = BTreeMap::new();
+    let mut keep = |branch: &Branch, error: Error, bar: Option<&BuildBar>| {
+        if !keeps_going || exit_of(&error) != Exit::BuildFailed {
+            return Err(error);
+        }
+        let text =
+            format!("error: {error:#}\n(end of the error; going on without `{}`)", branch.name);
+        bar.map_or_else(|| eprintln!("{text}"), |bar| bar.say(&text));
+        failed.insert(branch.name.clone(), error);
+        Ok(())
+    };
+    let mut prepared = Vec::new();
+    for branch in branches {
+        match builder.prepare(branch) {
+            Ok(resolved) => prepared.push((branch, resolved)),
+            Err(error) => keep(branch, error, None)?,
+        }
+    }
     let sources = builder.shared_sources(branches)?;
     let mut built = BTreeMap::new();
-    let mut failed = BTreeMap::new();
-    for (index, branch) in branches.iter().enumerate() {
-        eprint!("building {}/{} {} … ", index + 1, branches.len(), branch.name);
+    let left: Vec<Branch> = prepared.iter().map(|(branch, _)| (*branch).clone()).collect();
+    let mut bar = BuildBar::new(builder.expected(&left)?);
+    for (branch, resolved) in prepared {
+        bar.begin(&branch.name);
         let started = Instant::now();
-        match builder.build(branch) {
+        match builder.build(branch, resolved) {
             Ok(done) => {
-                eprintln!("{} ({})", done.receipt.variant, human(started.elapsed()));
+                let took = started.elapsed();
+                bar.end(&format!("{} ({})", done.receipt.variant, human(took)));
+                builder.learn(branch, took)?;
                 built.insert(branch.name.clone(), done);
             }
             Err(error) => {
-                let exit = exit_of(&error);
-                eprintln!("{}", if exit == Exit::Interrupted { "interrupted" } else { "failed" });
-                if !keeps_going || exit != Exit::BuildFailed {
-                    return Err(error);
-                }
-                eprintln!(
-                    "error: {error:#}\n(end of the error; going on without `{}`)",
-                    branch.name
-                );
-                failed.insert(branch.name.clone(), error);
+                let is_interrupted = exit_of(&error) == Exit::Interrupted;
+                bar.end(if is_interrupted { "interrupted" } else { "failed" });
+                keep(branch, error, Some(&bar))?;
             }
         }
     }
+    bar.finish();
     if builder.shared_sources(branches)? != sources {
         // The branches would differ in more than their rayon-core.
         bail!(Stop::BuildFailed(
-            "workloads/ or rayon-fork/ was edited while branches were being built; run again"
+            "workloads/, rayon-fork/ or a working tree was edited while branches were being built; run again"
                 .to_owned()
         ));
     }

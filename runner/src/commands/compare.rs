@@ -48,6 +48,7 @@ fn page(
         table: &table.text,
         judgement: table.judgement.as_deref(),
         arguments: if is_begun_here { &typed } else { &manifest.command_line },
+        as_typed: is_begun_here,
     }
     .text(format, Look::of_stdout())
 }

@@ -15,15 +15,17 @@ use crate::frequency::status::Status;
 use crate::interrupt;
 use crate::stop::{Exit, Stop};
 
+/// What these options stand under in help texts; options that follow them stand under their own.
+pub(crate) const HEADING: &str = "CPU frequency";
+
 /// Where and how the frequency is set.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "CPU frequency")]
 pub(crate) struct FrequencyOptions {
     /// What writes the settings; `auto` takes the first that is permitted
-    #[arg(long, value_enum, value_name = "BACKEND", default_value_t)]
+    #[arg(long, value_enum, value_name = "BACKEND", default_value_t, help_heading = HEADING)]
     frequency_backend: Choice,
     /// Where the settings found are kept until they are put back [default: one file per host in /var/tmp]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     frequency_journal: Option<PathBuf>,
     /// Folder in the place of /sys/devices/system/cpu, for tests; the measured clock is then not compared
     #[arg(long, value_name = "DIR", hide = true)]

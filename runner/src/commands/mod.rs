@@ -77,21 +77,23 @@ impl Place {
     }
 }
 
-/// What the command line asks, checked against branches, catalogue and host.
-pub(crate) fn asked(place: &Place, selection: &Selection) -> Result<(Asked, Vec<Branch>)> {
-    asked_among(place, &place.config()?, selection)
-}
-
-/// [`asked`], with branches from elsewhere than branches.toml.
-pub(crate) fn asked_among(
+/// What the command line asks, checked against branches, catalogue and host; of branches from elsewhere than
+/// branches.toml, all are meant.
+pub(crate) fn asked(
     place: &Place,
-    config: &Config,
+    elsewhere: Option<&Config>,
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
     let start = Start::of(place, selection)?;
-    let (branches, is_baseline_added) =
-        selection::branches(config, selection.branches.as_deref().unwrap_or(&start.branches))?;
-    let baseline = config.baseline().name.clone();
+    let (branches, is_baseline_added) = match elsewhere {
+        Some(config) => (config.branches.clone(), false),
+        None => {
+            let list = selection.branches.as_deref().unwrap_or(&start.branches);
+            selection::branches(&place.config()?, list)?
+        }
+    };
+    let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());
+    let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
     if is_baseline_added {
         eprintln!(
             "note: the baseline `{baseline}` is added, since the others are compared with it"

@@ -1,28 +1,30 @@
 //! `plan`: what a sweep would do.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::Result;
 use serde::Serialize;
 
 use super::{Place, asked, builds};
+use crate::builds::{Builder, check_folder};
 use crate::cli::PlanArgs;
+use crate::config::Branch;
 use crate::estimate::Past;
 use crate::host::Host;
 use crate::plan;
-use crate::progress::human;
+use crate::progress::{count, human};
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
 use crate::table::{Column, Format, Look, Sheet, data, wrapped};
 
 pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
-    let (asked, branches) = asked(place, &arguments.selection)?;
+    let (asked, branches) = asked(place, None, &arguments.selection)?;
     // Nothing is built, so cells are known by their sources; the order does not depend on it.
-    let sources = builds(&asked, &branches)
-        .into_iter()
-        .map(|branch| (branch.name, branch.source.to_string()))
-        .collect();
+    let to_build = builds(&asked, &branches);
+    let folder = place.config_folder()?;
+    to_build.iter().try_for_each(|branch| check_folder(&folder, branch))?;
+    let sources =
+        to_build.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
     let plan = plan::order(&asked, &sources).part(arguments.selection.shard);
     if arguments.order {
         print_order(&asked, &plan)?;
@@ -67,22 +69,16 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     facts.push(Fact::new("in all", all));
     let guess =
         if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" };
-    let mut time = format!(
+    let time = format!(
         "about {} for the trials and what is between them;\n{:.0} % of them were measured on this host \
          before{guess}",
         human(estimate.time),
         100.0 * estimate.measured_share,
     );
-    if let Some(builds) = past.builds() {
-        // What was compiled before is not compiled again, so no more can be promised.
-        let longest = human(builds);
-        let _ = write!(
-            time,
-            "\nbuilds come before that; the longest here so far: {longest}; a branch that was never built\n\
-             here takes a minute or two"
-        );
-    }
     facts.push(Fact::new("time", time));
+    if let Some(builds) = builds_time(place, &asked, &to_build) {
+        facts.push(Fact::new("builds", builds));
+    }
     if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
         let note = format!("* more threads than the {} CPUs here", Host::usable_cpus());
         facts.push(Fact::new("note", note));
@@ -91,6 +87,20 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         .lock()
         .write_all(shown(&facts, arguments.format, Look::of_stdout())?.as_bytes())?;
     Ok(Exit::Good)
+}
+
+/// How long the builds take that come before the trials; `None` where nothing can be built anyway, which `sweep`
+/// will say.
+fn builds_time(place: &Place, asked: &plan::Asked, branches: &[Branch]) -> Option<String> {
+    let folder = place.config_folder().ok()?;
+    let builder = Builder::new(&place.checkout, &folder, asked.layouts).ok()?;
+    let times = builder.expected(branches).ok()?;
+    let links = count(asked.layouts as usize, "layout", "layouts");
+    Some(format!(
+        "about {} before that, for {} in {links} each",
+        human(times.iter().sum()),
+        count(branches.len(), "branch", "branches"),
+    ))
 }
 
 /// One thing that a plan says.

@@ -57,7 +57,7 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
     }
     // What the tasks would be told hours later is told now.
     let sweep = cli::sweep_selection(&arguments.sweep, Shard { number: 1, of: shards })?;
-    let (asked, branches) = asked(place, &sweep)?;
+    let (asked, branches) = asked(place, None, &sweep)?;
     let sources = builds(&asked, &branches)
         .into_iter()
         .map(|branch| (branch.name, branch.source.to_string()))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_spanned::Spanned;
 
-use super::{Branch, Config, ConfigError, Source, claims, wire};
+use super::{Branch, Config, ConfigError, Source, claims, git, wire};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
@@ -106,6 +106,7 @@ fn check_row(
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
         hypothesis: row.hypothesis.clone(),
         claims: claims::check(place, name, &row.claims, names)?,
+        typed: None,
     })
 }
 
@@ -201,6 +202,16 @@ fn check_source(
                 .to_owned(),
         ));
     };
+    if !git::is_commit(rev.get_ref()) {
+        return Err(wrong(
+            rev.span().start,
+            format!(
+                "`rev = \"{}\"` is no commit; write its number of 7 to 40 hexadecimal digits, because a branch or \
+                 tag that moves cannot be compared",
+                rev.get_ref()
+            ),
+        ));
+    }
     Ok(Source::Git {
         url: url.get_ref().clone(),
         rev: rev.get_ref().clone(),

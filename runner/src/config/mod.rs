@@ -2,6 +2,7 @@
 
 mod check;
 mod claims;
+pub mod git;
 pub mod spec;
 mod wire;
 
@@ -35,6 +36,9 @@ pub struct Branch {
     /// The same in a form that the analysis checks; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+    /// The word of the command line that it is from, for messages.
+    #[serde(skip)]
+    pub typed: Option<String>,
 }
 
 /// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
@@ -54,7 +58,16 @@ impl Branch {
             baseline: false,
             hypothesis: String::new(),
             claims: Vec::new(),
+            typed: None,
         })
+    }
+
+    /// How messages call it: as it was typed, else by its name.
+    #[must_use]
+    pub fn called(&self) -> String {
+        self.typed
+            .as_ref()
+            .map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))
     }
 }
 
@@ -81,7 +94,7 @@ pub enum Source {
     },
     /// A commit of a git repository.
     Git {
-        /// Address, as `git clone` takes it.
+        /// Address, or the path of a repository here, as seen from the folder of `branches.toml`.
         url: String,
         /// Commit.
         rev: String,
@@ -171,7 +184,7 @@ pub fn folder_of(file: &Path) -> io::Result<PathBuf> {
 
 /// A path, typed in the folder `here`, as it is recorded: as seen from `folder`, since results tell as little
 /// as possible of where things lie on a machine. Both folders are absolute.
-fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
+pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     if typed.is_relative() && here == folder {
         return typed.to_owned();
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_spanned::Spanned;
 
 use super::check::{check_fork, check_name, check_version, nearest};
-use super::{Branch, Config, Source, seen_from};
+use super::{Branch, Config, Source, git, seen_from};
 
 /// What the words may be, for messages and help.
 pub const SPECS: &str = "a branch of branches.toml, published:1.13.0, path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; \
@@ -42,7 +42,8 @@ impl Reader<'_> {
                     branch.name
                 ));
             }
-            branches.push(Branch { baseline: branches.is_empty(), ..branch });
+            let typed = Some(word.clone());
+            branches.push(Branch { baseline: branches.is_empty(), typed, ..branch });
         }
         Ok(Config { branches })
     }
@@ -84,18 +85,24 @@ impl Reader<'_> {
                 let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
                 else {
                     return Err(
-                        "a git address needs its commit: git:URL#COMMIT, because a branch that moves \
-                         cannot be compared"
+                        "a git address needs its commit: git:URL#COMMIT, or a branch or tag, whose commit of \
+                         now is then compared"
                             .to_owned(),
                     );
                 };
-                let source = Source::Git {
-                    url: url.to_owned(),
-                    rev: rev.to_owned(),
-                    subdirectory: None,
-                    features: BTreeSet::new(),
+                let commit = git::commit(&git::address(url, self.here), rev)?;
+                if !commit.starts_with(rev) {
+                    eprintln!("note: `{word}`: `{rev}` is commit {commit} now");
+                }
+                let url = if git::is_local(url) {
+                    let seen = seen_from(self.config_folder, self.here, Path::new(url));
+                    seen.display().to_string()
+                } else {
+                    url.to_owned()
                 };
-                let short: String = rev.chars().take(12).collect();
+                let short: String = commit.chars().take(12).collect();
+                let (subdirectory, features) = (None, BTreeSet::new());
+                let source = Source::Git { url, rev: commit, subdirectory, features };
                 (source, format!("git-{short}"))
             }
             _ => return Err(format!("unknown kind `{kind}`; write {SPECS}")),
@@ -118,7 +125,14 @@ impl Reader<'_> {
 fn named(name: String, source: Source) -> Result<Branch, String> {
     check_name(&name)
         .map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
-    Ok(Branch { name, source, baseline: false, hypothesis: String::new(), claims: Vec::new() })
+    Ok(Branch {
+        name,
+        source,
+        baseline: false,
+        hypothesis: String::new(),
+        claims: Vec::new(),
+        typed: None,
+    })
 }
 
 /// What a working tree is called: its folder, or the one above where that is just `rayon-core`.

@@ -57,7 +57,7 @@ fn the_committed_file_of_further_branches_is_accepted_and_shares_only_the_refere
 fn every_source_kind_is_understood() {
     let rows = "[[branch]]\nname = \"a\"\nfork = [\"split\"]\n\
                 [[branch]]\nname = \"b\"\npath = \"../x\"\nfeatures = [\"y\"]\n\
-                [[branch]]\nname = \"c\"\ngit = \"u\"\nrev = \"1\"\nsubdirectory = \"rayon-core\"\n";
+                [[branch]]\nname = \"c\"\ngit = \"u\"\nrev = \"0123abc\"\nsubdirectory = \"rayon-core\"\n";
     let config = parse("branches.toml", &format!("{BASE}{rows}"), &known()).unwrap();
     let features: BTreeSet<String> = ["split".to_owned()].into();
     assert_eq!(config.branches[1].source, Source::Fork { features });
@@ -171,6 +171,10 @@ fn keys_of_another_source_are_refused() {
             .contains("`rev` does not go with `path`")
     );
     assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\n").contains("`git` without `rev`"));
+    assert!(
+        fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n")
+            .contains("`rev = \"main\"` is no commit")
+    );
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
 use workloads::protocol::SCHEMA;
 
-use super::super::{Place, asked, asked_among, build, builds};
+use super::super::{Place, asked, build, builds};
 use super::{Purpose, Ready, warn_of};
 use crate::builds::Builder;
 use crate::checkout::Commit;
@@ -24,10 +24,7 @@ use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
 
 pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> Result<Ready> {
-    let (asked, branches) = match &purpose.config {
-        Some(config) => asked_among(place, config, &arguments.selection)?,
-        None => asked(place, &arguments.selection)?,
-    };
+    let (asked, branches) = asked(place, purpose.config.as_ref(), &arguments.selection)?;
     let parent = place.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
     let inputs = place.inputs(&asked, None)?;
@@ -53,6 +50,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     let host = Host::default();
     let checkout = place.checkout.commit();
     let created_at = Timestamp::now();
+    let here = std::env::current_dir().context("the current folder cannot be read")?;
     let manifest = Manifest {
         schema: SCHEMA,
         name: name(created_at, &host.id(), &checkout)
@@ -63,7 +61,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
         runner: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args()
             .skip(1)
-            .map(|argument| place.checkout.shown_argument(&argument))
+            .map(|argument| place.checkout.shown_argument(&argument, &here))
             .collect(),
         is_ad_hoc: purpose.config.is_some(),
         twin: asked.twin_name(),

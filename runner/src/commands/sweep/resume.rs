@@ -52,6 +52,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
             baseline: branch.baseline,
             hypothesis: branch.hypothesis.clone(),
             claims: branch.claims.clone(),
+            typed: None,
         })
         .collect();
     let started = Instant::now();
