@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
 
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
@@ -61,16 +61,25 @@ impl<'a> Builder<'a> {
     /// If `cargo` or `rustc` cannot be run.
     pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
         let output =
-            Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().context(
-                "`rustc` cannot be run; install Rust by rustup, which reads rust-toolchain.toml, and put \
-                 ~/.cargo/bin into PATH",
-            )?;
+            Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().map_err(|error| {
+                Stop::HostNotFit(format!(
+                    "`rustc` cannot be run: {error}; install Rust by rustup, which reads rust-toolchain.toml, and put \
+                     ~/.cargo/bin into PATH. Nothing was built or measured, and sweeps are as they were"
+                ))
+            })?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let rustc: Vec<String> = text.lines().map(str::to_owned).collect();
         let host_triple = rustc
             .iter()
             .find_map(|line| line.strip_prefix("host: "))
-            .ok_or_else(|| anyhow!("`rustc -vV` does not name its host:\n{text}"))?
+            .ok_or_else(|| {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or(text.clone());
+                Stop::HostNotFit(format!(
+                    "`rustc -vV` does not say what it is; it said:\n{said}\n`rustup toolchain install` in this folder \
+                     gets the one of rust-toolchain.toml. Nothing was built or measured, and sweeps are as they were"
+                ))
+            })?
             .to_owned();
         let target = match std::env::var_os("CARGO_TARGET_DIR") {
             Some(folder) => checkout.root().join(folder),

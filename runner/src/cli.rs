@@ -67,6 +67,10 @@ enum Command {
     #[command(after_help = "Example:
   cargo runner show latest --format csv > table.csv")]
     Show(ShowArgs),
+    /// Set aside the lines of a sweep that are no records, so that it can be resumed
+    #[command(after_help = "Example:
+  cargo runner repair 2026-03-01T120000Z")]
+    Repair(RepairArgs),
     /// Record what each worker does in one run of a workload, as a timeline
     #[command(after_help = "Example:
   cargo runner trace --branch packed --workload quicksort --threads 2")]
@@ -282,6 +286,15 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RepairArgs {
+    /// A name or the beginning of one, a path, or `latest`
+    pub(crate) sweep: String,
+    /// Folder that holds the sweeps [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
     /// A branch of rayon-fork/; others record nothing
     #[arg(long, value_name = "NAME")]
@@ -387,6 +400,7 @@ pub fn run() -> Result<Exit> {
         Command::Merge(arguments) => commands::merge::run(&place, &arguments),
         Command::Slurm(arguments) => commands::slurm::run(&place, &arguments),
         Command::Show(arguments) => commands::show::run(&place, &arguments),
+        Command::Repair(arguments) => commands::repair::run(&place, &arguments),
         Command::Trace(arguments) => commands::trace::run(&place, &arguments),
         Command::Frequency(arguments) => commands::frequency::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&place, &arguments),

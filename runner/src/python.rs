@@ -136,7 +136,7 @@ fn find_python() -> Result<String> {
         }
     }
     bail!(Stop::HostNotFit(format!(
-        "the report needs Python {}.{} or newer, and {}; install it and run the command again",
+        "the analysis needs Python {}.{} or newer, and {}; install it and run the command again",
         OLDEST.0,
         OLDEST.1,
         if seen.is_empty() { "there is no `python3`".to_owned() } else { seen.join(", ") }

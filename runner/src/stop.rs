@@ -1,6 +1,7 @@
 //! Why the runner stops, and the exit code that tells a script so.
 
 use crate::config::ConfigError;
+use crate::trials_file::BrokenLine;
 
 /// How a command ended; scripts tell the causes apart by the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub enum Stop {
 /// The exit code of an error. What nobody classified is a failing machine (disk, permissions): 4.
 #[must_use]
 pub fn exit_of(error: &anyhow::Error) -> Exit {
-    if error.downcast_ref::<ConfigError>().is_some() {
+    if error.is::<ConfigError>() || error.is::<BrokenLine>() {
         return Exit::BadInput;
     }
     match error.downcast_ref::<Stop>() {

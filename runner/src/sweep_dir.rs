@@ -12,7 +12,7 @@ use workloads::protocol::SCHEMA;
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;
 use crate::stop::Stop;
-use crate::trials_file::{Appender, Records};
+use crate::trials_file::{self, Appender, Records};
 
 /// A folder with a manifest.
 #[derive(Clone, Debug)]
@@ -215,6 +215,14 @@ impl SweepDir {
     /// If it cannot be read.
     pub fn records(&self) -> Result<Records> {
         Records::open(self.trials())
+    }
+
+    /// Sets aside the lines of the file of trials that are no records, and says how many and where.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
+    pub fn repair(&self) -> Result<Option<(usize, PathBuf)>> {
+        trials_file::repair(&self.trials())
     }
 
     /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed

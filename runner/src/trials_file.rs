@@ -54,6 +54,15 @@ impl Lines {
     }
 }
 
+/// A line that is no record of this format, or one that is there already.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {why}")]
+pub struct BrokenLine {
+    /// File and line.
+    place: String,
+    why: String,
+}
+
 /// The records of a sweep, one at a time. Of those that were read only the identities are kept.
 #[derive(Debug)]
 pub struct Records {
@@ -94,23 +103,16 @@ impl Records {
             Ok(record) if record.schema == SCHEMA => record,
             other => {
                 check_schema(&String::from_utf8_lossy(&self.lines.line), place)?;
-                other.map_err(|error| {
-                    let place = place();
-                    Stop::BadInput(format!(
-                        "{place}: no trial record: {error}; sweeps are never edited by hand"
-                    ))
-                })?
+                let why = |error| format!("no trial record: {error}");
+                other.map_err(|error| BrokenLine { place: place(), why: why(error) })?
             }
         };
         match self.seen.entry(record.trial) {
             Entry::Vacant(free) => _ = free.insert(number),
-            Entry::Occupied(first) => bail!(Stop::BadInput(format!(
-                "{}: trial {} is in line {} already; sweeps are never edited by hand, so delete what was \
-                 copied there",
-                place(),
-                record.trial,
-                first.get()
-            ))),
+            Entry::Occupied(first) => {
+                let why = format!("trial {} is in line {} already", record.trial, first.get());
+                bail!(BrokenLine { place: place(), why });
+            }
         }
         Ok(Some(record))
     }
@@ -119,11 +121,53 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record; an error for a line that is none of this version, or a trial that is there twice, by
-    /// the line's number.
+    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there twice, after which
+    /// the others can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
+}
+
+/// Sets aside the broken lines of a file that nobody appends to, and half a last line; says how many and where.
+///
+/// # Errors
+/// If another process appends, or the disk refuses; the file is then as it was.
+pub(crate) fn repair(path: &Path) -> Result<Option<(usize, PathBuf)>> {
+    let appender = Appender::open(path.to_owned())?;
+    let mut records = Records::open(path.to_owned())?;
+    let mut broken: Vec<Range<u64>> = Vec::new();
+    while let Some(record) = records.next() {
+        match record {
+            Err(error) if error.is::<BrokenLine>() => broken.push(records.place()),
+            other => _ = other?,
+        }
+    }
+    if broken.is_empty() {
+        return Ok(appender.torn().map(|aside| (1, aside.to_owned())));
+    }
+    let describe = || format!("{} cannot be repaired; it is as it was", path.display());
+    let text = std::fs::read(path).with_context(describe)?;
+    let (mut sound, mut aside, mut at) = (Vec::new(), Vec::new(), 0);
+    for line in &broken {
+        let [start, end] =
+            [line.start, line.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+        sound.extend_from_slice(&text[at..start]);
+        aside.extend_from_slice(&text[start..end]);
+        at = end;
+    }
+    sound.extend_from_slice(&text[at..]);
+    let place = set_aside(path, &aside)?;
+    let replace = || -> io::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&sound)?;
+        file.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    replace().with_context(describe)?;
+    Ok(Some((broken.len() + usize::from(appender.torn().is_some()), place)))
 }
 
 /// The open end of `trials.jsonl`.

@@ -21,6 +21,7 @@ pub(crate) mod frequency;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod plan;
+pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod slurm;

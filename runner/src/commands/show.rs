@@ -1,23 +1,29 @@
 //! `show`: the table of a sweep, also printed at the end of `sweep`.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::Place;
+use super::sweep::identities;
 use crate::cli::ShowArgs;
+use crate::id::Id;
 use crate::judgement;
 use crate::manifest::Manifest;
-use crate::stop::Exit;
+use crate::plan;
+use crate::progress::count;
+use crate::stop::{Exit, Stop};
 use crate::summary::{self, Row, Summary};
 use crate::sweep_dir::SweepDir;
 use crate::table::{Format, Look};
+use crate::trials_file::BrokenLine;
 
 pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
     let parent = place.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&place.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
-    let summary = summarized(&sweep, &manifest)?;
+    let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
     let table = Table::of(place, &sweep, &manifest, &summary, arguments.format)?;
     std::io::stdout().lock().write_all(table.text.as_bytes())?;
     if summary.trials() < manifest.trials_planned {
@@ -31,13 +37,71 @@ pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
+/// What to do about lines that are no records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The others can be shown.
+    LeftOut,
+    /// What is added to would end up with them in its middle.
+    Refused,
+}
+
 /// What the tables need of a sweep's records.
-pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest) -> Result<Summary> {
+pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -> Result<Summary> {
+    /// So many broken lines are told one by one.
+    const TOLD: usize = 3;
     let mut summary = Summary::new(&manifest.asked);
+    let planned = planned(manifest);
+    let mut broken = 0;
     for record in sweep.records()? {
-        summary.add(&record?);
+        let record = match record {
+            Err(error) if error.is::<BrokenLine>() => {
+                if which == Broken::Refused {
+                    bail!(Stop::BadInput(format!(
+                        "{error}; `cargo runner repair {}` sets such lines aside, then resume",
+                        sweep.path().display()
+                    )));
+                }
+                broken += 1;
+                if broken <= TOLD {
+                    eprintln!("warning: {error}");
+                }
+                continue;
+            }
+            other => other?,
+        };
+        let asked = &manifest.asked;
+        let is_known =
+            manifest.branch(&record.branch).is_some() && asked.load_of(&record).is_some();
+        if !is_known || planned.as_ref().is_some_and(|ids| !ids.contains(&record.trial)) {
+            bail!(Stop::BadInput(format!(
+                "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
+                 sweeps cannot be added by hand",
+                sweep.trials().display(),
+                record.trial,
+                record.branch,
+                record.workload
+            )));
+        }
+        summary.add(&record);
+    }
+    if broken > 0 {
+        eprintln!(
+            "WARNING: {} of {} {} no record and left out; `cargo runner repair {}` sets such lines aside",
+            count(broken, "line", "lines"),
+            sweep.trials().display(),
+            if broken == 1 { "is" } else { "are" },
+            sweep.path().display()
+        );
     }
     Ok(summary)
+}
+
+/// Identities of the planned trials; `None` of a plan that another version of the runner made.
+fn planned(manifest: &Manifest) -> Option<HashSet<Id>> {
+    let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
+    let is_ours = plan.digest() == manifest.plan_digest;
+    is_ours.then(|| plan.part(manifest.shard).trials().map(|trial| trial.id).collect())
 }
 
 /// What is printed of a sweep.

@@ -114,6 +114,46 @@ fn a_line_that_is_no_record_is_bad_input_with_its_number() {
     let damaged = Damaged::new();
     damaged.replace("trials.jsonl", "\n", "\nhello\n");
     damaged.assert_refused(2, "trials.jsonl:2: no trial record");
+    damaged.assert_refused(2, &format!("`cargo runner repair {}`", damaged.sweep.display()));
+}
+
+#[test]
+fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_repaired() {
+    let damaged = Damaged::new();
+    let first = damaged.trials.lines().next().unwrap();
+    // Nonsense in the middle, a record twice, and half a line at the end.
+    let broken = damaged.trials.replacen('\n', &format!("\nhello\n{first}\n"), 1) + "{\"schema\"";
+    fs::write(damaged.file("trials.jsonl"), broken).unwrap();
+    let command = |word: &str| {
+        let mut command = common::runner(damaged.folder.path());
+        command.arg(word).arg(&damaged.sweep).assert()
+    };
+    command("show")
+        .success()
+        .stdout(contains("speed-up"))
+        .stderr(contains("trials.jsonl:2: no trial record"))
+        .stderr(contains("WARNING: 2 lines of"))
+        .stderr(contains("cargo runner repair"));
+    command("repair").success().stderr(contains("3 broken lines of"));
+    assert_eq!(fs::read_to_string(damaged.file("trials.jsonl")).unwrap(), damaged.trials);
+    let aside = fs::read_to_string(damaged.file("trials.torn-2")).unwrap();
+    assert_eq!(aside, format!("hello\n{first}\n"));
+    command("repair").success().stderr(contains("nothing was changed"));
+    let lines = damaged.trials.lines().count();
+    assert_eq!(lines, fs::read_to_string(damaged.file("trials.jsonl")).unwrap().lines().count());
+}
+
+#[test]
+fn records_of_branches_and_trials_that_were_not_planned_are_not_shown_as_if_they_were() {
+    for (field, other) in [("branch", "stranger"), ("trial", "0123456789abcdef")] {
+        let damaged = Damaged::new();
+        let first: Value = serde_json::from_str(damaged.trials.lines().next().unwrap()).unwrap();
+        let value = |word: &str| format!("\"{field}\":\"{word}\"");
+        damaged.replace("trials.jsonl", &value(first[field].as_str().unwrap()), &value(other));
+        let mut show = common::runner(damaged.folder.path());
+        let show = show.arg("show").arg(&damaged.sweep).assert();
+        show.code(2).stderr(contains(other)).stderr(contains("is not part of the plan"));
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use jiff::Timestamp;
 
 use super::Place;
-use super::show::{Table, summarized};
+use super::show::{Broken, Table, summarized};
 use crate::cli::SweepArgs;
 use crate::config::Config;
 use crate::doctor;
@@ -103,7 +103,7 @@ fn already_finished(
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let summary = summarized(sweep, &manifest)?;
+    let summary = summarized(sweep, &manifest, Broken::Refused)?;
     if summary.trials() < manifest.trials_planned {
         return Ok(None);
     }
