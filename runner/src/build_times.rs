@@ -83,7 +83,7 @@ mod tests {
         let times = BuildTimes::read(folder.path());
         assert_eq!(times.expected("packed", "a", 2), NOTHING_NEW);
         assert_eq!(times.expected("packed", "b", 2), Duration::from_secs(30));
-        assert_eq!(times.expected("packed", "a", 8), Duration::from_secs(120));
-        assert_eq!(times.expected("split", "a", 4), Duration::from_secs(60));
+        assert_eq!(times.expected("packed", "a", 8), Duration::from_mins(2));
+        assert_eq!(times.expected("split", "a", 4), Duration::from_mins(1));
     }
 }

@@ -1,11 +1,15 @@
 //! Arguments and help texts.
 
+mod completions;
 mod help;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
+use clap_complete::env::CompleteEnv;
 
 use crate::checkout::Checkout;
 use crate::commands;
@@ -132,13 +136,13 @@ pub(crate) struct Selection {
     #[arg(long, value_enum, conflicts_with = "experiment")]
     pub(crate) preset: Option<Preset>,
     /// Starting point with a name, for one table or figure; see `list experiments`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completions::experiments))]
     pub(crate) experiment: Option<String>,
     /// Names, globs, `all`, `!exclusions`, with commas between [default: all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(completions::branches))]
     pub(crate) branches: Option<String>,
     /// Names, globs, `all`, `!exclusions`, with commas between
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(completions::workloads))]
     pub(crate) workloads: Option<String>,
     /// tiny, small, medium or large
     #[arg(long)]
@@ -235,7 +239,8 @@ pub(crate) struct PlanArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
     /// Names, globs, `all`, `!exclusions`, with commas between
-    #[arg(long, value_name = "LIST", default_value = "all")]
+    #[arg(long, value_name = "LIST", default_value = "all",
+          add = ArgValueCompleter::new(completions::branches))]
     pub(crate) branches: String,
 }
 
@@ -265,7 +270,7 @@ pub(crate) struct SweepArgs {
 pub(crate) struct CompareArgs {
     /// The baseline, then what is compared with it: a branch of branches.toml, published:VERSION,
     /// path:DIR, git:URL#COMMIT, fork:FEATURE,FEATURE; NAME= before one gives it a name
-    #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
+    #[arg(value_name = "BRANCH", num_args = 2.., add = ArgValueCompleter::new(completions::branches), required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     pub(crate) specs: Vec<String>,
     #[command(flatten)]
@@ -297,10 +302,10 @@ pub(crate) struct RepairArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
     /// A branch of rayon-fork/; others record nothing
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completions::branches))]
     pub(crate) branch: String,
     /// A workload; see `list workloads`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completions::workloads))]
     pub(crate) workload: String,
     /// Threads of the pool
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -352,7 +357,7 @@ pub(crate) struct AnalysisArgs {
 struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
-    shell: clap_complete::Shell,
+    shell: completions::Shell,
 }
 
 /// What the options of a shard's `sweep` select.
@@ -377,15 +382,23 @@ pub(crate) fn sweep_selection(options: &[String], shard: Shard) -> Result<Select
     }
 }
 
+/// The command line, without options in help texts that their command refuses.
+fn command() -> clap::Command {
+    // The branches of a comparison are its words.
+    let hidden = |command: clap::Command| command.mut_arg("branches", |option| option.hide(true));
+    Cli::command().mut_subcommand("compare", hidden)
+}
+
 /// Parses the command line and does what it says.
 ///
 /// # Errors
 /// Whatever stops a command; [`crate::stop::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
-    let cli = Cli::parse();
+    // Answers a shell's question and ends, if the environment says that one asks.
+    CompleteEnv::with_factory(command).bin("runner").complete();
+    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     if let Command::Completions(arguments) = &cli.command {
-        let (mut command, mut out) = (Cli::command().bin_name("runner"), std::io::stdout());
-        clap_complete::generate(arguments.shell, &mut command, "runner", &mut out);
+        std::io::stdout().write_all(arguments.shell.script().as_bytes())?;
         return Ok(Exit::Good);
     }
     let checkout = Checkout::find(cli.root.as_deref())?;
@@ -419,7 +432,7 @@ mod tests {
 
     #[test]
     fn the_arguments_do_not_contradict_themselves() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     /// All texts of the analysis that a reader sees, by file: of a notebook its cells and what they printed.

@@ -30,7 +30,7 @@ pub fn of(
         return None;
     }
     let columns = columns.unwrap_or(COLUMNS);
-    Some(ask(root, sweep, asked, columns).unwrap_or_else(|reason| {
+    Some(ask(root, sweep, columns).unwrap_or_else(|reason| {
         let text = format!(
             "Not judged: {reason:#}. Once that is mended, `cargo runner show {reference}` prints this table with the \
              judgement."
@@ -40,11 +40,10 @@ pub fn of(
 }
 
 /// Python is set up if it has to be, which it says itself.
-fn ask(root: &Path, sweep: &SweepDir, asked: &Asked, columns: usize) -> Result<String> {
+fn ask(root: &Path, sweep: &SweepDir, columns: usize) -> Result<String> {
     let python = Python::set_up(root)?;
-    let primary = if asked.is_paced() { "cpu" } else { "wall" };
     let mut command = python.module("sweep_analysis");
-    command.arg("verdict").arg(sweep.path()).args(["--primary", primary]);
+    command.arg("verdict").arg(sweep.path());
     command.env("COLUMNS", columns.to_string()).stdin(Stdio::null());
     let output = command.output().context("Python cannot be run")?;
     let said = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();

@@ -71,9 +71,9 @@ Writes results/shards/NAME/job.sh and prints how to submit it and how to merge w
 alike and see this checkout at the same path. A task that is started again resumes its shard.";
 
 pub(super) const COMPLETIONS_HELP: &str = "\
-They complete the program `runner`, which `cargo install --path runner` puts beside cargo.
+They complete `cargo runner` in a checkout, branches, workloads and experiments by name, also in lists with commas.
 
 Examples:
-  runner completions bash > ~/.local/share/bash-completion/completions/runner
-  runner completions zsh > ~/.zfunc/_runner
-  runner completions fish > ~/.config/fish/completions/runner.fish";
+  cargo runner completions bash >> ~/.bashrc
+  cargo runner completions zsh >> ~/.zshrc          after `compinit`
+  cargo runner completions fish > ~/.config/fish/conf.d/cargo-runner.fish";

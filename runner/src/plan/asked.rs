@@ -222,12 +222,6 @@ impl Asked {
         self.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
     }
 
-    /// Whether a clock sets the time of every workload.
-    #[must_use]
-    pub fn is_paced(&self) -> bool {
-        self.workloads.iter().all(Load::is_paced)
-    }
-
     /// The one of [`Asked::workloads`] that a record belongs to.
     #[must_use]
     pub fn load_of(&self, record: &Record) -> Option<usize> {
