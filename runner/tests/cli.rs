@@ -326,7 +326,7 @@ fn a_path_without_rayon_core_is_bad_input() {
     let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
     run(&folder, &["build", "--branches", "mine", "--config", &config])
         .code(2)
-        .stderr(contains("path = \"nowhere\", seen from branches.toml, holds no Cargo package"))
+        .stderr(contains("path = \"nowhere\", seen from branches.toml, is not there"))
         .stderr(contains("building").not());
 }
 

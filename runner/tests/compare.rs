@@ -53,7 +53,10 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
         ("pakced", "did you mean `packed`?"),
         ("published:1.13", "no exact version"),
         ("fork:spilt", "did you mean `split`?"),
-        ("path:/nowhere/at/all", "holds no Cargo package"),
+        ("path:/nowhere/at/all", "`path:/nowhere/at/all`: the folder is not there"),
+        ("mine=path:workloads", "`mine=path:workloads`: the folder holds the package `workloads`"),
+        ("git:/nowhere/at/all#main", "there is no git repository"),
+        ("git:.#no-such-branch", "the repository has no commit, branch or tag `no-such-branch`"),
         ("master", "there is a `master` already"),
     ] {
         let folder = tempfile::tempdir().unwrap();
