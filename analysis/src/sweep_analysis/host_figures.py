@@ -9,7 +9,7 @@ from sweep_analysis.figure import Charts, Figure
 from sweep_analysis.findings import Analysis
 from sweep_analysis.labels import count, with_panel
 from sweep_analysis.placements import placement_table
-from sweep_analysis.plots import Look
+from sweep_analysis.plots import Look, lot_sentence
 
 
 def clock(analysis: Analysis, look: Look) -> Figure:
@@ -49,7 +49,7 @@ def drift(analysis: Analysis, look: Look) -> Figure:
         "trial of a block beside the others of the block, with 95 % intervals; the order is random, so no branch gains "
         "by it, but it adds noise. By clock: were the clock all that moves times, points would lie on the dotted line. "
         "Orange lines are trends. Branches are compared inside blocks and hardly suffer; speed-ups compare blocks "
-        "and do.",
+        "and do." + lot_sentence(rows),
         missing=None if rows.height else "No cell was measured in more than one block, so a drift could not be seen.",
         panels=charts,
         whole=lambda: {files[name]: chart for name, chart in charts().items()},
@@ -85,7 +85,8 @@ def outliers(analysis: Analysis, look: Look) -> Figure:
         "Left: when they ran. Together in time they are the host's doing, alone they are the program's or the "
         "branch's. Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
         "share of each branch's trials, with its 95 % interval; a branch above the others has a tail of its own, which "
-        "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure.",
+        "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure."
+        + lot_sentence(labelled),
         missing=None if labelled.height else "No trial lies far from the others of its cell, or cells have too few.",
         panels=lambda: {"": trial_plots.outlier_figure(labelled, analysis.outlier_shares, look)},
         whole=lambda: {"outliers": trial_plots.outlier_figure(labelled, analysis.outlier_shares, look)},

@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.drift import ClockEffect, Drift
 from sweep_analysis.palette import Theme
-from sweep_analysis.plots import SIGNED_PERCENT, Look, beyond_cpus, finished, thread_axis
+from sweep_analysis.plots import SIGNED_PERCENT, Look, beyond_cpus, drawn_by_lot, finished, thread_axis
 
 MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
 """Colour of each frequency mode."""
@@ -153,7 +153,7 @@ def _scale(changes: pl.Series) -> alt.Scale:
 
 
 def _points(frame: pl.DataFrame, x: alt.X, y: alt.Y, theme: Theme) -> alt.Chart:
-    mark = alt.Chart(frame).mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
+    mark = alt.Chart(drawn_by_lot(frame)).mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
     chart: alt.Chart = mark.encode(x=x, y=y)
     return chart
 

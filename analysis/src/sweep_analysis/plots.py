@@ -387,6 +387,23 @@ def _ideal(threads: list[int], ceiling: float, look: Look, y_scale: alt.Scale) -
     return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]
 
 
+MOST_POINTS = 3000
+"""More points than so many cannot be told apart in a picture; of them so many are drawn by lot."""
+
+
+def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
+    """At most `MOST_POINTS` rows, in their order."""
+    if points.height <= MOST_POINTS:
+        return points
+    lots = pl.int_range(pl.len()).shuffle(seed=2022) < MOST_POINTS
+    return points.filter(lots)
+
+
+def lot_sentence(points: pl.DataFrame) -> str:
+    """What to say beside a picture of `drawn_by_lot`; nothing if all points are drawn."""
+    return f" Of {points.height} points {MOST_POINTS} are drawn, by lot." if points.height > MOST_POINTS else ""
+
+
 def finished(chart: _Chart, theme: Theme) -> _Chart:
     """Paper, ink and fonts; only a chart that is not part of another can be finished."""
     whole: _Chart = chart.copy(deep=False)

@@ -7,7 +7,7 @@ import polars as pl
 
 from sweep_analysis.labels import count, with_panel
 from sweep_analysis.palette import Theme, styles
-from sweep_analysis.plots import SIGNED_PERCENT, Look, finished
+from sweep_analysis.plots import SIGNED_PERCENT, Look, drawn_by_lot, finished
 
 STRIP = (330, 220)
 """Width and height of the outliers over the sweep in pixels."""
@@ -35,7 +35,7 @@ def outlier_figure(labelled: pl.DataFrame, shares: pl.DataFrame, look: Look) -> 
     shown = labelled.select("block", "time_ratio", rules=pl.when(by_both).then(pl.lit("both")).otherwise(pl.lit("one")))
     widest = max(1.05, *shown["time_ratio"], *(1 / shown["time_ratio"])) * 1.05
     blocks = [0, int(max(shown["block"]))]
-    base = alt.Chart(shown)
+    base = alt.Chart(drawn_by_lot(shown))
     points = base.mark_point(size=22, opacity=0.9, strokeWidth=1.2, filled=True, color=theme.faint_ink).encode(
         x=alt.X("block:Q", title="block, in order of measurement", scale=alt.Scale(domain=blocks, nice=False)),
         y=alt.Y(
@@ -86,7 +86,7 @@ def mode_figure(values: pl.DataFrame, theme: Theme) -> alt.LayerChart:
     ]
     shown = named.select((pl.col("deviation").exp() - 1).alias("change")).with_columns(pl.Series("row", words))
     order = list(dict.fromkeys(words))
-    base = alt.Chart(shown)
+    base = alt.Chart(drawn_by_lot(shown))
     ticks = base.mark_tick(color=MODE_COLOUR, opacity=0.45, thickness=1.6, height=ROW - 8).encode(
         x=alt.X("change:Q", title="time beside the others", axis=alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=7)),
         y=alt.Y("row:N", sort=order, title=None, axis=alt.Axis(labelLimit=420, ticks=False, domain=False)),

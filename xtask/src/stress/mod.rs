@@ -53,7 +53,7 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
         .map(|branch| {
             eprintln!("── building {}", branch.name);
             // In the linker's own layout, of which there is one.
-            Ok((branch, builder.build(branch)?.binaries.swap_remove(0)))
+            Ok((branch, builder.build(branch, builder.prepare(branch)?)?.binaries.swap_remove(0)))
         })
         .collect::<Result<_>>()?;
     println!("{}", table::heading());
