@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::median;
 
-/// A link of a branch that was never built here, nor any other: measured once on 2 virtual CPUs.
-const PER_LINK: Duration = Duration::from_secs(12);
+/// Compiling a branch takes as long as so many of its links: a guess.
+const COMPILING: u32 = 20;
+/// A link where no branch was built yet: a guess.
+const PER_LINK: Duration = Duration::from_secs(2);
 /// A build of which nothing has to be done: cargo looks at every file, and binaries are hashed.
 const NOTHING_NEW: Duration = Duration::from_secs(1);
 
@@ -42,13 +44,14 @@ impl BuildTimes {
     /// How long a build with so many links will take.
     #[must_use]
     pub fn expected(&self, branch: &str, made_from: &str, links: u32) -> Duration {
-        let per_link = |last: &Last| last.seconds / f64::from(last.links.max(1));
+        let per_link = |last: &Last| last.seconds / f64::from(COMPILING + last.links);
+        let weight = COMPILING + links;
         match self.last.get(branch) {
             Some(last) if last.made_from == made_from && last.links == links => NOTHING_NEW,
-            Some(last) => Duration::from_secs_f64(per_link(last) * f64::from(links)),
+            Some(last) => Duration::from_secs_f64(per_link(last) * f64::from(weight)),
             None => {
                 let others = median(&mut self.last.values().map(per_link).collect::<Vec<_>>());
-                others.map_or(PER_LINK, Duration::from_secs_f64) * links
+                others.map_or(PER_LINK, Duration::from_secs_f64) * weight
             }
         }
     }
@@ -76,14 +79,14 @@ mod tests {
     fn what_is_built_is_quick_what_changed_takes_its_time_and_what_is_new_that_of_others() {
         let folder = tempfile::tempdir().unwrap();
         let mut times = BuildTimes::read(folder.path());
-        assert_eq!(times.expected("packed", "a", 2), 2 * PER_LINK);
-        times.learn("packed", "a", 2, Duration::from_secs(30));
+        assert_eq!(times.expected("packed", "a", 2), 22 * PER_LINK);
+        times.learn("packed", "a", 2, Duration::from_secs(44));
         // Once more, and nothing had to be done.
         times.learn("packed", "a", 2, Duration::from_secs(1));
         let times = BuildTimes::read(folder.path());
         assert_eq!(times.expected("packed", "a", 2), NOTHING_NEW);
-        assert_eq!(times.expected("packed", "b", 2), Duration::from_secs(30));
-        assert_eq!(times.expected("packed", "a", 8), Duration::from_mins(2));
-        assert_eq!(times.expected("split", "a", 4), Duration::from_mins(1));
+        assert_eq!(times.expected("packed", "b", 2), Duration::from_secs(44));
+        assert_eq!(times.expected("packed", "a", 8), Duration::from_secs(56));
+        assert_eq!(times.expected("split", "a", 4), Duration::from_secs(48));
     }
 }

@@ -169,7 +169,10 @@ fn a_trial_of_another_sweep_is_bad_input() {
     let damaged = Damaged::new();
     let first: Value = serde_json::from_str(damaged.trials.lines().next().unwrap()).unwrap();
     damaged.replace("trials.jsonl", first["trial"].as_str().unwrap(), "0123456789abcdef");
-    damaged.resume().code(2).stderr(contains("0123456789abcdef is not part of the plan"));
+    damaged.resume().code(2).stderr(
+        contains("trial 0123456789abcdef of branch `master`")
+            .and(contains("is not part of the plan")),
+    );
 }
 
 #[test]
