@@ -14,7 +14,9 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
         return None;
     }
     let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-ec", script]).envs(variables.iter().copied());
+    // A file system of its own, so that no other sweep of this machine is met at the lock.
+    let own = format!("mount -t tmpfs none /var/tmp; {script}");
+    command.args(["-m", "sh", "-ec", &own]).envs(variables.iter().copied());
     command.env("RUNNER", env!("CARGO_BIN_EXE_runner")).current_dir(common::root());
     Some(command.stdin(Stdio::null()).output().unwrap())
 }
