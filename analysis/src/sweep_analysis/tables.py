@@ -34,6 +34,9 @@ MANY_NAMES = 6
 KAPPAS = {"kappa": "kappa", "kappa_low": "kappa from", "kappa_high": "kappa to"}
 """Columns of a law's crosstalk, and what they are called."""
 
+MOST_ROWS = 5000
+"""Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
+
 SUFFIXES = ("csv", "parquet", "md")
 """File formats of `write`, by the ending of the file's name."""
 
@@ -43,10 +46,16 @@ def write(frame: pl.DataFrame, file: Path) -> None:
     writers: dict[str, Callable[[], object]] = {
         ".csv": lambda: frame.write_csv(file),
         ".parquet": lambda: frame.write_parquet(file),
-        ".md": lambda: file.write_text(markdown(frame), encoding="utf-8"),
+        ".md": lambda: file.write_text(_readable(frame), encoding="utf-8"),
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     writers[file.suffix]()
+
+
+def _readable(frame: pl.DataFrame) -> str:
+    """A Markdown file of a frame; of a long one the beginning, and where the rest is."""
+    rest = frame.height - MOST_ROWS
+    return markdown(frame.head(MOST_ROWS)) + (f"\n{count(rest, 'more row')} in the CSV file.\n" if rest > 0 else "")
 
 
 def markdown(frame: pl.DataFrame) -> str:
