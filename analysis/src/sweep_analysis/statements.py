@@ -19,6 +19,7 @@ from sweep_analysis.errors import InputError
 from sweep_analysis.judgement import FIGURE_NAMES, Judgement, headline, judged_of
 from sweep_analysis.labels import count, percent, with_panel
 from sweep_analysis.load import CHECKOUT, find_sweep, read_sweep
+from sweep_analysis.placements import placement_table, placements
 from sweep_analysis.speedup import trial_times
 
 _STATEMENT = re.compile(r"(<!-- analysis: (?P<words>[^>]*?) -->\n)(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL)
@@ -150,6 +151,19 @@ def _changes(judgement: Judgement, words: list[str]) -> str:
     return tables.markdown(pl.DataFrame(made))
 
 
+def _placements(judgement: Judgement, words: list[str]) -> str:
+    """A row a workload and figure at a number of threads: what pinning changes, all branches together.
+
+    Words: the threads.
+    """
+    placed = placements(judgement.sweep, trial_times(judgement.sweep).collect())
+    shown = placed.filter(pl.col("level") == "workload", pl.col("threads") == int(words[0]))
+    table = placement_table(shown).select(
+        "workload", "figure", "pinned", "from", "to", pl.col("moved").alias("certain")
+    )
+    return tables.markdown(table)
+
+
 def _trials(judgement: Judgement, _: list[str]) -> str:
     """How many trials, failures, branches, workloads and layouts the sweep has."""
     sweep = judgement.sweep
@@ -166,6 +180,7 @@ KINDS: dict[str, Callable[[Judgement, list[str]], str]] = {
     "calibration": _calibration,
     "yardstick": _yardstick,
     "changes": _changes,
+    "placements": _placements,
     "trials": _trials,
 }
 
