@@ -85,6 +85,9 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
 impl Scope {
     fn chosen(&self, all: Vec<Branch>) -> Result<Vec<Branch>> {
         let known: Vec<&str> = all.iter().map(|branch| branch.name.as_str()).collect();
+        if self.branches.is_empty() {
+            return Ok(all);
+        }
         let picked = selection::pick("--branch", "branch", &self.branches.join(","), &known)?;
         let picked: Vec<String> = picked.into_iter().map(str::to_owned).collect();
         Ok(all.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
