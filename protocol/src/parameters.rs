@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::workload::{Description, Refusal, Size};
+use crate::{Description, Refusal, Size};
 
 /// One parameter that a workload accepts.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -171,8 +171,9 @@ impl<'a> Builder<'a> {
     /// If they cannot be read.
     pub fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
-        let (workloads, fork) = (root.join("workloads/src"), root.join("rayon-fork/src"));
-        let mut folders = vec![workloads.as_path()];
+        let [protocol, workloads, fork] =
+            ["protocol/src", "workloads/src", "rayon-fork/src"].map(|folder| root.join(folder));
+        let mut folders = vec![protocol.as_path(), &workloads];
         if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
             folders.push(&fork);
         }
@@ -180,7 +181,8 @@ impl<'a> Builder<'a> {
         let trees = trees.map(|tree| digest::of_tree(&tree)).collect::<std::io::Result<Vec<_>>>();
         let shared = digest::of_folders(&folders);
         Ok(digest::identity(&(
-            shared.context("the sources of workloads/ and rayon-fork/ cannot be read")?,
+            shared
+                .context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
             trees.context("a branch's working tree cannot be read")?,
         )))
     }

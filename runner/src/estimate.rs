@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use protocol::{Program, Size};
 use serde::Deserialize;
-use workloads::protocol::Program;
-use workloads::workload::Size;
 
 use crate::manifest::{Manifest, Run};
 use crate::plan::{Asked, Kind, Load, Plan};
@@ -207,8 +206,9 @@ fn by_design(size: &str) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use protocol::Placement;
+
     use super::*;
-    use workloads::protocol::Placement;
 
     use crate::plan::{self, Mode};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use workloads::protocol::Program;
+use protocol::Program;
 
 use crate::id::Id;
 use crate::plan::{Asked, Kind, Load, Plan, Trial};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use protocol::{Events, Iteration, Metric, Placement, Program, Usage};
 use serde::{Deserialize, Serialize};
-use workloads::protocol::{Events, Iteration, Metric, Placement, Program, Usage};
 
 use crate::id::Id;
 use crate::plan::{Mode, Regime};

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use globset::Glob;
+use protocol::{Description, Placement, Refusal, Size, Values};
 use serde::{Deserialize, Serialize};
-use workloads::parameters::Values;
-use workloads::protocol::Placement;
-use workloads::workload::{self, Description, Setup, Size};
+use workloads::workload::{self, Setup};
 
 use crate::config::{Branch, Config, nearest};
 use crate::digest;
@@ -280,7 +279,7 @@ pub fn loads(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
-fn refused(refusal: workload::Refusal) -> Stop {
+fn refused(refusal: Refusal) -> Stop {
     Stop::BadInput(refusal.to_string())
 }
 

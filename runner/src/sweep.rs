@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use jiff::Timestamp;
-use workloads::protocol::{Request, SCHEMA};
+use protocol::{Request, SCHEMA};
 
 use crate::frequency::{ControlFrequency, Seen};
 use crate::host::gauges::{self, Gauges};

@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use protocol::SCHEMA;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workloads::protocol::SCHEMA;
 
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;

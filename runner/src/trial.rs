@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use workloads::protocol::{Failure, Outcome, Request, SCHEMA};
+use protocol::{Failure, Outcome, Request, SCHEMA};
 
 use crate::checkout::Checkout;
 use crate::record::Ending;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use workloads::protocol::SCHEMA;
+use protocol::SCHEMA;
 
 use crate::id::Id;
 use crate::record::Record;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use workloads::protocol::Request;
+use protocol::Request;
 
 use crate::config::{Branch, INSTRUMENT, LAYOUTS, Source};
 use crate::stop::Stop;
@@ -77,7 +77,8 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use workloads::protocol::SCHEMA;
+
+    use protocol::SCHEMA;
 
     use super::*;
 

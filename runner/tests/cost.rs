@@ -12,9 +12,9 @@ use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::summary::Summary;
 use runner::sweep_dir::SweepDir;
-use workloads::protocol::{Iteration, Metric, Placement, SCHEMA, Usage};
 
 use counted::peak_bytes;
+use protocol::{Iteration, Metric, Placement, SCHEMA, Usage};
 
 /// 2 blocks of 4 and one of 1 in each replicate.
 const TRIALS_PER_REPLICATE: usize = 9;

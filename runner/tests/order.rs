@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
 use runner::frequency::{ControlFrequency, Seen};
 use runner::host::Host;
 use runner::host::gauges::Gauges;
@@ -11,7 +12,6 @@ use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::sweep::{self, Job, Surroundings, Tally, Watch};
 use runner::trial::{Ended, RunTrial, TrialFailure};
-use workloads::protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
 
 fn asked() -> Asked {
     Asked {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use protocol::{Size, Values};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use workloads::parameters::Values;
-use workloads::workload::{Instance, Setup, Size, Workload, catalogue};
+use workloads::workload::{Instance, Setup, Workload, catalogue};
 
 fn every_workload(criterion: &mut Criterion) {
     let pool = ThreadPoolBuilder::new().build().expect("a pool of the default size can be built");

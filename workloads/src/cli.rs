@@ -11,12 +11,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, SCHEMA, Size};
 use workloads::checksum;
 use workloads::measure;
 use workloads::pcap::{Capture, Link, Tally, Verdict, verify};
-use workloads::protocol::{Failure, Iteration, Outcome, Placement, Program, Request, SCHEMA};
 use workloads::serve;
-use workloads::workload::{Size, catalogue};
+use workloads::workload::catalogue;
 
 /// Exit code of a host that fails: what should be printed is lost, or no thread can be had. The runner's.
 const HOST_FAILED: u8 = 4;

@@ -13,10 +13,8 @@ pub mod kinds;
 pub mod measure;
 mod net;
 pub mod observer;
-pub mod parameters;
 pub mod pcap;
 mod placement;
-pub mod protocol;
 mod queue;
 pub mod random;
 pub mod serve;
@@ -31,8 +29,7 @@ use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
 use observer::Observer;
-use protocol::{Failure, Outcome, Request};
-use workload::Refusal;
+use protocol::{Failure, Outcome, Refusal, Request};
 
 /// Longest request that is read, in bytes; a real one has some hundred.
 const MAX_REQUEST_BYTES: u64 = 1 << 20;

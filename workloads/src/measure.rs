@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use protocol::{
+    Failure, Iteration, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size, Values,
+};
 use rayon::ThreadPool;
 
 use crate::observer::{Nobody, Observer, Observing, Watch};
-use crate::parameters::Values;
 use crate::placement;
-use crate::protocol::{Failure, Iteration, Metric, Outcome, Program, Request, SCHEMA};
 use crate::usage::UsageSample;
 use crate::watchdog::Watchdog;
-use crate::workload::{self, Instance, Mismatch, Refusal, Setup, Size, Workload};
+use crate::workload::{self, Instance, Mismatch, Setup, Workload};
 
 /// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A guess, at
 /// a hundred times what a sweep asks for and more.
@@ -287,10 +288,4 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
         ("cpu_per_second".to_owned(), cpu_per_second),
         ("cpu_per_unit".to_owned(), cpu_per_unit),
     ]
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused { message: refusal.to_string() }
-    }
 }

@@ -4,10 +4,8 @@ use std::sync::mpsc;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
+use protocol::{Placement, Refusal};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use crate::protocol::Placement;
-use crate::workload::Refusal;
 
 /// The kernel's word for the calling thread.
 pub(crate) const MYSELF: Pid = Pid::from_raw(0);

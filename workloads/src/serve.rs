@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use protocol::{Description, Refusal, Size, Values};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::kinds::{forum, kv};
 use crate::net::{Limits, Server, Stopper};
-use crate::parameters::Values;
-use crate::workload::{Description, Refusal, Size, Workload as _};
+use crate::workload::Workload as _;
 
 /// A server to be started.
 #[derive(Clone, Debug)]

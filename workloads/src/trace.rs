@@ -11,11 +11,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use protocol::Request;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::observer::{Span, Timeline};
-use crate::protocol::Request;
 
 /// The only process of a trace.
 const PROCESS: u32 = 1;

@@ -6,8 +6,6 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
-use crate::protocol;
-
 /// Use of the whole process, all threads, since it started.
 ///
 /// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the

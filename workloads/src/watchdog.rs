@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use protocol::Failure;
 use rayon::ThreadPool;
 
 use crate::measure::nanoseconds;
-use crate::protocol::Failure;
 use crate::threads::{Glimpse, OWN_THREADS, glimpses};
 
 /// Between two looks at the threads' CPU times, which tells who is busy. A guess.

@@ -5,12 +5,10 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use protocol::{Description, Metric, Refusal, Values};
 use rayon::ThreadPool;
-use serde::{Deserialize, Serialize};
 
 use crate::kinds;
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
 
 /// Every workload, in the order in which it is listed. A new one needs a line here.
 static CATALOGUE: &[&dyn Workload] = &[
@@ -151,130 +149,6 @@ pub struct Setup<'a> {
     pub input: Option<&'a Path>,
     /// Threads of the pool on which the parallel program will run.
     pub threads: usize,
-}
-
-/// A workload as listed: enough to write a valid request without reading its source.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Description {
-    /// Its name in requests, records and plots.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub summary: &'static str,
-    /// What it demands of a pool, in one line.
-    pub stresses: &'static str,
-    /// What one unit of work is, plural.
-    pub work_unit: &'static str,
-    /// What the instance file holds, for workloads that read one.
-    pub input: Option<&'static str>,
-    /// Every parameter it accepts.
-    pub parameters: &'static [Parameter],
-    /// How each size differs from the parameters' defaults; all sizes, smallest first.
-    pub sizes: &'static [SizeOverrides],
-}
-
-/// What a size sets, as pairs of parameter name and value.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct SizeOverrides {
-    /// The size.
-    pub size: Size,
-    /// Parameter names and values that differ from the default.
-    pub overrides: &'static [(&'static str, &'static str)],
-}
-
-/// Parameter names and values.
-type Overrides = &'static [(&'static str, &'static str)];
-
-impl SizeOverrides {
-    /// All four sizes.
-    #[must_use]
-    pub const fn all(
-        tiny: Overrides,
-        small: Overrides,
-        medium: Overrides,
-        large: Overrides,
-    ) -> [Self; 4] {
-        [
-            Self { size: Size::Tiny, overrides: tiny },
-            Self { size: Size::Small, overrides: small },
-            Self { size: Size::Medium, overrides: medium },
-            Self { size: Size::Large, overrides: large },
-        ]
-    }
-}
-
-impl Description {
-    /// The parameter called `name`.
-    #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
-        self.parameters.iter().find(|parameter| parameter.name == name)
-    }
-
-    /// Name and value of every parameter at `size`.
-    #[must_use]
-    pub fn parameters_of(&self, size: Size) -> BTreeMap<String, String> {
-        let defaults = self.parameters.iter().map(|parameter| (parameter.name, parameter.default));
-        let overrides = self
-            .sizes
-            .iter()
-            .filter(|entry| entry.size == size)
-            .flat_map(|entry| entry.overrides.iter().copied());
-        defaults.chain(overrides).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-    }
-}
-
-/// How big an input is; what that means in each workload is in its [`Description::sizes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Size {
-    /// For tests: a few milliseconds even in a debug build.
-    Tiny,
-    /// Default of a sweep: some 25 ms on one core of the 2.6 GHz class.
-    Small,
-    /// Some 250 ms.
-    Medium,
-    /// A few seconds.
-    Large,
-}
-
-impl Size {
-    /// All sizes, smallest first.
-    pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
-
-    /// The size called `name`.
-    ///
-    /// # Errors
-    /// If there is none; the message lists the known names.
-    pub fn find(name: &str) -> Result<Self, Refusal> {
-        Self::ALL.into_iter().find(|size| size.name() == name).ok_or_else(|| {
-            let known = Self::ALL.map(Self::name).join(", ");
-            Refusal::new(format!("unknown size `{name}`; known: {known}"))
-        })
-    }
-
-    /// Its name in requests and records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tiny => "tiny",
-            Self::Small => "small",
-            Self::Medium => "medium",
-            Self::Large => "large",
-        }
-    }
-}
-
-/// Why a request cannot be served: what is wrong and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
-    message: String,
-}
-
-impl Refusal {
-    /// A refusal with this message.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
-    }
 }
 
 /// An answer that is not the known one.

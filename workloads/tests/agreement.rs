@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use protocol::{Accepts, Description, Failure, Parameter, Program, Request, Size, Values};
 use workloads::measure::run;
-use workloads::parameters::{Accepts, Parameter, Values};
-use workloads::protocol::{Failure, Program, Request};
-use workloads::workload::{Description, Setup, Size, catalogue};
+use workloads::workload::{Setup, catalogue};
 
 /// Random inputs per workload.
 const CASES: u32 = 16;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use workloads::measure::{run, run_workload};
-use workloads::protocol::{Failure, Metric, Outcome, Program, Request, SCHEMA};
-use workloads::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload, catalogue,
+use protocol::{
+    Description, Failure, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size, SizeOverrides,
 };
+use workloads::measure::{run, run_workload};
+use workloads::workload::{Instance, Mismatch, Setup, Workload, catalogue};
 
 /// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
 /// are CPUs.

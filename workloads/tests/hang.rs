@@ -4,11 +4,9 @@ use std::process::{Command, Output};
 use std::sync::Barrier;
 use std::time::Duration;
 
+use protocol::{Description, Failure, Program, Refusal, Request, Size, SizeOverrides};
 use workloads::measure::run_workload;
-use workloads::protocol::{Failure, Program, Request};
-use workloads::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 const LIMIT: Duration = Duration::from_millis(300);
 

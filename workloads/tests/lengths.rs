@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use protocol::{Program, Request, Size, Values};
 use workloads::measure::run;
-use workloads::parameters::Values;
-use workloads::protocol::{Program, Request};
-use workloads::workload::{Size, catalogue, find};
+use workloads::workload::{catalogue, find};
 
 fn request(name: &str, parameters: &[(&str, &str)]) -> Request {
     let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into()));

@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use protocol::{Failure, Program, Request, TraceRequest};
 use rayon::ThreadPool;
 use workloads::measure::{run, run_observed};
 use workloads::observer::{Counts, Observer, Span, Timeline};
-use workloads::protocol::{Failure, Program, Request, TraceRequest};
 
 /// Counts its own snapshots: each finds ten more pushes by worker 0 and one by worker 1 than the
 /// one before, and a hundred more outside.

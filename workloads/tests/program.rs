@@ -1,7 +1,7 @@
 //! The program as the runner and a person at a terminal see it: lines, messages, exit codes.
 
 use assert_cmd::Command;
-use workloads::protocol::{Failure, Outcome};
+use protocol::{Failure, Outcome};
 use workloads::workload::catalogue;
 
 fn workload() -> Command {

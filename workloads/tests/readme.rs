@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use workloads::workload::{Description, Size, catalogue};
+use protocol::{Description, Size};
+use workloads::workload::catalogue;
 
 const README: &str = include_str!("../README.md");
 

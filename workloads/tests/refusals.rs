@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use protocol::{Failure, Program, Request, Size};
 use workloads::measure::run;
-use workloads::protocol::{Failure, Program, Request};
-use workloads::workload::{Size, catalogue};
+use workloads::workload::catalogue;
 
 fn good() -> Request {
     Request::tiny("quicksort")
@@ -192,7 +192,7 @@ fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
         for size in Size::ALL {
             // Spelled out as explicit parameters, a size passes the same checks as a user's
             // request.
-            let values = workloads::parameters::Values::resolve(
+            let values = protocol::Values::resolve(
                 description,
                 size,
                 &description.parameters_of(size),

@@ -4,9 +4,10 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{ColumnConstraint, Table, Width, presets};
+use protocol::{Description, Size};
 use serde::Serialize;
 use serde_json::json;
-use workloads::workload::{self, Description, Size};
+use workloads::workload;
 
 use super::Place;
 use crate::cli::{ListArgs, ListWhat};

@@ -179,8 +179,8 @@ fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
     writeln!(out, "block,position,replicate,workload,program,threads,mode,placement,branch")?;
     for trial in plan.trials() {
         let program = match trial.kind.program {
-            workloads::protocol::Program::Sequential => "sequential",
-            workloads::protocol::Program::Parallel => "parallel",
+            protocol::Program::Sequential => "sequential",
+            protocol::Program::Parallel => "parallel",
         };
         writeln!(
             out,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use workloads::protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
+use protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
 
 use super::{Place, build};
 use crate::builds::Builder;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use protocol::{Placement, Size, Values};
 use serde::{Deserialize, Serialize};
-use workloads::parameters::Values;
-use workloads::protocol::Placement;
-use workloads::workload::{self, Size, Workload};
+use workloads::workload::{self, Workload};
 
 use crate::config::TWIN_SUFFIX;
 use crate::experiments::{AskedExperiment, Figure};

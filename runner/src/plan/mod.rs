@@ -9,10 +9,10 @@ mod shard;
 
 use std::collections::BTreeMap;
 
+use protocol::{Placement, Program, SCHEMA};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Serialize, Serializer};
-use workloads::protocol::{Placement, Program, SCHEMA};
 
 use crate::id::Id;
 

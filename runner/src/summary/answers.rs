@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use protocol::Program;
 use serde::Serialize;
-use workloads::protocol::Program;
 
 use super::Summary;
 use crate::table::{Format, data};

@@ -168,7 +168,8 @@ fn frequency(conditions: &Conditions) -> String {
 
 #[cfg(test)]
 mod tests {
-    use workloads::protocol::Program;
+
+    use protocol::Program;
 
     use super::super::tests::{asked, record, summary};
     use super::*;

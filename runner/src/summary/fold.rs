@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use workloads::protocol::{Iteration, Program};
+use protocol::{Iteration, Program};
 
 use super::conditions::Gathered;
 use crate::plan::{Asked, Kind, Regime};

@@ -7,11 +7,11 @@ mod fold;
 mod show;
 
 use serde::Serialize;
-use workloads::protocol::{Placement, Program};
 
 use crate::plan::{Kind, Mode, Regime};
 
 use fold::{Cell, Time};
+use protocol::{Placement, Program};
 
 pub use answers::{Agreement, answers_table};
 pub use conditions::{Conditions, foot};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use comfy_table::Color;
-use workloads::protocol::Program;
+use protocol::Program;
 
 use super::Row;
 use crate::plan::Asked;
@@ -197,9 +197,10 @@ fn human_ns(nanoseconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use protocol::Placement;
+
     use super::*;
     use crate::plan::Mode;
-    use workloads::protocol::Placement;
 
     fn row(program: Program, parameters: &str, threads: usize) -> Row {
         Row {

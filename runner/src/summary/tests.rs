@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use workloads::protocol::{Events, Iteration, Placement, SCHEMA};
+use protocol::{Events, Iteration, Placement, SCHEMA};
 
 use super::*;
 use crate::id::Id;

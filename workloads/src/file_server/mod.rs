@@ -25,9 +25,9 @@ use mio::net::{TcpListener, TcpStream};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::user_threads::{Condvar, Current, Direction, Files, Known, Mutex, Sockets, UserThreads};
-use crate::workload::Refusal;
 use answer::{Head, Status};
 use folder::{Folder, Found};
+use protocol::Refusal;
 use request::{MAX_HEAD_BYTES, Method, Parsed};
 
 /// Most connections at a time; more wait in the kernel's queue.

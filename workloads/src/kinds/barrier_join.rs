@@ -15,14 +15,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
 use crate::random::Random;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "barrier-join",

@@ -9,16 +9,13 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
 use crate::random::mix;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "broadcast-dozing",

@@ -8,16 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{Gaps, chain, chains, sleep_until};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "burst",

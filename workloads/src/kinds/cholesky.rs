@@ -4,12 +4,12 @@
 //! it; and again with a smaller triangle. Wide loops at first, narrow ones at the end, and a
 //! sequential piece between any two.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Rows of a tile. Three tiles of 8 KiB fit the first cache.
 const SIDE: usize = 32;

@@ -1,8 +1,7 @@
 //! Whether a workload of connections may open as many as it wants.
 
 use nix::sys::resource::{Resource, getrlimit};
-
-use crate::workload::Refusal;
+use protocol::Refusal;
 
 /// Descriptors of everything else in a process: standard streams, the poll, some room.
 const OTHERS: u64 = 32;

@@ -4,9 +4,9 @@
 //! are, most of them wait for the few products near the root.
 
 use num_bigint::BigUint;
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// So many factors are multiplied one after the other. A guess: their product has some 1000 bits.
 const LEAF_FACTORS: u64 = 64;

@@ -8,10 +8,9 @@
 
 use std::hint::black_box;
 
-use crate::parameters::{Accepts, Parameter};
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "fib-join",

@@ -3,12 +3,12 @@
 //! Each search has to stop the others as soon as one has found: what counts is how soon the rest of
 //! a loop is given up, and how little was begun in vain.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "find",

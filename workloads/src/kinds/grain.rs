@@ -10,14 +10,11 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::pacing::chain;
-use crate::parameters::Parameter;
-use crate::protocol::Metric;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Steps per task, two grains per decade, and what they take on one core of the 2.6 GHz class.
 const GRAINS: [(u64, &str); 9] = [

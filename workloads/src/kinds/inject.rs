@@ -7,15 +7,12 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Instant;
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{chain, chains};
-use crate::parameters::Parameter;
-use crate::protocol::Metric;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "inject",

@@ -10,16 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// The busy pool's load: so many tasks of so many steps in each region, some 1 ms in all.
 const BUSY_TASKS: u64 = 64;

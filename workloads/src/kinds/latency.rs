@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-
-use crate::protocol::Metric;
+use protocol::Metric;
 
 /// Percentiles that are reported, with their names. Nearly all users of a pool wait for the tail.
 const PERCENTILES: [(&str, f64); 4] =

@@ -8,13 +8,13 @@ use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides, Values};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::{Parameter, Values};
 use crate::random::Random;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "life",

@@ -7,12 +7,12 @@ use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Mutex;
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::Parameter;
 use crate::random::mix;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "map-collect",

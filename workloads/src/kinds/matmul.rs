@@ -5,10 +5,11 @@
 
 use std::array;
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
+
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Side of a tile that is multiplied by three plain loops: three tiles of 8 KiB fit the first cache.
 const TILE_SIDE: usize = 32;

@@ -3,12 +3,11 @@
 //! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different
 //! sizes, with memory traffic that quicksort does not have.
 
+use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::{Accepts, Parameter};
 use crate::random::Random;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
 /// programs.

@@ -7,12 +7,12 @@
 use std::array;
 use std::ops::{Add, Mul, Sub};
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "nbody",

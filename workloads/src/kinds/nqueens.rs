@@ -3,11 +3,11 @@
 //! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ
 //! a lot in size, and nothing but counts comes back.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 /// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
 /// Sequences).

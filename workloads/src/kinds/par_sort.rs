@@ -3,12 +3,12 @@
 //! What most programs use when they sort: the algorithm is the library's, so that what differs
 //! between branches is the pool beneath it.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "par-sort",

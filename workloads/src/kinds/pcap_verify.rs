@@ -2,14 +2,12 @@
 //!
 //! The real counterpart to `packets`: short, uneven pieces of work over memory that is only read.
 
+use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::checksum::{sum, sum_word_by_word};
-use crate::parameters::{Accepts, Parameter};
 use crate::pcap::{Capture, Tally, made_up, verify};
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "pcap-verify",

@@ -3,11 +3,11 @@
 //! Two nested parallel ranges, the inner one shorter and shorter: the splitting has to find out by
 //! itself where the work is.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "pythagoras",

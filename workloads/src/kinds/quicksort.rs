@@ -5,12 +5,11 @@
 //! follow one another), so the parallelism is only about log2(n) / 2: on a large pool most threads
 //! are idle most of the time, and every wake-up lies on the critical path.
 
+use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+
 use crate::kinds::fingerprint::fingerprint;
-use crate::parameters::{Accepts, Parameter};
 use crate::random::Random;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
 /// programs.

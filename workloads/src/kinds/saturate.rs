@@ -3,14 +3,12 @@
 //! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing
 //! that a sleep protocol does should show here: it must never regress.
 
+use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Elements of one task: 128 KiB, some 10 us at 10 GB/s. A guess.
 const CHUNK: usize = 16 * 1024;

@@ -5,8 +5,9 @@
 
 use std::hint::black_box;
 
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
+
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "scope-spawn",

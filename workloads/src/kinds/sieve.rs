@@ -4,11 +4,11 @@
 //! buffer that fits the first cache. One flat parallel loop over chunks that take nearly equal
 //! times.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "sieve",

@@ -4,11 +4,11 @@
 //! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no
 //! cutoff, and a parent waits for all its children.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "skynet",

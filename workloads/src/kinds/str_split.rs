@@ -3,12 +3,12 @@
 //! Where to cut is not known beforehand: a task gets a middle, looks for a space near it, and hands
 //! on what it found. Texts split unevenly, and there are no indices to make up for it.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::parameters::Parameter;
 use crate::random::{Random, mix};
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "str-split",

@@ -3,12 +3,12 @@
 //! One pass takes microseconds, so this is the shape of a program that hands many small parallel
 //! loops to a pool: how far the loop is split, and how fast the others are woken, decide.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
-use crate::parameters::Parameter;
 use crate::random::Random;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "sum",

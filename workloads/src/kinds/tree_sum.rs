@@ -4,9 +4,10 @@
 //! a join ten times that, so on the tree of 1000 nodes the pool can only lose: what is measured is
 //! how much. The big tree shows the same with memory traffic and enough work for everybody.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
+
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
-use crate::parameters::Parameter;
-use crate::workload::{Description, Instance, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "tree-sum",

@@ -9,13 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+
 use crate::kinds::latency::{Latencies, nanoseconds};
 use crate::kinds::pacing::{Gaps, call_after_gaps, spin_until};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "two-long-tasks",

@@ -3,11 +3,11 @@
 //! When the length is known beforehand, every task writes into its place; when items are filtered
 //! out, pieces must be gathered and moved: the two ways in which the facade collects.
 
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
-use crate::parameters::Parameter;
 use crate::random::mix;
-use crate::workload::{Description, Instance, Mismatch, Refusal, Setup, SizeOverrides, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "vec-collect",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use workloads::protocol::{Placement, Program, Request, SCHEMA};
+use protocol::{Placement, Program, Request, SCHEMA};
 
 /// An iteration that takes longer is a hang. The longest one takes about a second on an idle host.
 const HANG_AFTER_MS: u64 = 60_000;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use protocol::{Metric, Outcome};
 use runner::record::Ending;
 use runner::trial::TrialFailure;
-use workloads::protocol::{Metric, Outcome};
 
 use super::scenarios::Scenario;
 

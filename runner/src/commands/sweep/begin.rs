@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
-use workloads::protocol::SCHEMA;
+use protocol::SCHEMA;
 
 use super::super::{Place, asked, build, builds};
 use super::{Purpose, Ready, warn_of};

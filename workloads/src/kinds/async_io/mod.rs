@@ -19,13 +19,10 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::kinds::pacing::{chain, chain_with_safepoints};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
 use crate::user_threads::{BACKENDS, Direction, Files, UserThreads};
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 use area::Area;
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 
 static DESCRIPTION: Description = Description {
     name: "async-io",

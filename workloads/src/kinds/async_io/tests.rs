@@ -1,7 +1,8 @@
 //! Every way of transferring, and faults that the check must notice.
 
+use protocol::Accepts;
+
 use super::*;
-use crate::parameters::Accepts;
 
 fn transfers(explicit: &[(&str, &str)]) -> Result<Transfers, Refusal> {
     let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();

@@ -12,17 +12,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
+use ::protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 use rayon::ThreadPool;
 
 use crate::kinds::descriptors;
 use crate::kinds::latency::Latencies;
 use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
 use crate::usage::process_cpu;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 use board::Board;
 use clients::{Crowd, Role, Seen, Words};
 

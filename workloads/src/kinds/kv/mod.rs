@@ -30,8 +30,8 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Server, Unit};
-use crate::parameters::{Parameter, Values};
-use crate::workload::{Description, Instance, Refusal, Setup, Size, SizeOverrides, Workload};
+use crate::workload::{Instance, Setup, Workload};
+use protocol::{Description, Parameter, Refusal, Size, SizeOverrides, Values};
 use service::KeyValue;
 use store::{Guard, Store};
 use trade::Trade;

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use protocol::Metric;
+
 use crate::kinds::latency::nanoseconds;
-use crate::protocol::Metric;
 
 /// A request: when it arrived, and how long it took.
 pub(super) type Noted = (Instant, Duration);

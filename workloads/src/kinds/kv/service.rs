@@ -5,13 +5,13 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
+use protocol::Metric;
 
 use super::http::{self, Method, Request, Response, Status};
 use super::parts::Noted;
 use super::store::{Put, Store};
 use crate::kinds::latency::Latencies;
 use crate::net::{Parsed, Service, Then, Times, TurnedAway};
-use crate::protocol::Metric;
 
 /// How many requests of each method ended with each status.
 pub(crate) type Counts = BTreeMap<(Method, u16), u64>;

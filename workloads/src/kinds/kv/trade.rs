@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
+use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
 use super::load::{Load, Pace, Seen};
@@ -14,10 +15,8 @@ use super::store::{Guard, Store};
 use super::{Arrangement, guard};
 use crate::kinds::descriptors;
 use crate::net::{self, Handlers, LOOPBACK, Limits, Server, Unit};
-use crate::parameters::Values;
-use crate::protocol::Metric;
 use crate::usage::process_cpu;
-use crate::workload::{Instance, Mismatch, Refusal, Setup};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Requests of a run whose answers are known beforehand and kept in memory, some 100 bytes each.
 const MAX_REQUESTS: usize = 10_000_000;

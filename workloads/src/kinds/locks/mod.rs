@@ -10,15 +10,12 @@ mod user;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 use rayon::ThreadPool;
 
 use crate::kinds::pacing::{chain, chains};
-use crate::parameters::{Parameter, Values};
-use crate::protocol::Metric;
 use crate::user_threads::Report;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "locks",
@@ -236,8 +233,9 @@ impl Instance for Contention {
 
 #[cfg(test)]
 mod tests {
+    use protocol::Accepts;
+
     use super::*;
-    use crate::parameters::Accepts;
 
     fn contention(explicit: &[(&str, &str)]) -> Contention {
         let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();

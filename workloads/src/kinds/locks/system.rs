@@ -3,12 +3,12 @@
 use std::thread;
 
 use nix::sched::{CpuSet, sched_setaffinity};
+use protocol::Refusal;
 use spin::mutex::SpinMutex;
 
 use super::{Lock, Shape, Tally};
 use crate::kinds::pacing::chain;
 use crate::placement::{MYSELF, usable_cpus};
-use crate::workload::Refusal;
 
 /// A lock that threads wait for.
 trait Exclusive: Default + Sync {

@@ -13,11 +13,9 @@ mod traffic;
 
 use std::time::Duration;
 
-use crate::parameters::{Accepts, Parameter, Values};
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 use dispatcher::Stop;
+use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides, Values};
 use strategies::{Equipment, LockKind, Report, Strategy};
 use traffic::{Generator, Tally, Traffic};
 

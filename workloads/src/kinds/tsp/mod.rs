@@ -18,13 +18,10 @@ use std::path::Path;
 
 pub use tsplib::TsplibError;
 
-use crate::parameters::{Accepts, Parameter};
-use crate::protocol::Metric;
-use crate::workload::{
-    Description, Instance, Mismatch, Refusal, Setup, Size, SizeOverrides, Workload,
-};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 use cities::Cities;
 use partial::MAX_CITIES;
+use protocol::{Accepts, Description, Metric, Parameter, Refusal, Size, SizeOverrides};
 use search::{Found, Search, Tour};
 
 /// Up to this many cities the known answer comes from the dynamic programme over subsets.

@@ -12,8 +12,9 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use protocol::Refusal;
+
 use super::Current;
-use crate::workload::Refusal;
 
 /// Which way a transfer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

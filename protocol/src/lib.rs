@@ -1,0 +1,20 @@
+//! What the runner and the programs that it measures say to each other, and what there is to know of a workload
+//! without running it.
+//!
+//! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that reads
+//! descriptions and writes requests works whether or not any rayon-core compiles.
+
+mod description;
+mod messages;
+mod parameters;
+mod refusal;
+mod size;
+
+pub use description::{Description, SizeOverrides};
+pub use messages::{
+    Events, Failure, Iteration, Metric, Outcome, Placement, Program, Request, SCHEMA, TraceRequest,
+    Usage,
+};
+pub use parameters::{Accepts, Parameter, Values};
+pub use refusal::Refusal;
+pub use size::Size;
