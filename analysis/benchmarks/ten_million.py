@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 import made_up
-from sweep_analysis.compare import compare
-from sweep_analysis.load import read_sweep
-from sweep_analysis.scaling import scaling
-from sweep_analysis.speedup import speedups, trial_times
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.stats.compare import compare
+from sweep_analysis.stats.scaling import scaling
+from sweep_analysis.stats.speedup import speedups, trial_times
 
 ITERATIONS_PER_TRIAL = 100
 TRIALS_PER_CELL = 11

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis import load
 from sweep_analysis.__main__ import main
-from sweep_analysis.cautions import cautions
-from sweep_analysis.errors import InputError
-from sweep_analysis.findings import analyse
-from sweep_analysis.load import read_sweep
+from sweep_analysis.read import load
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.say.cautions import cautions
+from sweep_analysis.say.findings import analyse
 
 
 def test_speedup_prints_csv_of_the_default_definition(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:

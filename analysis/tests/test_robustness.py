@@ -10,7 +10,7 @@ import pytest
 
 import made_up
 from sweep_analysis.__main__ import main
-from sweep_analysis.load import read_sweep
+from sweep_analysis.read.load import read_sweep
 
 COMMANDS = ("speedup", "compare", "claims", "scaling", "costs", "outliers", "modes", "ledger", "events")
 

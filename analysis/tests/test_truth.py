@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import truth
-from sweep_analysis.calibration import EQUAL, OFF
+from sweep_analysis.stats.calibration import EQUAL, OFF
 
 SWEEPS = 24
 FALSE = 17.0

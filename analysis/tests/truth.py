@@ -23,14 +23,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sweep_analysis.advice import advice
-from sweep_analysis.calibration import EQUAL, OFF, OPEN, calibration
-from sweep_analysis.compare import FASTER, SLOWER, UNJUDGED
-from sweep_analysis.frames import TIMES
-from sweep_analysis.judgement import judged_of
-from sweep_analysis.load import Sweep
-from sweep_analysis.location import Floats
-from sweep_analysis.schema import PARALLEL, TRIALS
+from sweep_analysis.read.frames import TIMES
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL, TRIALS
+from sweep_analysis.say.advice import advice
+from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED
+from sweep_analysis.stats.judgement import judged_of
+from sweep_analysis.stats.location import Floats
 
 Rng: TypeAlias = np.random.Generator
 Bools: TypeAlias = npt.NDArray[np.bool_]

@@ -439,9 +439,14 @@ mod tests {
     fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
         let mut texts = Vec::new();
-        for folder in ["notebooks", "src/sweep_analysis", "src/sweep_analysis/templates"] {
-            for entry in fs::read_dir(root.join(folder)).unwrap() {
+        let mut folders = vec![root.join("notebooks"), root.join("src/sweep_analysis")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
                 let Some(kind @ ("ipynb" | "py" | "j2")) =
                     path.extension().and_then(|kind| kind.to_str())
                 else {

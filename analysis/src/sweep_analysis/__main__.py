@@ -10,28 +10,28 @@ from pathlib import Path
 
 import polars as pl
 
-from sweep_analysis import output, statements, tables
-from sweep_analysis.advice import advice
-from sweep_analysis.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
-from sweep_analysis.cautions import cautions, voids
-from sweep_analysis.claims import check_claims
-from sweep_analysis.compare import FIGURES, JUDGED, in_figure, judge
-from sweep_analysis.costs import costs
-from sweep_analysis.errors import InputError
-from sweep_analysis.events import event_rates, line_rates
-from sweep_analysis.experiments import experiment_of
-from sweep_analysis.findings import analyse, usable_cpus
-from sweep_analysis.judgement import headline, judged_of
-from sweep_analysis.labels import count, percent, with_panel
-from sweep_analysis.ledger import ledger
-from sweep_analysis.load import Sweep, find_sweep, read_sweep
-from sweep_analysis.modes import modes
-from sweep_analysis.outliers import outliers
-from sweep_analysis.placements import LEVELS as LEVELS_OF_PLACEMENT
-from sweep_analysis.placements import placement_table, placements
-from sweep_analysis.scaling import LAWS, scaling
-from sweep_analysis.speedup import DEFINITIONS, speedups, trial_times
-from sweep_analysis.study import TIME_UNITS, read_study
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
+from sweep_analysis.read.study import TIME_UNITS, read_study
+from sweep_analysis.say import output, statements, tables
+from sweep_analysis.say.advice import advice
+from sweep_analysis.say.cautions import cautions, voids
+from sweep_analysis.say.findings import analyse, usable_cpus
+from sweep_analysis.services.experiments import experiment_of
+from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
+from sweep_analysis.stats.claims import check_claims
+from sweep_analysis.stats.compare import FIGURES, JUDGED, in_figure, judge
+from sweep_analysis.stats.costs import costs
+from sweep_analysis.stats.events import event_rates, line_rates
+from sweep_analysis.stats.judgement import headline, judged_of
+from sweep_analysis.stats.ledger import ledger
+from sweep_analysis.stats.modes import modes
+from sweep_analysis.stats.outliers import outliers
+from sweep_analysis.stats.placements import LEVELS as LEVELS_OF_PLACEMENT
+from sweep_analysis.stats.placements import placement_table, placements
+from sweep_analysis.stats.scaling import LAWS, scaling
+from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
@@ -252,7 +252,7 @@ def _at_distance(sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] 
 
 
 def _report(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
+    from sweep_analysis.report.write import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
 
     sweep = _read(asked)
     page = write_report(sweep, asked.output)
@@ -421,7 +421,7 @@ def _events(asked: argparse.Namespace) -> None:
 
 
 def _export(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report import write_tables  # noqa: PLC0415 - as in `_report`
+    from sweep_analysis.report.write import write_tables  # noqa: PLC0415 - as in `_report`
 
     write_tables(analyse(_read(asked)), asked.output, [asked.format])
     print(asked.output)
@@ -442,7 +442,7 @@ def _statements(asked: argparse.Namespace) -> int:
 
 
 def _notebooks(asked: argparse.Namespace) -> None:
-    from sweep_analysis import notebooks  # noqa: PLC0415 - a kernel is not started by any other command
+    from sweep_analysis.report import notebooks  # noqa: PLC0415 - a kernel is not started by any other command
 
     notebooks.execute_all(asked.sweep)
 

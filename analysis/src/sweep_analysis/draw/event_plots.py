@@ -1,0 +1,66 @@
+"""Draws event rates: one small chart per kind of event, threads across, one line per branch."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.plots import THREADS, Look, branch_colours, ticks, under_each_other
+from sweep_analysis.stats.events import HEADLINE, scale
+
+CHART = (190, 120)
+"""Width and height of one small chart in pixels."""
+CHARTS_A_ROW = 4
+
+
+def event_figure(rates: pl.DataFrame, look: Look) -> alt.VConcatChart:
+    """All panels under each other, with one legend of branches below. In: rows of `events.headline_rates`."""
+    return under_each_other(rates, lambda part: event_panel(part, look, legend=True), look)
+
+
+def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+    """One workload: a small chart per event of `HEADLINE`, each per a handy number of units, its axis from zero.
+
+    The bar at a point reaches from the least to the most of the trials. In: rows of `events.headline_rates` with
+    `panel`, of one panel.
+    """
+    present = [event for event in HEADLINE if event in part["event"]]
+    charts = [_small(part.filter(pl.col("event") == event), look, legend=legend) for event in present]
+    figure: alt.ConcatChart = (
+        alt.concat(*charts, columns=CHARTS_A_ROW, spacing=22)
+        .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
+        .resolve_legend(color="shared", strokeDash="shared")
+    )
+    return figure
+
+
+def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
+    names = [branch for branch in look.branches if branch in set(rows["branch"])]
+    colour, dash = branch_colours(names, look, legend=legend)
+    factor, words = scale(rows["per_unit"])
+    unit = rows["work_unit"][0]
+    title = alt.TitleParams(
+        HEADLINE[rows["event"][0]],
+        subtitle=f"per {words}{unit}" if words else f"per unit of work ({unit})",
+        fontSize=12,
+        subtitleFontSize=10,
+        subtitleColor=look.theme.faint_ink,
+    )
+    figures = ("per_unit", "per_unit_low", "per_unit_high")
+    rows = rows.with_columns(*((pl.col(name) * factor).alias(name) for name in figures))
+    threads = sorted(rows["threads"].unique().to_list())
+    base = alt.Chart(rows).encode(
+        x=alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)),
+        color=colour,
+    )
+    y = alt.Y(
+        "per_unit:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, max(1.0, *rows["per_unit_high"])]),
+        axis=alt.Axis(
+            tickCount=4, format=",~r", minExtent=38
+        ),  # all axes as wide, so that charts stand below each other
+    )
+    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(y=y, strokeDash=dash)
+    spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")
+    return alt.LayerChart(layer=[spread, line]).properties(title=title, width=CHART[0], height=CHART[1])

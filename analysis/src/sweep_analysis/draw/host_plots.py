@@ -1,0 +1,169 @@
+"""Draws how steady the host was: its clock by threads; times by moment, place and clock. No statistics."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.palette import Theme
+from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, beyond_cpus, drawn_by_lot, finished, thread_axis
+from sweep_analysis.stats.drift import ClockEffect, Drift
+
+MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
+"""Colour of each frequency mode."""
+CLOCK = (520, 190)
+DRIFT = (760, 190)
+SMALL = (350, 190)
+LEAST_PLACE = 0.01
+"""The axis of places reaches at least so far to either side."""
+LEAST_CLOCK = 0.005
+"""The axis of clocks reaches at least so far to either side, in logs."""
+STEPS = 10
+"""Points of a curve to either side of zero."""
+SPREAD = (0.01, 0.99)
+"""Quantiles of the residuals that the axis shows; further points stand at its edge."""
+_SIGNED = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
+_FINE = alt.Axis(labelExpr="datum.value == 0 ? '0 %' : format(datum.value, '+.1%')", tickCount=5)
+
+
+def clock_figure(rows: pl.DataFrame, look: Look) -> alt.LayerChart:
+    """Measured clock by threads, a line for each mode; the band reaches from the least to the most of the trials.
+
+    In: rows of `frames.CLOCKS` with a measured clock.
+    """
+    theme = look.theme
+    threads = sorted(rows["threads"].unique())
+    named = rows.with_columns(pl.concat_str("mode", pl.lit(" ("), "freq_state", pl.lit(")")).alias("state"))
+    states = named.select("state", "mode").unique(maintain_order=True)
+    colour = alt.Color(
+        "state:N",
+        title=None,
+        scale=alt.Scale(
+            domain=states["state"].to_list(), range=[MODES.get(mode, theme.ink) for mode in states["mode"]]
+        ),
+        legend=alt.Legend(orient="bottom", columns=2, labelLimit=400),
+    )
+    x = thread_axis(threads)
+    ends = [min(rows["ghz_low"]) * 0.95, max(rows["ghz_high"]) * 1.05]
+    scale = alt.Scale(domain=ends, nice=False, zero=False)
+    base = alt.Chart(named)
+    up = alt.Axis(format=".2f", tickCount=6)
+    layers = [
+        *beyond_cpus(threads, look),
+        base.mark_area(opacity=0.2).encode(
+            x=x, y=alt.Y("ghz_low:Q", scale=scale, title="clock in GHz", axis=up), y2="ghz_high:Q", color=colour
+        ),
+        base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24, filled=True)).encode(
+            x=x, y=alt.Y("ghz:Q", scale=scale), color=colour
+        ),
+    ]
+    return finished(alt.LayerChart(layer=layers).properties(width=CLOCK[0], height=CLOCK[1]), theme)
+
+
+def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
+    """A point per block over the whole sweep, with the trend as a line. In: rows of `frames.RESIDUALS`."""
+    frame = residuals.with_columns((pl.col("residual").exp() - 1).alias("change"))
+    scale = _scale(frame["change"])
+    blocks = [int(min(frame["block"])), int(max(frame["block"]))]
+    x = alt.X(
+        "block:Q",
+        scale=alt.Scale(domain=blocks, nice=False),
+        title="block, in order of measurement",
+        axis=alt.Axis(tickCount=6, grid=False),
+    )
+    layers = [
+        _points(frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme),
+        _zero(frame, theme),
+    ]
+    if trend is not None:
+        half = math.log(trend.ratio) / 2
+        line = pl.DataFrame({"block": blocks, "change": [math.expm1(-half), math.expm1(half)]})
+        layers.append(_line(line, x, scale))
+    return finished(alt.LayerChart(layer=layers).properties(width=DRIFT[0], height=DRIFT[1]), theme)
+
+
+def place_figure(places: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
+    """Time by place in the block with intervals, and the trend from first to last. In: rows of `frames.PLACES`."""
+    frame = places.with_columns(
+        (pl.col("position") + 1).alias("place"),
+        *((pl.col(name).exp() - 1).alias(name) for name in ("excess", "excess_low", "excess_high")),
+    )
+    widest = 1.1 * max(LEAST_PLACE, *frame["excess_low"].abs(), *frame["excess_high"].abs())
+    scale = alt.Scale(domain=[-widest, widest], nice=False, clamp=True)
+    ends = [1, int(max(frame["place"]))]
+    x = alt.X(
+        "place:Q",
+        scale=alt.Scale(domain=ends, nice=False, padding=10),
+        title="place of the trial in its block",
+        axis=alt.Axis(values=frame["place"].to_list(), format="d", grid=False),
+    )
+    base = alt.Chart(frame)
+    layers = [
+        _zero(frame, theme),
+        base.mark_rule(strokeWidth=1.8, color=theme.faint_ink).encode(
+            x=x, y=alt.Y("excess_low:Q", scale=scale, title="time beside the block", axis=_FINE), y2="excess_high:Q"
+        ),
+        base.mark_point(size=44, filled=True, opacity=1, color=theme.ink).encode(x=x, y=alt.Y("excess:Q", scale=scale)),
+    ]
+    if trend is not None:
+        half = math.log(trend.ratio) / 2
+        line = pl.DataFrame({"place": ends, "change": [math.expm1(-half), math.expm1(half)]})
+        layers.append(_line(line, x, scale))
+    return finished(alt.LayerChart(layer=layers).properties(width=SMALL[0], height=SMALL[1]), theme)
+
+
+def clock_effect_figure(residuals: pl.DataFrame, effect: ClockEffect, theme: Theme) -> alt.LayerChart:
+    """A point per block, its clock across and its time upwards; dotted where times that follow the clock would lie.
+
+    In: rows of `frames.RESIDUALS`.
+    """
+    frame = residuals.drop_nulls("clock").with_columns(
+        (pl.col("residual").exp() - 1).alias("change"), (pl.col("clock").exp() - 1).alias("faster")
+    )
+    scale = _scale(frame["change"])
+    reach = max(LEAST_CLOCK, *frame["clock"].abs())
+    x = alt.X(
+        "faster:Q",
+        scale=alt.Scale(domain=[math.expm1(-reach), math.expm1(reach)], nice=False, clamp=True),
+        title="clock of the block",
+        axis=_FINE,
+    )
+    logs = [reach * step / STEPS for step in range(-STEPS, STEPS + 1)]
+    own, all_of_it = (
+        pl.DataFrame({"faster": [math.expm1(at) for at in logs], "change": [math.expm1(at * it) for at in logs]})
+        for it in (effect.exponent, -1.0)
+    )
+    dotted = alt.Chart(all_of_it).mark_line(color=theme.ink, strokeDash=[1, 3], strokeWidth=1.5)
+    layers = [
+        _points(frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme),
+        _zero(frame, theme),
+        dotted.encode(x=x, y=alt.Y("change:Q", scale=scale)),
+        _line(own, x, scale),
+    ]
+    return finished(alt.LayerChart(layer=layers).properties(width=SMALL[0], height=SMALL[1]), theme)
+
+
+def _scale(changes: pl.Series) -> alt.Scale:
+    """The axis of changes of blocks; what is further out than nearly all of them stands at its edge."""
+    low, high = (float(changes.quantile(at) or 0.0) for at in SPREAD)
+    widest = max(0.02, abs(low), abs(high)) * 1.2
+    return alt.Scale(domain=[-widest, widest], nice=False, clamp=True)
+
+
+def _points(frame: pl.DataFrame, x: alt.X, y: alt.Y, theme: Theme) -> alt.Chart:
+    mark = alt.Chart(drawn_by_lot(frame)).mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
+    chart: alt.Chart = mark.encode(x=x, y=y)
+    return chart
+
+
+def _zero(frame: pl.DataFrame, theme: Theme) -> alt.Chart:
+    chart: alt.Chart = alt.Chart(frame.head(1)).mark_rule(color=theme.ink, strokeWidth=1).encode(y=alt.datum(0))
+    return chart
+
+
+def _line(ends: pl.DataFrame, x: alt.X, scale: alt.Scale) -> alt.Chart:
+    mark = alt.Chart(ends).mark_line(color="#d55e00", strokeWidth=2)
+    chart: alt.Chart = mark.encode(x=x, y=alt.Y("change:Q", scale=scale))
+    return chart

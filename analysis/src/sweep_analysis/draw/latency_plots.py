@@ -1,0 +1,136 @@
+"""Draws how long work waited: quantiles across, waits upwards, one line per branch. No statistics."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.palette import styles
+from sweep_analysis.draw.plots import Look, branch_colours, branch_lines, finished, side_by_side, under_each_other
+from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.stats.latency import KINDS, QUANTILES
+
+CHART = (205, 150)
+"""Width and height of one chart in pixels."""
+CHARTS_A_ROW = 3
+LEAST_US = 0.1
+"""Least wait on an axis."""
+MOST_LABELS = 8
+IN_WORDS = (
+    "datum.value >= 1e6 ? datum.value / 1e6 + ' s' : "
+    "datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' µs'"
+)
+
+
+def latency_figure(rows: pl.DataFrame, look: Look) -> alt.VConcatChart:
+    """All workloads that wait, under each other, with one legend of branches. In: rows of `frames.LATENCIES`."""
+    return under_each_other(rows, lambda part: latency_panel(part, look, legend=True), look)
+
+
+def latency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+    """One workload: a chart for each kind of wait and thread count; the charts of one kind share their axis.
+
+    The grey band reaches from the least to the most of the baseline's trials. In: rows of `frames.LATENCIES` of one
+    panel, with `panel`.
+    """
+    drawn = part.filter(pl.col("branch").is_in(look.branches))
+    kinds = [kind for kind in KINDS if kind in drawn["kind"]]
+    threads = sorted(drawn["threads"].unique())
+    charts = []
+    for kind in kinds:
+        rows = drawn.filter(pl.col("kind") == kind)
+        ends = _ends(rows, look)
+        charts += [
+            _chart(rows.filter(pl.col("threads") == number), ends, look, legend=legend)
+            for number in threads
+            if number in rows["threads"]
+        ]
+    return side_by_side(charts, min(len(threads), CHARTS_A_ROW))
+
+
+def _ends(rows: pl.DataFrame, look: Look) -> list[float]:
+    """The axis of one kind: all lines, and the baseline's band. A logarithmic axis has no zero."""
+    bands = rows.filter(pl.col("branch") == look.baseline)
+    waits = [*rows["wait_us"], *bands["wait_us_low"], *bands["wait_us_high"]]
+    return [0.8 * max(LEAST_US, min(waits)), 1.25 * max(LEAST_US, *waits)]
+
+
+def _steps(ends: list[float]) -> list[float]:
+    """1, 2, 5, 10 and so on between the ends; without the twos and fives where that gives too many labels."""
+    tens = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
+    for factors in ((1, 2, 5), (1,)):
+        found = [
+            factor * 10.0**power for power in tens for factor in factors if ends[0] <= factor * 10**power <= ends[1]
+        ]
+        if len(found) <= MOST_LABELS:
+            break
+    return found
+
+
+def _chart(rows: pl.DataFrame, ends: list[float], look: Look, *, legend: bool) -> alt.LayerChart:
+    theme = look.theme
+    names = [branch for branch in look.branches if branch in set(rows["branch"])]
+    colour, dash = branch_colours(names, look, legend=legend)
+    x = alt.X("quantile:O", sort=list(QUANTILES), title=None, axis=alt.Axis(labelAngle=0))
+    scale = alt.Scale(type="log", domain=ends, nice=False, clamp=True)
+    y = alt.Y("wait_us:Q", scale=scale, title="wait", axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)))
+    base = alt.Chart(rows)
+    band = (
+        alt.Chart(rows.filter(pl.col("branch") == look.baseline))
+        .mark_area(opacity=0.18, color=theme.ink)
+        .encode(x=x, y=alt.Y("wait_us_low:Q", scale=scale), y2="wait_us_high:Q")
+    )
+    lines = branch_lines(base, names, look, {"x": x, "y": y, "color": colour, "strokeDash": dash})
+    crowded = " (over the CPUs)" if rows["oversubscribed"].any() else ""
+    title = alt.TitleParams(
+        [KINDS[rows["kind"][0]], f"{count(rows['threads'][0], 'thread')}{crowded}"],
+        fontSize=11,
+        fontWeight="normal",
+        color=theme.faint_ink,
+        offset=4,
+    )
+    return alt.LayerChart(layer=[band, *lines]).properties(title=title, width=CHART[0], height=CHART[1])
+
+
+def tradeoff_figure(rows: pl.DataFrame, quantile: str, look: Look) -> alt.ConcatChart:
+    """Waits upwards, CPU time across, a point per branch: further down and left is better.
+
+    Squares are branches whose counters share a cache line; what is not in the look, as the A/A twin, is a cross.
+    In: rows of `latency.tradeoffs`.
+    """
+    theme = look.theme
+    looks = styles(look.branches, look.baseline, theme)
+    key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolSize=70)
+    names = look.branches
+    colour = alt.Color(
+        "branch:N",
+        scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
+        legend=key,
+        sort=names,
+    )
+    shapes = ["square" if looks[name].dashed else "circle" for name in names]
+    shape = alt.Shape("branch:N", scale=alt.Scale(domain=names, range=shapes), legend=key, sort=names)
+    charts = []
+    for part in with_panel(rows).partition_by("panel", "threads", maintain_order=True):
+        across = alt.X(
+            "cpu_us:Q",
+            scale=alt.Scale(zero=False, padding=14),
+            title="CPU time per unit, µs",
+            axis=alt.Axis(tickCount=4),
+        )
+        up = alt.Y("wait_us:Q", scale=alt.Scale(zero=False, padding=14), title=f"wait ({quantile}), µs")
+        known = alt.Chart(part.filter(pl.col("branch").is_in(look.branches)))
+        twin = alt.Chart(part.filter(~pl.col("branch").is_in(look.branches)))
+        layers = [
+            known.mark_point(size=60, filled=True, opacity=1).encode(x=across, y=up, color=colour, shape=shape),
+            twin.mark_point(size=90, shape="cross", filled=True, opacity=1, color=theme.faint_ink).encode(
+                x=across, y=up
+            ),
+        ]
+        crowded = " (over the CPUs)" if part["oversubscribed"].any() else ""
+        head = [part["panel"][0], f"{count(part['threads'][0], 'thread')}{crowded}"]
+        title = alt.TitleParams(head, fontSize=11)
+        charts.append(alt.LayerChart(layer=layers).properties(title=title, width=CHART[0] + 60, height=CHART[1]))
+    return finished(side_by_side(charts, 2), theme)

@@ -1,0 +1,282 @@
+"""Draws where branches gain and lose, as maps: coloured cells with the change in per cent. No statistics."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.cost_plots import CPU, TOGETHER, WALL, cost_rows
+from sweep_analysis.draw.palette import Theme
+from sweep_analysis.draw.plots import (
+    COLOUR_STEPS,
+    THREADS,
+    WRITTEN_COLUMNS,
+    Look,
+    beyond_in_brackets,
+    diverging_colours,
+    finished,
+)
+from sweep_analysis.read.labels import with_panel, without_size, wrapped
+from sweep_analysis.stats.compare import FASTER, SLOWER
+
+STEP = (32, 18)
+"""Width and height of a cell in pixels."""
+NARROW = 16
+"""Width of a cell that only has a colour."""
+FIGURE_WIDTH = 860
+"""Width that maps beside each other share, labels included."""
+LABEL_WIDTH = 110
+LETTER = 6
+"""Width of a letter of a label in pixels, about."""
+HEAD = 10
+"""Height of a letter of a branch's name above its column, in pixels; a wider name is broken into lines."""
+HEAD_LETTERS = 17
+"""Most letters of a line of a branch's name, unless a single word is longer."""
+LEAST = 0.0005
+"""Changes that read as ±0.0 stay grey."""
+WHOLE = 0.0995
+"""Changes from here on are written without a decimal place."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a heat map.
+
+    Attributes:
+        label: the change in per cent.
+        shade: `less` or `more`, and the step of its colour from 0; empty inside the A/A band.
+        claimed: whether the change is a claim.
+    """
+
+    label: str
+    shade: str
+    claimed: bool
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A map as rows of cells: what the page draws as a table.
+
+    Attributes:
+        title: what it shows.
+        columns: what the columns are.
+        rows: each with its name; a cell that was not measured is None.
+        written: whether cells are wide enough for their numbers.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[tuple[str, list[Cell | None]]]
+    written: bool = True
+
+
+def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> list[HeatMap]:
+    """The same as `gains_figure`, wall time and CPU time apart."""
+    shown = _shown(without_size(cost_rows(wall, cpu)))
+    order, panels = _order(shown, look), _panels(shown)
+    return [
+        HeatMap(f"{name}, change in %", order, _rows(shown.filter(pl.col("figure") == name), "branch", order, panels))
+        for name in (WALL, CPU)
+        if name in shown["figure"]
+    ]
+
+
+def cell_maps(comparisons: pl.DataFrame, look: Look) -> list[HeatMap]:
+    """The same as `map_figure`, a map for each branch."""
+    frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
+    shown = _shown(frame)
+    threads, panels = sorted(frame["threads"].unique()), frame["panel"].unique(maintain_order=True).to_list()
+    heads = [f"({number})" if look.cpus is not None and number > look.cpus else str(number) for number in threads]
+    return [
+        HeatMap(
+            branch,
+            heads,
+            _rows(shown.filter(pl.col("branch") == branch), "threads", threads, panels),
+            written=len(threads) <= WRITTEN_COLUMNS,
+        )
+        for branch in _order(shown, look)
+    ]
+
+
+def _rows(
+    shown: pl.DataFrame, across: str, columns: list[Any], panels: list[str]
+) -> list[tuple[str, list[Cell | None]]]:
+    """Rows of one map. In: rows of `_shown`."""
+    found = {
+        (panel, column): Cell(label, _shade(outside), claimed)
+        for panel, column, label, outside, claimed in shown.select(
+            "panel", across, "label", "outside", "claimed"
+        ).iter_rows()
+    }
+    return [(panel, [found.get((panel, column)) for column in columns]) for panel in panels]
+
+
+def _shade(outside: float | None) -> str:
+    """As `diverging_colours` has it."""
+    if outside is None:
+        return ""
+    return f"{'less' if outside < 0 else 'more'}{sum(abs(outside) >= step for step in COLOUR_STEPS)}"
+
+
+def _panels(shown: pl.DataFrame) -> list[str]:
+    """Workloads by letter, all of them together last."""
+    panels = shown["panel"].unique(maintain_order=True).sort().to_list()
+    return [name for name in panels if name != TOGETHER] + [TOGETHER] * (TOGETHER in panels)
+
+
+def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.HConcatChart:
+    """Which branch gains on which workload: branches across, workloads down; wall time left, CPU time right.
+
+    All thread counts of a workload together. Cells inside the A/A band are grey, bold numbers are claims; the last
+    column is the baseline against itself. In: rows of `frames.COMPARISONS`, by wall time and by CPU time.
+    """
+    shown = _shown(without_size(cost_rows(wall, cpu)))
+    order, panels = _order(shown, look), _panels(shown)
+    figures = [name for name in (WALL, CPU) if name in shown["figure"]]
+    halves = [
+        _half(shown.filter(pl.col("figure") == name), (order, panels), look.theme, labelled=place == 0)
+        for place, name in enumerate(figures)
+    ]
+    joined: alt.HConcatChart = alt.hconcat(*halves, spacing=14)
+    return finished(joined, look.theme)
+
+
+def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
+    """Time, or CPU time, relative to the baseline, a map for each branch; the twin is the baseline against itself.
+
+    Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A band are grey, bold
+    numbers are claims. In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
+    """
+    frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
+    shown = _shown(frame)
+    order = _order(shown, look)
+    columns = frame["threads"].n_unique()
+    is_wide = columns <= WRITTEN_COLUMNS
+    across = alt.Axis(
+        labelAngle=0,
+        ticks=False,
+        domain=False,
+        labelExpr=beyond_in_brackets(sorted(frame["threads"].unique()), look),
+        labelOverlap=not is_wide,
+    )
+    place = {
+        "x": alt.X("threads:O", title=THREADS, axis=across),
+        "y": alt.Y(
+            "panel:N",
+            sort=frame["panel"].unique(maintain_order=True).to_list(),
+            title=None,
+            axis=alt.Axis(labelLimit=260, ticks=False, domain=False),
+        ),
+    }
+    width = STEP[0] if is_wide else NARROW
+    layered = alt.layer(*_cells(shown, place, look.theme, written=is_wide)).properties(
+        width=alt.Step(width), height=alt.Step(STEP[1])
+    )
+    label = max(LABEL_WIDTH, *(LETTER * len(name) for name in frame["panel"]))
+    lines = {name: wrapped(name, max(HEAD_LETTERS, width * columns // LETTER)) for name in order}
+    each = max(width * columns, *(LETTER * len(line) for name in order for line in lines[name])) + 20
+    beside = max(1, (FIGURE_WIDTH - label) // each)
+    deepest = max(len(name) for name in lines.values())
+    padded = {name: [*[""] * (deepest - len(found)), *found] for name, found in lines.items()}
+    heads = alt.Header(
+        labelAnchor="start", labelFontSize=11, labelPadding=4, labelExpr=f"{json.dumps(padded)}[datum.label]"
+    )
+    faceted: alt.FacetChart = layered.facet(
+        facet=alt.Facet("branch:N", sort=order, title=None, header=heads),
+        columns=min(beside, len(order)),
+        spacing={"row": 14, "column": 20},
+    ).resolve_axis(x="independent")  # else the axis of a short last row hangs under empty space
+    return finished(faceted, look.theme)
+
+
+def _shown(frame: pl.DataFrame) -> pl.DataFrame:
+    """What cells need: `label` in per cent, `outside` (the change, if outside the A/A band), `claimed`."""
+    change = pl.col("time_ratio") - 1
+    is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
+    kept = [name for name in ("panel", "threads", "branch", "figure") if name in frame.columns]
+    return frame.select(
+        *kept,
+        change.map_elements(_per_cent, return_dtype=pl.String).alias("label"),
+        pl.when(is_outside).then(change).alias("outside"),
+        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
+    )
+
+
+def _per_cent(change: float) -> str:
+    """A change in as few letters as it needs: `−2.5`, `+14`."""
+    rounded = round(100 * change, 0 if abs(change) >= WHOLE else 1)
+    return f"{'+' if rounded > 0 else '−' if rounded < 0 else '±'}{abs(rounded):.{0 if abs(change) >= WHOLE else 1}f}"
+
+
+def _order(shown: pl.DataFrame, look: Look) -> list[str]:
+    """The branches that are drawn in their order, those that are no branch of the look, as the twin, last."""
+    present = shown["branch"].unique(maintain_order=True).to_list()
+    known = [branch for branch in look.branches if branch in present]
+    return known + [branch for branch in present if branch not in known]
+
+
+def _cells(shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written: bool) -> list[alt.Chart]:
+    """Grey cells, coloured ones outside the band, and their numbers. In: rows of `_shown`."""
+    base = alt.Chart(shown)
+    edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
+    grey = base.mark_rect(color=theme.neutral_cell, **edge).encode(**place)
+    coloured = (
+        base.transform_filter("isValid(datum.outside)")
+        .mark_rect(**edge)
+        .encode(**place, color=alt.Color("outside:Q", scale=diverging_colours(theme), legend=None))
+    )
+    numbers = [
+        base.transform_filter(f"datum.claimed == {claimed} && isValid(datum.outside) == {outside}")
+        .mark_text(fontSize=10, fontWeight="bold" if claimed == "true" else "normal", color=ink)
+        .encode(**place, text="label")
+        for claimed, outside, ink in (
+            ("true", "true", theme.ink),
+            ("false", "true", theme.ink),
+            ("false", "false", theme.faint_ink),
+        )
+    ]
+    return [grey, coloured, *(numbers if written else [])]
+
+
+def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, *, labelled: bool) -> alt.LayerChart:
+    """One figure of the gains, with its name and the branches' above. In: rows of `_shown`; branches and panels."""
+    order, panels = axes
+    down = alt.Axis(labelLimit=300, ticks=False, domain=False) if labelled else None
+    place = {
+        "x": alt.X("branch:N", sort=order, scale=alt.Scale(domain=order), axis=None),
+        "y": alt.Y("panel:N", sort=panels, scale=alt.Scale(domain=panels), title=None, axis=down),
+    }
+    lines = {name: wrapped(name, HEAD_LETTERS) for name in order}
+    heads = pl.DataFrame({"branch": order, "text": ["\n".join(lines[name]) for name in order]})
+    above = []
+    for number in sorted({len(found) for found in lines.values()}):
+        # Lines of a name stand beside each other above the middle of its column.
+        mine = heads.filter(pl.col("branch").is_in([name for name in order if len(lines[name]) == number]))
+        above.append(
+            alt.Chart(mine)
+            .mark_text(
+                angle=270,
+                align="left",
+                baseline="middle",
+                fontSize=HEAD,
+                lineHeight=HEAD,
+                lineBreak="\n",
+                dy=-HEAD * (number - 1) / 2,
+                color=theme.ink,
+            )
+            .encode(x=place["x"], y=alt.value(-5), text="text:N")
+        )
+    letters = max(len(line) for found in lines.values() for line in found)
+    title = (
+        alt.Chart(heads.head(1))
+        .mark_text(align="left", fontSize=13, fontWeight="bold", color=theme.ink)
+        .encode(
+            x=alt.value(0), y=alt.value(-LETTER * letters - 14), text=alt.value(f"{shown['figure'][0]}, change in %")
+        )
+    )
+    layers = [*_cells(shown, place, theme, written=True), *above, title]
+    return alt.LayerChart(layer=layers).properties(width=alt.Step(STEP[0]), height=alt.Step(STEP[1]))

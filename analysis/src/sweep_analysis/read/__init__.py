@@ -1,0 +1,1 @@
+"""What a sweep recorded, as frames: the format of records, reading it, and what cells are called."""

@@ -1,0 +1,367 @@
+"""Columns, types and units of the frames that this package makes from trials; `schema.py` has those of the trials."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, TRIALS
+
+
+def _same(names: list[str]) -> dict[str, pl.DataType]:
+    """The columns of `TRIALS` with these names, in this order."""
+    return {name: TRIALS[name] for name in names}
+
+
+TIMES = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "trial": pl.String,
+            "replicate": pl.Int64,
+            "layout": pl.Int64,  # the build, from 1; null in a sweep that has one build of each branch
+            "block": pl.Int64,
+            "position": pl.Int64,
+            "oversubscribed": pl.Boolean,
+            "freq_state": pl.String,
+            "work_unit": pl.String,
+            "iterations": pl.UInt32,
+            "elapsed_ns": pl.Float64,  # median over the trial's iterations
+            "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
+            "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
+            "cpus_busy": pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
+            "ghz": pl.Float64,  # measured clock, mean of before and after; null if neither was measured
+            "cycles_per_unit": pl.Float64,  # wall time per unit of work times the clock; null without one
+        }
+    )
+)
+"""One row per good trial: see `speedup.trial_times`."""
+
+SPEEDUPS = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "definition": pl.String,  # `own`, `baseline` or `sequential`
+            "trials": pl.Int64,
+            "reference_trials": pl.Int64,
+            "elapsed_ms": pl.Float64,  # median over trials
+            "ns_per_unit": pl.Float64,  # median over trials
+            "speedup": pl.Float64,  # reference's time per unit over this cell's
+            "speedup_low": pl.Float64,  # 95 % interval
+            "speedup_high": pl.Float64,
+            "efficiency": pl.Float64,  # speed-up over threads
+            "karp_flatt": pl.Float64,  # experimentally determined serial fraction; null at one thread
+        }
+    )
+)
+"""One row per cell of the pool's program and definition of speed-up: see `speedup.speedups`."""
+
+COMPARISONS = pl.Schema(
+    pl.Schema(
+        {
+            "figure": pl.String,  # a key of `compare.FIGURES`
+            "baseline": pl.String,  # what the branch is compared with
+            "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
+        }
+    )
+    | _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "cells": pl.Int64,  # cells that the row pools
+            "pairs": pl.Int64,  # blocks in which both branch and baseline have a trial
+            "units": pl.Int64,  # independent values that the row rests on: layouts
+            "time_ratio": pl.Float64,  # branch's figure per unit of work over the baseline's; below 1 is faster
+            "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` layouts
+            "ratio_high": pl.Float64,
+            "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
+            "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
+            "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds with probability 0.8
+            "ratio_drift": pl.Float64,  # ratio in the last block over that in the first; null for cells and few pairs
+            "p_drift": pl.Float64,  # Spearman's test that it has no trend
+            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
+            "verdict": pl.String,  # one of `compare.VERDICTS`
+        }
+    )
+)
+"""One row per branch, baseline, figure and cell, workload or sweep: see `compare.judge`."""
+
+FAILURES = pl.Schema(
+    _same([*PANEL, "branch"])
+    | pl.Schema(
+        {
+            "failed": pl.Int64,  # trials of the pool's program
+            "trials": pl.Int64,  # of them
+            "outcomes": pl.String,  # joined by commas
+            "is_beyond_baseline": pl.Boolean,  # a larger share than of the baseline, or of its twin
+        }
+    )
+)
+"""One row per branch and panel that has failed trials, the baseline's own left out: see `judgement`."""
+
+EVENT_RATES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "work_unit": pl.String,
+            "event": pl.String,
+            "trials": pl.UInt32,
+            "per_unit": pl.Float64,  # events of all threads per unit of work, median over trials
+            "per_unit_low": pl.Float64,  # the least of the trials
+            "per_unit_high": pl.Float64,  # the most
+        }
+    )
+)
+"""One row per counted cell and kind of event: see `events.event_rates`."""
+
+LINE_RATES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "work_unit": pl.String,
+            "line": pl.String,  # the counter words on the line, joined by ` + `
+            "trials": pl.UInt32,
+            "loads": pl.Float64,  # per unit of work, median over trials
+            "writes": pl.Float64,  # read-modify-writes, failed ones included: each takes the line away from the others
+            "writes_low": pl.Float64,  # the least of the trials
+            "writes_high": pl.Float64,  # the most
+            "cas_failures": pl.Float64,
+        }
+    )
+)
+"""One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""
+
+LATENCIES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "kind": pl.String,  # what was waited for: a key of `latency.KINDS`
+            "quantile": pl.String,  # one of `latency.QUANTILES`
+            "trials": pl.UInt32,
+            "wait_us": pl.Float64,  # median over trials of the trial's quantile
+            "wait_us_low": pl.Float64,  # the least of the trials
+            "wait_us_high": pl.Float64,  # the most
+        }
+    )
+)
+"""One row per cell of a workload that waits, kind of waiting and quantile: see `latency.latencies`."""
+
+CLOCKS = pl.Schema(
+    {
+        "mode": pl.String,
+        "freq_state": pl.String,
+        "threads": pl.Int64,
+        "trials": pl.UInt32,  # with a measured clock
+        "unmeasured": pl.UInt32,  # the clock could not be measured, or was not asked for
+        "ghz": pl.Float64,  # median over trials of the mean of before and after
+        "ghz_low": pl.Float64,  # the least of the trials
+        "ghz_high": pl.Float64,  # the most
+    }
+)
+"""One row per frequency mode and thread count: see `clocks.clocks`."""
+
+RESIDUALS = pl.Schema(
+    _same(PANEL)
+    | pl.Schema(
+        {
+            "block": pl.Int64,
+            "residual": pl.Float64,  # log of the block's time over that of the other blocks of its cells
+            "clock": pl.Float64,  # the same of its measured clock; null if it was not measured
+        }
+    )
+)
+"""One row per block: see `drift.residuals`."""
+
+PLACES = pl.Schema(
+    {
+        "position": pl.Int64,  # 0-based place in the block
+        "trials": pl.Int64,
+        "excess": pl.Float64,  # log of the time over that of the block's others, beside their cells; median over trials
+        "excess_low": pl.Float64,  # 95 % interval
+        "excess_high": pl.Float64,
+    }
+)
+"""One row per place in a block: see `drift.places`."""
+
+OUTLIER_SHARES = pl.Schema(
+    {
+        "branch": pl.String,
+        "trials": pl.Int64,  # in cells that have enough of them to be labelled
+        "labelled": pl.Int64,  # by either rule
+        "slow": pl.Int64,  # of the labelled: slower than the median of their cell
+        "share": pl.Float64,  # labelled over trials
+        "share_low": pl.Float64,  # 95 % interval (Clopper and Pearson)
+        "share_high": pl.Float64,
+    }
+)
+"""One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
+
+MODE_VALUES = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "scope": pl.String,
+            "deviation": pl.Float64,  # log of the value over the median of the others of its cell or trial
+        }
+    )
+)
+"""One row per value of a flagged row of `MODES`: see `modes.mode_values`."""
+
+FITS = pl.Schema(
+    _same([*PANEL, "branch"])
+    | pl.Schema(
+        {
+            "law": pl.String,  # a key of `scaling.LAWS`
+            "points": pl.Int64,  # thread counts within the CPUs
+            "points_left_out": pl.Int64,  # thread counts beyond them
+            "status": pl.String,  # one of `scaling.STATUSES`; coefficients are null unless `good`
+            "reason": pl.String,  # why it is not good
+            "sigma": pl.Float64,  # serial share of the time on one thread
+            "sigma_low": pl.Float64,  # 95 % interval
+            "sigma_high": pl.Float64,
+            "kappa": pl.Float64,  # crosstalk over the time on one thread; null for Amdahl
+            "kappa_low": pl.Float64,
+            "kappa_high": pl.Float64,
+            "peak_threads": pl.Float64,  # where throughput is largest; null if nowhere below `scaling.MOST_THREADS`
+            "largest_residual": pl.Float64,  # absolute log of measured over fitted time; null if refused
+            "rms_residual": pl.Float64,
+            "p_lack_of_fit": pl.Float64,  # F-test of residuals against repeated trials; null without repetition
+        }
+    )
+)
+"""One row per panel, branch and law: see `scaling.scaling`."""
+
+RESIDUALS_OF_FITS = pl.Schema(
+    _same([*PANEL, "branch"])
+    | pl.Schema(
+        {
+            "law": pl.String,
+            "threads": pl.Int64,
+            "ns_per_unit": pl.Float64,  # measured, median over trials
+            "fitted_ns_per_unit": pl.Float64,
+            "residual": pl.Float64,  # log of measured over fitted
+        }
+    )
+)
+"""One row per thread count of a law that was fitted, well or poorly: see `scaling.scaling`."""
+
+OUTLIERS = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "trial": pl.String,
+            "block": pl.Int64,
+            "trials": pl.Int64,  # good trials of the cell
+            "ns_per_unit": pl.Float64,
+            "time_ratio": pl.Float64,  # over the median of its cell
+            "is_beyond_fences": pl.Boolean,  # Tukey: over 1.5 interquartile ranges outside the quartiles
+            "modified_z": pl.Float64,  # distance from the median in scaled MADs; null if most trials are equal
+            "is_far": pl.Boolean,  # modified z beyond 3.5 (Iglewicz and Hoaglin)
+        }
+    )
+)
+"""One row per good trial that either rule labels: see `outliers.outliers`."""
+
+MODES = pl.Schema(
+    _same(CELL)
+    | pl.Schema(
+        {
+            "scope": pl.String,  # `modes.WITHIN` (a cell) or `modes.BETWEEN` (all thread counts; `threads` is null)
+            "values": pl.Int64,
+            "p_value": pl.Float64,  # that there is one mode; null with too few values
+            "gap": pl.Float64,  # ratio of times between the two modes; null where they were not told apart
+            "p_bh": pl.Float64,  # `p_value`, Benjamini-Hochberg over all rows
+            "several": pl.Boolean,  # flagged
+        }
+    )
+)
+"""One row per question and what it is asked of: see `modes.modes`."""
+
+CLAIMS = pl.Schema(
+    {
+        "claim": pl.Int64,  # its number in the manifest, from 1
+        "branch": pl.String,
+        "expect": pl.String,  # `faster`, `slower`, `equal`, `no-faster` or `no-slower`
+        "against": pl.String,
+        "workloads": pl.String,  # names, joined by commas; empty: all
+        "threads": pl.String,  # as written; empty: all
+        "figure": pl.String,  # a key of `compare.FIGURES`
+        "verdict": pl.String,  # one of `claims.VERDICTS`
+        "reason": pl.String,  # in words
+        "cells": pl.Int64,  # that the claim is about and the sweep has
+        "pairs": pl.Int64,
+        "time_ratio": pl.Float64,  # as in `COMPARISONS`
+        "ratio_low": pl.Float64,
+        "ratio_high": pl.Float64,
+        "band": pl.Float64,
+        "p_value": pl.Float64,
+        "p_holm": pl.Float64,  # `p_value`, Holm over all tested claims of the sweep
+        "hypothesis": pl.String,  # the branch's, in its author's words
+    }
+)
+"""One row per claim of the manifest: see `claims.check_claims`."""
+
+CLAIM_DETAILS = pl.Schema(
+    pl.Schema({"claim": pl.Int64, "branch": pl.String})
+    | _same(PANEL)
+    | {name: kind for name, kind in CLAIMS.items() if name not in ("claim", "branch", "workloads", "hypothesis")}
+)
+"""One row per claim and workload that it pools, `p_holm` being over these: see `claims.check_claims`."""
+
+LEDGER = pl.Schema(
+    {
+        "what": pl.String,  # what was left out: trials, pairs, cells, iterations, points, records
+        "reason": pl.String,
+        "branch": pl.String,  # null: not about one branch
+        "left_out": pl.Int64,
+        "of": pl.Int64,  # so many there were, those left out included; null if unknown
+    }
+)
+"""One row per reason, and branch where it matters: see `ledger.ledger`."""
+
+COSTS = pl.Schema(
+    _same([*CELL_SET, "branch"])
+    | pl.Schema(
+        {
+            "oversubscribed": pl.Boolean,
+            "trials": pl.Int64,
+            "ns_per_unit": pl.Float64,  # wall time, median over trials
+            "ns_per_unit_low": pl.Float64,  # 95 % interval
+            "ns_per_unit_high": pl.Float64,
+            "cpu_ns_per_unit": pl.Float64,  # CPU time of the process
+            "cpu_ns_per_unit_low": pl.Float64,
+            "cpu_ns_per_unit_high": pl.Float64,
+            "cycles_per_unit": pl.Float64,  # wall time at the measured clock; null without one
+            "cycles_per_unit_low": pl.Float64,
+            "cycles_per_unit_high": pl.Float64,
+            "cpus_busy": pl.Float64,  # CPU time over wall time
+            "cpus_busy_low": pl.Float64,
+            "cpus_busy_high": pl.Float64,
+            "cpus_idle": pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
+        }
+    )
+)
+"""One row per cell, the sequential program's included: see `costs.costs`."""
+
+PLACEMENTS = pl.Schema(
+    pl.Schema({"figure": pl.String, "level": pl.String})  # one of `placements.FIGURES`; a key of `placements.LEVELS`
+    | _same([*(name for name in PANEL if name != "placement"), "threads", "branch"])  # null where all are pooled
+    | pl.Schema(
+        {
+            "cells": pl.Int64,  # cells that the row pools
+            "pairs": pl.Int64,  # pairs of a free and a pinned trial
+            "units": pl.Int64,  # independent values: layouts, or replicates of a single build
+            "ratio": pl.Float64,  # pinned over free; below 1 is less when workers are pinned
+            "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
+            "ratio_high": pl.Float64,
+            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "p_holm": pl.Float64,  # the same, Holm over all rows of the level
+            "moved": pl.Boolean,  # whether that is below 0.05
+        }
+    )
+)
+"""One row per figure, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""

@@ -1,0 +1,96 @@
+"""Names panels by what tells them apart, and numbers in words that people read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+import polars as pl
+
+from sweep_analysis.read.schema import PANEL
+
+HERE = "measured here"
+PUBLISHED = "published"
+
+
+def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add a column `panel`: workload and size, plus mode, placement, input and parameters where panels differ in them.
+
+    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null. Rows that have a
+         `panel` keep it: a part of a frame would call its panels otherwise.
+    """
+    if "panel" in frame.columns:
+        return frame
+    keys = frame.select(PANEL).unique(maintain_order=True).drop_nulls("workload")
+    many_modes = keys["mode"].n_unique() > 1
+    many_placements = keys["placement"].n_unique() > 1
+    named = []
+    for key in keys.rows(named=True):
+        rivals = keys.filter(
+            pl.col("workload") == key["workload"],
+            pl.col("size") == key["size"],
+            pl.col("mode") == key["mode"],
+            pl.col("placement") == key["placement"],
+        )
+        parts = [f"{key['workload']} · {key['size']}"]
+        if key["input"]:
+            parts.append(PurePath(key["input"]).name)
+        common = set.intersection(*(set(text.split()) for text in rivals["parameters"]))
+        parts += [word for word in key["parameters"].split() if word not in common]
+        if many_modes:
+            parts.append(f"{key['mode']} frequency")
+        if many_placements:
+            parts.append(key["placement"])
+        named.append(", ".join(parts))
+    panels = keys.with_columns(pl.Series("panel", named, dtype=pl.String))
+    return frame.join(panels, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
+
+
+def without_size(frame: pl.DataFrame) -> pl.DataFrame:
+    """Shorten the names of panels if all have the same size: a figure would repeat it in every row. In: `panel`."""
+    sizes = frame["size"].drop_nulls().unique()
+    shorter = pl.col("panel").str.replace(f" · {sizes[0]}", "", literal=True) if sizes.len() == 1 else pl.col("panel")
+    return frame.with_columns(shorter)
+
+
+def percent(ratio: float) -> str:
+    """A time ratio as a change in time: 0.95 is `-5.0 %`."""
+    change = round((ratio - 1) * 100, 1)
+    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
+
+
+def wrapped(name: str, letters: int) -> list[str]:
+    """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
+    lines = [""]
+    for word in re.split("(?<=-)", name):
+        if lines[-1] and len(lines[-1] + word) > letters:
+            lines.append("")
+        lines[-1] += word
+    return [line for line in lines if line]
+
+
+def ranges(numbers: list[int]) -> str:
+    """Whole numbers in words, runs of three and more as ranges: `1–4, 8`."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [[f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]  # noqa: PLR2004
+    return ", ".join(part for run in parts for part in run)
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number and its noun in the right form."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def parameter(name: str) -> pl.Expr:
+    """The value of one parameter from the column `parameters`; null where it is not there."""
+    return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
+
+
+def without(parameters: str, names: frozenset[str]) -> str:
+    """Parameters as `TRIALS` has them, those with the given names left out."""
+    return " ".join(word for word in parameters.split() if word.partition("=")[0] not in names)

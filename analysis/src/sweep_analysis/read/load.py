@@ -1,0 +1,186 @@
+"""Reads a sweep's folder into frames, or says exactly which file, line and field is in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from sweep_analysis.read import cache
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.records import Records, parse
+from sweep_analysis.read.schema import EVENTS, METRICS, TRIALS, TWIN_SUFFIX
+
+CHECKOUT = Path(__file__).resolve().parents[4]
+"""The checkout that this package lies in."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Everything that was recorded in one sweep.
+
+    Attributes:
+        path: the folder it was read from.
+        manifest: `manifest.json` as it is; empty for the study's layout.
+        host: `host.json` as it is; empty for the study's layout.
+        trials: rows of `schema.TRIALS`, failed trials included; all that may have times, and nothing else.
+        iterations: rows of `schema.ITERATIONS`, good trials only.
+        branches: names in the order of the manifest, the A/A twin excluded.
+        baseline: the branch that others are compared with, or None if the sweep names none.
+        counted: rows of `schema.TRIALS`, the trials of instrumented builds, which have no times; `branch` is the branch
+            that was built so.
+        events: rows of `schema.EVENTS`, good counted trials only.
+        metrics: rows of `schema.METRICS`, good timed trials only.
+        notes: what was set aside while reading, in sentences for the report.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    host: dict[str, Any]
+    trials: pl.LazyFrame
+    iterations: pl.LazyFrame
+    branches: list[str]
+    baseline: str | None
+    counted: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=TRIALS))
+    events: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EVENTS))
+    metrics: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=METRICS))
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def twin(self) -> str | None:
+        """Name that the baseline's A/A twin has, whether or not it was run."""
+        return None if self.baseline is None else self.baseline + TWIN_SUFFIX
+
+    @property
+    def layouts(self) -> int:
+        """Builds per branch that differ only in where their functions lie; trials take turns with them."""
+        asked = self.manifest.get("asked")
+        layouts = asked.get("layouts", 1) if isinstance(asked, dict) else 1
+        return layouts if isinstance(layouts, int) else 1
+
+
+def find_sweep(asked: Path, sweeps: Path = CHECKOUT / "results" / "sweeps") -> Path:
+    """The folder that the command line means: a path, a name below `sweeps` or the beginning of one, or `latest`.
+
+    Raises:
+        InputError: there is no such sweep, or several names begin so.
+    """
+    if asked.is_dir():
+        return asked
+    known = sorted(folder for folder in sweeps.glob("*") if (folder / "manifest.json").is_file())
+    if str(asked) == "latest" and known:
+        return known[-1]
+    if (sweeps / asked).is_dir():
+        return sweeps / asked
+    begun = [folder for folder in known if folder.name.startswith(str(asked))]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise InputError(asked, "several sweeps begin so", f"such as {begun[0].name} and {begun[1].name}")
+    names = ", ".join(folder.name for folder in known[-3:]) or "none yet; `cargo runner sweep` makes one"
+    raise InputError(asked, "no such folder, and no sweep of that name", f"the newest in {sweeps.name}/: {names}")
+
+
+def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
+    """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
+
+    A torn last line (no newline at its end: the sweep was killed while writing) is set aside and noted. What a large
+    `trials.jsonl` holds is kept as Parquet in `cached_in`, without which `cache.folder` says where.
+
+    Raises:
+        InputError: a file is missing or empty, or a line is not a record of the version read here.
+    """
+    if not folder.is_dir():
+        raise InputError(folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`")
+    manifest = _read_object(folder / "manifest.json")
+    host = _read_object(folder / "host.json")
+    file = folder / "trials.jsonl"
+    try:
+        records = cache.read(file, parse, cached_in or cache.folder(CHECKOUT))
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    notes = list(records.notes)
+    branches, baseline = _branches(manifest, records)
+    if baseline is None:
+        notes.append("The manifest names no baseline branch, so nothing can be compared.")
+    notes += _hosts(folder, manifest, host)
+    return Sweep(
+        folder,
+        manifest,
+        host,
+        records.trials,
+        records.iterations,
+        branches,
+        baseline,
+        counted=records.counted,
+        events=records.events,
+        metrics=records.metrics,
+        notes=notes,
+    )
+
+
+def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list[str]:
+    """What a reader must know if trials ran on several machines, or if nobody can say on which.
+
+    Raises:
+        InputError: a shard's `host.json` is missing or broken.
+    """
+    shards = [shard for shard in manifest.get("shards") or [] if isinstance(shard, dict)]
+    machines = sorted({str(shard.get("host")) for shard in shards})
+    if not shards:
+        told, begun = host.get("id"), manifest.get("host")
+        if told is None or begun is None or told == begun:
+            return []
+        mixed = (
+            f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed"
+        )
+        return [f"{mixed}, so what is said of the host may be wrong. Take the folder as the runner wrote it."]
+    if len(machines) < 2:  # noqa: PLR2004 - shards of one machine are as good as one sweep
+        return []
+    merged = (
+        f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
+        "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. What is said of the host "
+        "is said of the first."
+    )
+    notes = [merged]
+    cpus = {_read_object(file).get("cpus_usable") for file in sorted(folder.glob("shards/*/host.json"))}
+    if len(cpus) > 1:
+        counts = ", ".join(str(number) for number in sorted(cpus, key=str))
+        notes.append(
+            f"The merged machines have different numbers of CPUs ({counts}): a thread count may crowd one and not "
+            "another. Analyse the shards apart."
+        )
+    return notes
+
+
+def _unreadable(file: Path, error: OSError) -> InputError:
+    return InputError(
+        file, f"cannot be read ({error.strerror})", "a sweep has manifest.json, host.json and trials.jsonl"
+    )
+
+
+def _read_object(file: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    except msgspec.DecodeError as error:
+        raise InputError(file, f"not a JSON object: {error}", "restore the file as the runner wrote it") from error
+
+
+def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
+    """Names in the order of the manifest (else of appearance), without the twin; and the baseline."""
+    listed = [entry for entry in manifest.get("branches") or [] if isinstance(entry, dict) and "name" in entry]
+    seen = records.trials.select(pl.col("branch").unique(maintain_order=True)).collect()["branch"].to_list()
+    names = list(dict.fromkeys([*(entry["name"] for entry in listed), *seen]))
+    marked = [entry["name"] for entry in listed if entry.get("baseline")]
+    twins = [name.removesuffix(TWIN_SUFFIX) for name in names if name.endswith(TWIN_SUFFIX)]
+    candidates = marked or [name for name in twins if name in names]
+    baseline = candidates[0] if candidates else None
+    present = set(seen)
+    return [
+        name for name in names if name in present and (baseline is None or name != baseline + TWIN_SUFFIX)
+    ], baseline

@@ -1,0 +1,80 @@
+"""Where a table comes from: the sweep, the host, the builds, the clock. Every table carries it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, ranges
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL
+
+SHOWN = 12
+"""Digits of a commit or a hash that are shown."""
+
+
+def provenance(sweep: Sweep) -> dict[str, Any]:
+    """What a reader needs to trust, or to make again, any table of this sweep; facts that are not known are null."""
+    trials = sweep.trials.select("outcome", "freq_state", "program", "threads", "oversubscribed").collect()
+    manifest, host = sweep.manifest, sweep.host
+    checkout = manifest.get("checkout") or {}
+    good = trials.filter(pl.col("outcome") == "ok")
+    beyond = trials.filter(pl.col("oversubscribed") & (pl.col("program") == PARALLEL))["threads"]
+    return {
+        "sweep": manifest.get("name") or sweep.path.name,
+        "created_at": manifest.get("created_at"),
+        "commit": checkout.get("commit"),
+        "has_uncommitted_changes": checkout.get("dirty"),
+        "host": {
+            "id": host.get("id") or manifest.get("host"),
+            "cpu": (host.get("cpu") or {}).get("model_name"),
+            "cpus_usable": host.get("cpus_usable"),
+            "is_virtual": (host.get("cpu") or {}).get("is_virtual"),
+            "kernel": (host.get("kernel") or {}).get("osrelease"),
+        },
+        "freq_state": dict(trials["freq_state"].value_counts(sort=True).rows()),
+        "trials": {
+            "good": good.height,
+            "failed": trials.height - good.height,
+            "counted": sweep.counted.select(pl.len()).collect().item(),
+        },
+        "threads_beyond_cpus": sorted(set(beyond)),
+        "branches": [_branch(entry) for entry in manifest.get("branches") or [] if isinstance(entry, dict)],
+        "made_again_by": f"cargo runner analysis export {sweep.path.name} --output DIR",
+    }
+
+
+def sentence(found: dict[str, Any], rows: int) -> str:
+    """The same for people, below a table of so many `rows`."""
+    host = found["host"]
+    cpus = count(host["cpus_usable"], "CPU") if host["cpus_usable"] else "an unknown number of CPUs"
+    beyond = ranges(found["threads_beyond_cpus"])
+    states = ", ".join(found["freq_state"]) or "unknown"
+    commit = str(found["commit"] or "unknown")[:SHOWN] + (" with changes" if found["has_uncommitted_changes"] else "")
+    trials = found["trials"]
+    parts = [
+        f"{count(rows, 'row')} from sweep {found['sweep']} (commit {commit})",
+        f"{trials['good']} good trials, {trials['failed']} failed",
+        f"{host['cpu'] or 'unknown CPU'} with {cpus}",
+        f"clock {states}",
+        f"more threads than CPUs at {beyond}" if beyond else "never more threads than CPUs",
+    ]
+    branches = ", ".join(f"{it['branch']} ({it['source']})" for it in found["branches"])
+    return "; ".join(parts) + (f". Branches: {branches}." if branches else ".")
+
+
+def _branch(entry: dict[str, Any]) -> dict[str, Any]:
+    receipt = entry.get("receipt") or {}
+    commit = receipt.get("commit") or {}
+    source = entry.get("source") or {}
+    words = [str(source.get("kind") or "unknown source")]
+    words += [str(receipt["version"])] if receipt.get("version") else []
+    words += [f"commit {str(commit['commit'])[:SHOWN]}"] if commit.get("commit") else []
+    words += ["with changes"] if commit.get("dirty") else []
+    return {
+        "branch": entry.get("name"),
+        "source": " ".join(words),
+        "variant": receipt.get("variant"),
+        "binary_sha256": receipt.get("binary_sha256"),
+    }

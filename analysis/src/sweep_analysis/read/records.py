@@ -1,0 +1,267 @@
+"""Decodes `trials.jsonl` line by line into columns, checking every field; memory holds columns, never all records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.schema import (
+    EVENTS,
+    FREE,
+    INSTRUMENTED_SUFFIX,
+    ITERATIONS,
+    METRICS,
+    OUTCOMES,
+    PARALLEL,
+    PINNED,
+    SCHEMA,
+    SEQUENTIAL,
+    TRIALS,
+    Trial,
+    Usage,
+)
+
+BATCH = 2000
+"""Records that are decoded before they become columns."""
+SPILLED = 50
+"""Batches whose columns are held in memory before they go to a file, where there is a place for it."""
+
+_TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
+_USAGE = [field.name for field in msgspec.structs.fields(Usage) if field.name in TRIALS]
+_PLAIN = [name for name in TRIALS if name not in (*_USAGE, "parameters")]
+_POSITIVE = ("elapsed_ns", "work_units")
+_MOST_NS = 10**16
+"""An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a `trials.jsonl` holds, as frames.
+
+    Attributes:
+        trials: rows of `schema.TRIALS`, timed builds only.
+        iterations: rows of `schema.ITERATIONS`.
+        counted: rows of `schema.TRIALS`, instrumented builds under the names of their branches.
+        events: rows of `schema.EVENTS`.
+        metrics: rows of `schema.METRICS`.
+        notes: what was set aside, in sentences.
+    """
+
+    trials: pl.LazyFrame
+    iterations: pl.LazyFrame
+    counted: pl.LazyFrame
+    events: pl.LazyFrame
+    metrics: pl.LazyFrame
+    notes: list[str]
+
+    @classmethod
+    def frames(cls) -> list[str]:
+        """Names of the attributes that are frames."""
+        return [it.name for it in fields(cls) if it.name != "notes"]
+
+
+def parse(file: Path, spill: Path | None = None) -> Records:
+    """Decode a whole file; what a large one holds waits as Parquet in the folder `spill`, if there is one.
+
+    Raises:
+        InputError: the file has no record, or a line is no valid record.
+        OSError: it cannot be read.
+    """
+    notes: list[str] = []
+    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
+    spilled: dict[str, list[pl.LazyFrame]] = {name: [] for name in parts}
+    lines = _whole_lines(file, notes)
+    decoder = msgspec.json.Decoder(Trial)
+    while batch := list(islice(lines, BATCH)):
+        records = [_decode(decoder, line, f"{file}:{number}") for number, line in batch]
+        _check_iterations(file, batch, records)
+        timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
+        counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
+        for record in counted:
+            record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
+        parts["trials"].append(_trials(timed))
+        parts["iterations"].append(_iterations(timed))
+        parts["counted"].append(_trials(counted))
+        parts["events"].append(_events(counted))
+        parts["metrics"].append(_metrics(timed))
+        if spill is not None and len(parts["trials"]) == SPILLED:
+            _spill(parts, spilled, spill)
+    if not parts["trials"] and not spilled["trials"]:
+        raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
+    whole = {
+        name: pl.concat([*spilled[name], *(frame.lazy() for frame in frames)], rechunk=False)
+        for name, frames in parts.items()
+    }
+    identities = pl.concat([whole[name].select("trial") for name in ("trials", "counted")])
+    _refuse_repeated(file, identities.collect()["trial"])
+    return Records(**whole, notes=notes)
+
+
+def _spill(parts: dict[str, list[pl.DataFrame]], spilled: dict[str, list[pl.LazyFrame]], folder: Path) -> None:
+    """Move what `parts` hold into files, and leave scans of these in `spilled`."""
+    for name, frames in parts.items():
+        file = folder / f"{name}-{len(spilled[name])}.parquet"
+        pl.concat(frames, rechunk=False).write_parquet(file, compression="lz4")
+        spilled[name].append(pl.scan_parquet(file))
+        frames.clear()
+
+
+def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not empty, with their numbers; a last one without an end is noted and left out."""
+    with file.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.endswith(b"\n"):
+                notes.append(
+                    f"The last line of {file.name} (line {number}, {len(line)} bytes) was torn off while it was "
+                    "written; it is set aside. `cargo runner sweep --resume` runs that trial again."
+                )
+            elif line.strip():
+                yield number, line
+
+
+def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:
+    try:
+        record = decoder.decode(line)
+    except msgspec.DecodeError as error:
+        _refuse(line, where, error)
+    if record.schema != SCHEMA:
+        _refuse(line, where, None)
+    _check(record, where)
+    return record
+
+
+def _refuse(line: bytes, where: str, error: msgspec.DecodeError | None) -> NoReturn:
+    """Say what is wrong with a line: no JSON object, another version, or a field."""
+    try:
+        version = msgspec.json.decode(line, type=_Version).schema
+    except msgspec.DecodeError as broken:
+        raise InputError(where, f"not a record: {broken}", "restore the file as the runner wrote it") from broken
+    if version != SCHEMA:
+        raise InputError(
+            where,
+            f"field `schema` is {version}, this analysis reads {SCHEMA}",
+            "use the analysis of the commit that made the sweep",
+        )
+    raise InputError(where, f"not a trial record: {error}", "see results/README.md for the format") from error
+
+
+class _Version(msgspec.Struct):
+    schema: int
+
+
+def _check(record: Trial, where: str) -> None:
+    """Refuse values that have the right type and no meaning."""
+    if record.outcome not in OUTCOMES:
+        raise InputError(where, f"field `outcome` is `{record.outcome}`", f"known outcomes: {', '.join(OUTCOMES)}")
+    if record.program not in (PARALLEL, SEQUENTIAL):
+        raise InputError(where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}")
+    if record.placement not in (FREE, PINNED):
+        raise InputError(where, f"field `placement` is `{record.placement}`", f"known placements: {FREE}, {PINNED}")
+    if record.threads < 1:
+        raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
+    instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
+    if record.outcome == "ok" and not record.iterations and not instrumented:
+        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
+    if record.outcome == "ok" and instrumented != (record.events is not None):
+        raise InputError(
+            where,
+            f"field `events` is {'present' if record.events else 'missing'} in a trial of `{record.branch}`",
+            f"trials of builds named `…{INSTRUMENTED_SUFFIX}` have counts, and no others have",
+        )
+    if instrumented and record.iterations:
+        raise InputError(where, "field `iterations` has times of an instrumented build", "counted trials have none")
+    if record.events is not None and record.events.work_units <= 0:
+        raise InputError(
+            where,
+            f"field `events.work_units` is {record.events.work_units}",
+            "counts are divided by it: take them anew",
+        )
+
+
+def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
+    """Refuse iterations without time or work, and absurd times; one look at all of a batch, for there may be many."""
+    everything = [it for record in records for it in record.iterations]
+    least = min((min(it.elapsed_ns, it.work_units) for it in everything), default=1)
+    least_cpu = min((min(it.user_ns, it.system_ns) for it in everything), default=0)
+    most = max((max(it.elapsed_ns, it.user_ns, it.system_ns) for it in everything), default=0)
+    if least > 0 and least_cpu >= 0 and most < _MOST_NS:
+        return
+    for (number, _), record in zip(batch, records, strict=True):
+        for index, iteration in enumerate(record.iterations):
+            for name in _TIMED:
+                value = getattr(iteration, name)
+                where = f"{file}:{number}", f"field `iterations[{index}].{name}` is {value}"
+                if name in _POSITIVE and value <= 0:
+                    raise InputError(*where, "time and work are positive; the workload must report what it did")
+                if value < 0:
+                    raise InputError(*where, "CPU time is not negative; set the trial aside or run it again")
+                if name != "work_units" and value >= _MOST_NS:
+                    raise InputError(*where, "no iteration takes months; set the trial aside or run it again")
+
+
+def _refuse_repeated(file: Path, trials: pl.Series) -> None:
+    repeated = trials.filter(trials.is_duplicated()).unique(maintain_order=True)
+    if repeated.len():
+        raise InputError(
+            file,
+            f"field `trial`: {repeated.len()} identities occur more than once, first `{repeated[0]}`",
+            "a trial is recorded once; two sweeps were mixed, so take the folder as the runner wrote it",
+        )
+
+
+def _trials(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.TRIALS`."""
+    columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in _PLAIN}
+    columns["parameters"] = [
+        " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items())) for record in records
+    ]
+    for name in _USAGE:
+        columns[name] = [None if record.usage is None else getattr(record.usage, name) for record in records]
+    return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
+
+
+def _iterations(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.ITERATIONS`."""
+    good = [record for record in records if record.outcome == "ok"]
+    flat = [iteration for record in good for iteration in record.iterations]
+    numbers = np.array([len(record.iterations) for record in good], dtype=np.int64)
+    starts = np.repeat(np.cumsum(numbers) - numbers, numbers)
+    owner = np.repeat(np.arange(len(good)), numbers)
+    columns: dict[str, Any] = {
+        "trial": pl.Series([record.trial for record in good], dtype=pl.String).gather(owner),
+        "iteration": np.arange(len(flat), dtype=np.int64) - starts,
+    }
+    for name in _TIMED:
+        columns[name] = np.fromiter((getattr(it, name) for it in flat), np.int64, len(flat))
+    return pl.DataFrame(columns, schema=ITERATIONS)
+
+
+def _metrics(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.METRICS`."""
+    rows = [
+        (record.trial, name, metric.value, metric.unit)
+        for record in records
+        if record.outcome == "ok"
+        for name, metric in record.metrics.items()
+    ]
+    return pl.DataFrame(rows, schema=METRICS, orient="row")
+
+
+def _events(counted: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.EVENTS`."""
+    rows = [
+        (record.trial, worker, event, number, record.events.work_units)
+        for record in counted
+        if record.events is not None
+        for worker, counts in [*enumerate(record.events.workers), (None, record.events.outside)]
+        for event, number in counts.items()
+    ]
+    return pl.DataFrame(rows, schema=EVENTS, orient="row")

@@ -1,0 +1,165 @@
+"""Reads the 2022 study's own layout: `<date>/speedup-<branch>-<threads>-threads.csv`.
+
+The study's notebook shows the file names and that rows have a `name` (the algorithm); the threads and the branch
+come from the file's name. The rest is read strictly, as follows.
+
+* A time per row: a column `time_ns`, `time_us`, `time_ms` or `time_s`, or `elapsed_ns`; or `time` with its unit given.
+* Several rows of one name are repeated runs, each taken as a trial of its own, in the order of the file.
+* A column `program`, if there, says `sequential` or `parallel` for each row. Rows of a branch called `sequential`
+  (`speedup-sequential-1-threads.csv`) are the program without a pool as well.
+* Any other column is ignored. A missing value, or a time that is not positive, is an error.
+
+Branches were run one after another, not in blocks: runs are paired by their number, which is as good as any
+pairing of independent runs, but takes out no drift.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import FREE, ITERATIONS, PARALLEL, SEQUENTIAL, TRIALS
+
+FILE_NAME = re.compile(r"speedup-(?P<branch>.+)-(?P<threads>[1-9][0-9]*)-threads\.csv")
+TIME_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+"""Nanoseconds of each unit that a time may have."""
+BASELINE = "master"
+"""The study's baseline."""
+
+
+def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
+    """Read all files of the study's layout in `folder`.
+
+    Args:
+        folder: the dated folder.
+        time_unit: unit of a column `time`; columns that name their unit need none.
+
+    Raises:
+        InputError: no such file, a name that breaks the pattern, a column or value that cannot be read.
+    """
+    files = sorted(folder.glob("*.csv"))
+    if not files:
+        raise InputError(folder, "no file `speedup-<branch>-<threads>-threads.csv`", "give the dated folder itself")
+    trials: list[dict[str, Any]] = []
+    iterations: list[dict[str, Any]] = []
+    for file in files:
+        found = FILE_NAME.fullmatch(file.name)
+        if found is None:
+            raise InputError(file, "the name is not `speedup-<branch>-<threads>-threads.csv`", "rename or remove it")
+        for row in _read_rows(file, time_unit).rows(named=True):
+            trial, iteration = _trial(row, found["branch"], int(found["threads"]))
+            trials.append(trial)
+            iterations.append(iteration)
+    branches = list(dict.fromkeys(trial["branch"] for trial in trials))
+    baseline = BASELINE if BASELINE in branches else None
+    order = (
+        "These are files of the study's layout: branches ran one after another, so what changed on the host between "
+        "them counts as a difference between branches."
+    )
+    notes = [order]
+    if baseline is None:
+        notes.append(f"There is no branch {BASELINE}, so nothing is compared.")
+    _as_baselines(trials, baseline)
+    return Sweep(
+        path=folder,
+        manifest={},
+        host={},
+        trials=pl.LazyFrame(trials, schema=TRIALS),
+        iterations=pl.LazyFrame(iterations, schema=ITERATIONS),
+        branches=[branch for branch in branches if branch != SEQUENTIAL],
+        baseline=baseline,
+        notes=notes,
+    )
+
+
+def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
+    """Rows with `name`, `program`, `replicate` and `elapsed_ns`."""
+    try:
+        frame = pl.read_csv(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(file, f"not a CSV file: {str(error).splitlines()[0]}", "export it again") from error
+    if "name" not in frame.columns:
+        raise InputError(file, f"no column `name` among {frame.columns}", "each row names its algorithm")
+    column, factor = _time_column(file, frame, time_unit)
+    elapsed = frame[column].cast(pl.Float64, strict=False)
+    bad = (elapsed.is_null() | ~(elapsed > 0) | frame["name"].is_null()).arg_true()
+    if len(bad):
+        raise InputError(
+            f"{file}:{int(bad[0]) + 2}",
+            f"`name` is {frame['name'][bad[0]]!r} and `{column}` is {frame[column][bad[0]]!r}",
+            "every row needs a name and a positive time",
+        )
+    program = frame["program"] if "program" in frame.columns else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
+    unknown = set(program) - {PARALLEL, SEQUENTIAL}
+    if unknown:
+        raise InputError(file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`")
+    rows = pl.DataFrame(
+        {"name": frame["name"], "program": program, "elapsed_ns": (elapsed * factor).round().cast(pl.Int64)}
+    )
+    return rows.with_columns(pl.int_range(pl.len()).over("name", "program").alias("replicate"))
+
+
+def _time_column(file: Path, frame: pl.DataFrame, time_unit: str | None) -> tuple[str, int]:
+    """Name of the column with times, and the nanoseconds of its unit."""
+    known = {f"time_{unit}": factor for unit, factor in TIME_UNITS.items()} | {"elapsed_ns": 1}
+    present = [name for name in frame.columns if name in known or name == "time"]
+    if len(present) != 1:
+        raise InputError(
+            file,
+            f"{'several columns' if present else 'no column'} of times among {frame.columns}",
+            f"exactly one of {', '.join(known)}, or `time`",
+        )
+    if present[0] != "time":
+        return present[0], known[present[0]]
+    if time_unit is None:
+        raise InputError(file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}")
+    return "time", TIME_UNITS[time_unit]
+
+
+def _trial(row: dict[str, Any], branch: str, threads: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One run as a trial of one iteration; `work_units` is 1, so that time per unit is the time."""
+    program = SEQUENTIAL if branch == SEQUENTIAL else row["program"]
+    name = f"{row['name']}/{branch}/{program}/{threads}/{row['replicate']}"
+    trial = {
+        "trial": name,
+        "cell": name.rpartition("/")[0],
+        "replicate": row["replicate"],
+        "block": row["replicate"],
+        "position": 0,
+        "branch": branch,
+        "program": program,
+        "workload": row["name"],
+        "size": "study",
+        "parameters": "",
+        "threads": threads,
+        "mode": "unknown",
+        "placement": FREE,
+        "freq_state": "unknown",
+        "oversubscribed": False,
+        "outcome": "ok",
+    }
+    elapsed = row["elapsed_ns"]
+    return trial, {
+        "trial": name,
+        "iteration": 0,
+        "elapsed_ns": elapsed,
+        "user_ns": 0,
+        "system_ns": 0,
+        "work_units": 1,
+    }
+
+
+def _as_baselines(trials: list[dict[str, Any]], baseline: str | None) -> None:
+    """Record sequential runs as a sweep does: one thread, the baseline's name, a number of their own."""
+    runs: Counter[str] = Counter()
+    for trial in trials:
+        if trial["program"] == SEQUENTIAL:
+            workload = trial["workload"]
+            trial |= {"threads": 1, "branch": baseline or trial["branch"], "block": runs[workload]}
+            runs[workload] += 1

@@ -1,0 +1,261 @@
+"""The figures that compare branches: what each shows, what it needs, and the numbers behind it."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw import cost_plots, event_plots, latency_plots, map_plots, plots, scaling_plots
+from sweep_analysis.draw.plots import Look
+from sweep_analysis.read.labels import with_panel
+from sweep_analysis.report.figure import Figure, drawn_branches, number_of_panels, per_panel
+from sweep_analysis.say import tables
+from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.speedup import DEFINITIONS
+
+MOST_RATIOS = 9
+"""Maps of claims below each other are left out for more workloads: the map by branch has the same on less paper."""
+_NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
+
+
+def gains(analysis: Analysis, look: Look) -> Figure:
+    """Which branch gains on which workload, wall time beside CPU time."""
+    wall, cpu = analysis.comparisons, analysis.cpu_comparisons
+    is_drawn = _others(analysis).height > 0
+    twin = analysis.sweep.twin
+    return Figure(
+        "gains",
+        "Which branch gains on which workload",
+        "Change against the baseline in per cent, all thread counts of a workload together. Blue takes less, orange "
+        "more, in steps of 3 %; grey is inside the A/A band, what equal builds show, and everything where that is not "
+        "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
+        "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
+        "what counts."
+        + (f" {twin} is {look.baseline} itself, run a second time: what it shows is noise." if twin else ""),
+        missing=None if is_drawn else _NO_COMPARISON,
+        maps=lambda: {"": map_plots.gains_maps(wall, cpu, look)},
+        whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, look)},
+        numbers={
+            "verdicts by wall time": _verdicts(wall, "cell", same=False).drop("threads"),
+            "verdicts by CPU time": _verdicts(cpu, "cell", same=False).drop("threads"),
+        },
+        data={"comparisons": wall, "comparisons-cpu": cpu},
+    )
+
+
+def cost(analysis: Analysis, look: Look) -> Figure:
+    """Wall time and CPU time with intervals."""
+    wall, cpu = analysis.comparisons, analysis.cpu_comparisons
+    is_drawn = _others(analysis).height > 0
+    rows = cost_plots.cost_rows(wall, cpu) if is_drawn else wall.clear()
+    return Figure(
+        "cost",
+        f"Wall time and CPU time relative to {look.baseline}" if look.baseline else "Wall time and CPU time",
+        "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
+        "bar is the A/A band: what equal builds show. A full point is a claim, a hollow one cannot be told from the "
+        "baseline.",
+        missing=None if is_drawn else _NO_COMPARISON,
+        panels=per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, look), look.theme)),
+        whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, look)},
+    )
+
+
+def cells(analysis: Analysis, look: Look) -> Figure:
+    """Every cell of every branch as a map."""
+    both = {"wall time": analysis.comparisons, "CPU time": analysis.cpu_comparisons}
+    drawn = {name: frame for name, frame in both.items() if frame.height and _others(analysis).height}
+    files = {"wall time": "map", "CPU time": "map-cpu"}
+    twin = analysis.sweep.twin
+    return Figure(
+        "map",
+        "Where each branch gains and loses, by threads",
+        "A map for each branch, workloads down, threads across; thread counts in brackets exceed the CPUs. Colours and "
+        "bold numbers as above, here of each cell.",
+        missing=None if drawn else _NO_COMPARISON,
+        maps=lambda: {name: map_plots.cell_maps(frame, look) for name, frame in drawn.items()},
+        whole=lambda: {files[name]: map_plots.map_figure(frame, look) for name, frame in drawn.items()},
+        numbers={
+            f"every cell by {name}": _verdicts(frame.filter(pl.col("branch") != (twin or "")), "cell", same=True)
+            for name, frame in drawn.items()
+        },
+    )
+
+
+def intervals(analysis: Analysis, look: Look) -> Figure:
+    """Every cell of every branch with its interval."""
+    rows = _others(analysis)
+    panels = number_of_panels(rows)
+    return Figure(
+        "intervals",
+        "Branch by branch, with intervals",
+        "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
+        "point is a claim, a hollow one cannot be told from the baseline. Thread counts in brackets exceed the CPUs.",
+        missing=None if rows.height else _NO_COMPARISON,
+        panels=per_panel(rows, lambda part: plots.finished(plots.interval_panel(part, look), look.theme)),
+        whole=lambda: (
+            ({"ratio": plots.ratio_figure(analysis.comparisons, look)} if panels <= MOST_RATIOS else {})
+            | {"intervals": plots.interval_figure(rows, look)}
+        ),
+        in_chooser=panels,
+    )
+
+
+def speedup(analysis: Analysis, look: Look) -> Figure:
+    """Speed-up by threads."""
+    definition = analysis.definition or ""
+    shown = analysis.speedups.filter(pl.col("definition") == definition)
+    present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
+
+    def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
+        chart = plots.speedup_panel(part, definition, look, legend=False)
+        return plots.finished(chart.properties(width=290, height=250), look.theme)
+
+    return Figure(
+        "speedup",
+        "Speed-up",
+        f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
+        "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. In "
+        "the shaded part there are more threads than CPUs. The grey band is the 95 % interval of "
+        f"{look.baseline or 'each branch'}; those of all branches are in the numbers.",
+        missing=None
+        if shown.height
+        else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
+        panels=per_panel(shown, panel),
+        whole=lambda: {f"speedup-{name}": plots.speedup_figure(analysis.speedups, name, look) for name in present},
+        numbers={
+            f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
+                with_panel(analysis.speedups.filter(pl.col("definition") == name))
+            )
+            for name in present
+        },
+        data={"speedups": analysis.speedups},
+        legend=drawn_branches(shown, look),
+        in_chooser=number_of_panels(shown),
+    )
+
+
+def idle(analysis: Analysis, look: Look) -> Figure:
+    """How many CPUs stand idle."""
+    known = analysis.costs.filter((pl.col("program") == "parallel") & pl.col("cpus_idle").is_not_null())
+    spent = known.filter(pl.col("cpu_ns_per_unit") > 0)  # the study's files tell no CPU time
+    shown = spent.filter(pl.col("branch").is_in(look.branches))
+    return Figure(
+        "idle",
+        "How many CPUs stand idle",
+        "The smaller of threads and CPUs, less the CPUs that were kept busy: a point for each branch, the line is "
+        f"{look.baseline or 'the baseline'}. Where nothing stands idle, threads never sleep and their counters have "
+        "little to do; where much does, a branch further right leaves more CPU time to others.",
+        missing=None if shown.height else "No trial tells its CPU time, or the host not its CPUs.",
+        panels=lambda: {"": cost_plots.idle_figure(shown, look, legend=False)},
+        whole=lambda: {"idle": cost_plots.idle_figure(shown, look, legend=True)},
+        numbers={"costs of every cell": tables.cost_table(with_panel(spent))},
+        data={"costs": analysis.costs},
+        legend=drawn_branches(shown, look),
+    )
+
+
+def latency(analysis: Analysis, look: Look) -> Figure:
+    """How long work waits."""
+    waits = analysis.waits
+    return Figure(
+        "latency",
+        "How long work waits",
+        "Quantiles of the waits that a trial tells of itself, median over trials, on a logarithmic axis: half of the "
+        "waits are shorter than p50, one in a thousand is longer than p99.9. The grey band reaches from the least to "
+        f"the most of the trials of {look.baseline or 'the baseline'}. What is waited before the pool is asked is the "
+        "host's timer and no branch's doing; it is part of the wait until the work was done.",
+        missing=None
+        if waits.height
+        else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
+        panels=per_panel(
+            waits, lambda part: plots.finished(latency_plots.latency_panel(part, look, legend=False), look.theme)
+        ),
+        whole=lambda: {"latency": latency_plots.latency_figure(waits, look)},
+        numbers={"waits in µs": tables.latency_table(with_panel(waits))},
+        data={"latencies": waits},
+        legend=drawn_branches(waits, look),
+    )
+
+
+def events(analysis: Analysis, look: Look) -> Figure:
+    """What the scheduler did."""
+    drawn = analysis.drawn_events
+    lines, rates = with_panel(analysis.lines), with_panel(drawn)
+    return Figure(
+        "events",
+        "Who writes which line how often",
+        "What the scheduler did for each unit of work, over all threads: counted by instrumented builds in trials of "
+        "their own, which are never timed. A write is a read-modify-write of a counter word, whether or not it "
+        "succeeded: it takes the word's cache line away from all other CPUs. Bars reach from the least to the most of "
+        "the trials. Only what happened inside the timed regions counts, so the way to sleep after the last job is "
+        "left out. In the numbers, counter words that share a cache line stand together: whoever writes one disturbs "
+        "the readers of all.",
+        missing=None
+        if drawn.height
+        else "Nothing was counted in this sweep; `cargo runner sweep --instrument` counts.",
+        panels=per_panel(
+            drawn, lambda part: plots.finished(event_plots.event_panel(part, look, legend=False), look.theme)
+        ),
+        whole=lambda: {"events": event_plots.event_figure(drawn, look)},
+        numbers={
+            "every line of the counters": tables.line_table(lines),
+            "what the scheduler did": tables.event_table(rates),
+        },
+        data={"events": analysis.events, "lines": analysis.lines},
+        legend=drawn_branches(drawn, look),
+    )
+
+
+def efficiency(analysis: Analysis, look: Look) -> Figure:
+    """Speed-up over threads, and the serial fraction that would explain it."""
+    definition = analysis.definition or ""
+    shown = analysis.speedups.filter(pl.col("definition") == definition)
+    return Figure(
+        "efficiency",
+        "Efficiency, and what acts as if it were serial",
+        f"Efficiency is speed-up ({DEFINITIONS.get(definition, '')}) over threads. The Karp–Flatt fraction is the "
+        "serial share that would explain the speed-up: if it rises with the threads, something else than a serial "
+        "part holds the pool back. In the shaded part the CPUs are what it lacks.",
+        missing=None if shown.height else "There is no speed-up, so neither efficiency nor a serial fraction.",
+        panels=per_panel(
+            shown, lambda part: plots.finished(scaling_plots.efficiency_panel(part, look, legend=False), look.theme)
+        ),
+        whole=lambda: {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition, look)},
+        legend=drawn_branches(shown, look),
+        in_chooser=number_of_panels(shown),
+    )
+
+
+def law(analysis: Analysis, look: Look) -> Figure:
+    """The universal scalability law, fitted."""
+    name = "usl"
+    rows = analysis.fit_residuals.filter(pl.col("law") == name)
+    reasons = analysis.fits.filter(pl.col("law") == name)["reason"].drop_nulls().unique(maintain_order=True).to_list()
+    why = f": {'; '.join(reasons[:2])}" if reasons else ""
+    return Figure(
+        "scaling",
+        "A law of scaling, and what it leaves over",
+        "The universal scalability law: a serial share of the work (sigma) bounds the speed-up, and what threads "
+        "must tell each other (kappa) bends it down. Fitted within the CPUs, by relative errors. Residuals with a "
+        "shape, or larger than a few per cent, mean that the law does not hold; then the numbers have no coefficients.",
+        missing=None if rows.height else f"No law could be fitted{why}.",
+        panels=per_panel(
+            rows, lambda part: plots.finished(scaling_plots.law_panel(part, look, legend=False), look.theme)
+        ),
+        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, name, look)},
+        numbers={"the fits": tables.fit_table(with_panel(analysis.fits))},
+        data={"fits": analysis.fits, "fit-residuals": analysis.fit_residuals},
+        legend=drawn_branches(rows, look),
+    )
+
+
+def _others(analysis: Analysis) -> pl.DataFrame:
+    """Cells of the comparison with branches other than the A/A twin."""
+    rows = analysis.comparisons.filter(pl.col("level") == "cell")
+    return rows.filter(pl.col("branch") != (analysis.sweep.twin or ""))
+
+
+def _verdicts(comparisons: pl.DataFrame, level: str, *, same: bool) -> pl.DataFrame:
+    """The table of verdicts of one level, or of all but it."""
+    rows = comparisons.filter((pl.col("level") == level) == same)
+    return tables.verdict_table(with_panel(rows).sort("level", maintain_order=True))

@@ -1,0 +1,137 @@
+"""The figures about the host and the trials themselves: whether what was measured can be trusted."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.draw import host_plots, placement_plots, trial_plots
+from sweep_analysis.draw.plots import Look, lot_sentence
+from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.report.figure import Charts, Figure
+from sweep_analysis.say import tables
+from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.placements import placement_table
+
+
+def clock(analysis: Analysis, look: Look) -> Figure:
+    """The measured clock by threads."""
+    measured = analysis.clocks.filter(pl.col("trials") > 0)
+    return Figure(
+        "frequency",
+        "The clock that the CPUs had",
+        "Measured just before and just after each trial on as many CPUs at once as it has threads; the line is the "
+        "median over trials, the band reaches from the least to the most.",
+        missing=None if measured.height else "The clock was not measured in this sweep.",
+        panels=lambda: {"": host_plots.clock_figure(measured, look)},
+        whole=lambda: {"frequency": host_plots.clock_figure(measured, look)},
+        numbers={"the clock in GHz": tables.rounded(analysis.clocks)},
+        data={"clocks": analysis.clocks},
+    )
+
+
+def drift(analysis: Analysis, look: Look) -> Figure:
+    """What moved times beside branches: the moment, the place in the block, the clock."""
+    rows, theme = analysis.residuals, look.theme
+
+    def charts() -> Charts:
+        found: Charts = {"over the sweep": host_plots.drift_figure(rows, analysis.trend, theme)}
+        if analysis.places.height > 1:
+            found["by place in the block"] = host_plots.place_figure(analysis.places, analysis.place_trend, theme)
+        if analysis.clock_effect is not None:
+            found["by measured clock"] = host_plots.clock_effect_figure(rows, analysis.clock_effect, theme)
+        return found
+
+    files = {"over the sweep": "drift", "by place in the block": "places", "by measured clock": "clock-effect"}
+    return Figure(
+        "drift",
+        "What moved times beside branches",
+        "Over the sweep: each point is a block, and how much more time it took than the other blocks of the same "
+        "cells; on a steady host the points lie around zero all along. By place: the time of the first, second, … "
+        "trial of a block beside the others of the block, with 95 % intervals; the order is random, so no branch gains "
+        "by it, but it adds noise. By clock: were the clock all that moves times, points would lie on the dotted line. "
+        "Orange lines are trends. Branches are compared inside blocks and hardly suffer; speed-ups compare blocks "
+        "and do." + lot_sentence(rows),
+        missing=None if rows.height else "No cell was measured in more than one block, so a drift could not be seen.",
+        panels=charts,
+        whole=lambda: {files[name]: chart for name, chart in charts().items()},
+        numbers={"by place in the block": tables.place_table(analysis.places)} if rows.height else {},
+        data={"residuals": rows, "places": analysis.places},
+    )
+
+
+def placement(analysis: Analysis, look: Look) -> Figure:
+    """What pinning workers changes."""
+    placed = analysis.placements
+    return Figure(
+        "placement",
+        "What changes when workers are pinned",
+        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each figure per "
+        "unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
+        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a figure of free "
+        "workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
+        missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
+        panels=lambda: {"": placement_plots.placement_figure(placed, look)},
+        whole=lambda: {"placement": placement_plots.placement_figure(placed, look)},
+        numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
+        data={"placements": placed},
+    )
+
+
+def outliers(analysis: Analysis, look: Look) -> Figure:
+    """Trials far from their cell: when, and on which branch."""
+    labelled = analysis.outliers
+    return Figure(
+        "outliers",
+        "Trials far from the others of their cell",
+        "Left: when they ran. Together in time they are the host's doing, alone they are the program's or the "
+        "branch's. Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
+        "share of each branch's trials, with its 95 % interval; a branch above the others has a tail of its own, which "
+        "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure."
+        + lot_sentence(labelled),
+        missing=None if labelled.height else "No trial lies far from the others of its cell, or cells have too few.",
+        panels=lambda: {"": trial_plots.outlier_figure(labelled, analysis.outlier_shares, look)},
+        whole=lambda: {"outliers": trial_plots.outlier_figure(labelled, analysis.outlier_shares, look)},
+        numbers={
+            "by branch": tables.rounded(analysis.outlier_shares),
+            "every one": tables.outlier_table(with_panel(labelled)),
+        },
+        data={"outliers": labelled},
+    )
+
+
+def modes(analysis: Analysis, look: Look) -> Figure:
+    """Cells with several typical times."""
+    tested = analysis.modes.filter(pl.col("p_value").is_not_null())
+    flagged = tested.filter("several").sort("p_bh", -pl.col("gap").log().abs())
+    shown = flagged.head(trial_plots.MOST_MODES)
+    values = analysis.mode_values(shown)
+    none = (
+        f"None of {count(tested.height, 'cell')} tested has several typical times."
+        if tested.height
+        else "No cell has enough values to ask whether it has several typical times."
+    )
+    rest = flagged.height - shown.height
+    return Figure(
+        "modes",
+        "Cells with several typical times",
+        f"In {flagged.height} of {tested.height} tested, values fall into groups, and a median tells only which group "
+        "is larger: a small change can move it from one to the other. Each tick is a trial beside the others of its "
+        "cell, or an iteration beside the others of its trial."
+        + (f" The clearest {shown.height} are drawn; {rest} more are in the table." if rest else ""),
+        missing=None if shown.height else none,
+        panels=lambda: {"": trial_plots.mode_figure(values, look.theme)},
+        whole=lambda: {"modes": trial_plots.mode_figure(values, look.theme)},
+        numbers={"those flagged": tables.mode_table(with_panel(flagged))},
+        data={"modes": analysis.modes},
+    )
+
+
+def ledger(analysis: Analysis) -> Figure:
+    """What the figures leave out. A table: there is nothing to see in a picture of a list of reasons."""
+    return Figure(
+        "ledger",
+        "What was left out of which figure",
+        "Everything that a figure leaves out, why, and how much of it.",
+        numbers={"what was left out": tables.ledger_table(analysis.ledger)},
+        data={"ledger": analysis.ledger},
+    )

@@ -1,0 +1,94 @@
+"""Runs the notebooks in place, on one sweep, so that their committed outputs can be read without running anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import altair as alt
+import nbformat
+from nbclient import NotebookClient
+
+from sweep_analysis.read.load import Sweep, read_sweep
+
+ROOT = Path(__file__).resolve().parents[4]
+"""The checkout."""
+
+NOTEBOOKS = ROOT / "analysis" / "notebooks"
+SWEEPS = ROOT / "results" / "sweeps"
+
+SWEEP_VARIABLE = "SWEEP_ANALYSIS_SWEEP"
+"""Environment variable with the folder of the sweep that notebooks show."""
+
+
+def chosen_sweep(name: str) -> Sweep:
+    """The sweep that a notebook shows: the folder in `SWEEP_ANALYSIS_SWEEP`, else the committed one called `name`.
+
+    Raises:
+        InputError: there is none.
+    """
+    chosen = os.environ.get(SWEEP_VARIABLE)
+    return read_sweep(Path(chosen) if chosen else SWEEPS / name)
+
+
+def newest_of(experiment: str) -> Sweep | None:
+    """The newest committed sweep of a named experiment; None if there is none."""
+    for folder in sorted(SWEEPS.iterdir(), reverse=True):
+        asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
+        if (asked.get("experiment") or {}).get("name") == experiment:
+            return read_sweep(folder)
+    return None
+
+
+def draw_pictures(scale: float) -> None:
+    """Keep charts as pictures, so that any viewer shows them, of `scale` pixels per pixel."""
+    alt.renderers.enable("png", scale_factor=scale)
+
+
+def bullets(sentences: list[str]) -> str:
+    """Sentences as a Markdown list."""
+    return "\n".join(f"* {sentence}" for sentence in sentences)
+
+
+def execute_all(sweep: Path | None = None) -> None:
+    """Run every notebook in place, on `sweep` or on the committed one that it names itself.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed.
+    """
+    files = sorted(NOTEBOOKS.glob("*.ipynb"))
+    print(f"running {', '.join(file.name for file in files)}", file=sys.stderr)
+    for file, notebook in execute(files, sweep).items():
+        nbformat.write(notebook, file)
+
+
+def execute(files: list[Path], sweep: Path | None = None) -> dict[Path, nbformat.NotebookNode]:
+    """Run notebooks, as many at once as there are CPUs, on `sweep` or on their own; the files stay as they are.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed.
+    """
+
+    async def run_all() -> list[nbformat.NotebookNode]:
+        gate = asyncio.Semaphore(os.cpu_count() or 1)
+        return await asyncio.gather(*(_execute(file, environment, gate) for file in files))
+
+    environment = os.environ | ({SWEEP_VARIABLE: str(sweep.resolve())} if sweep else {})
+    return dict(zip(files, asyncio.run(run_all()), strict=True))
+
+
+async def _execute(file: Path, environment: dict[str, str], gate: asyncio.Semaphore) -> nbformat.NotebookNode:
+    async with gate:
+        notebook = nbformat.read(file, as_version=4)
+        client = NotebookClient(
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            record_timing=False,  # or every run would change the file
+            resources={"metadata": {"path": str(file.parent)}},
+        )
+        await client.async_execute(env=environment)
+        return notebook

@@ -1,0 +1,192 @@
+"""Renders the page: one HTML file that loads nothing, says what to do first, and has its numbers inside."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+
+import jinja2
+import polars as pl
+from markupsafe import Markup, escape
+
+from sweep_analysis.draw import svg
+from sweep_analysis.draw.map_plots import HeatMap
+from sweep_analysis.draw.palette import LIGHT, styles
+from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.report.explore import exploration
+from sweep_analysis.report.figure import Figure
+from sweep_analysis.report.figures import look_of
+from sweep_analysis.say import tables
+from sweep_analysis.say.advice import Advice, advice
+from sweep_analysis.say.cautions import cautions, voids
+from sweep_analysis.say.facts import facts, hypotheses
+from sweep_analysis.say.findings import (
+    Analysis,
+    claims_sentence,
+    counter_sentences,
+    noise_sentences,
+    verdict_sentences,
+)
+from sweep_analysis.services import experiments
+from sweep_analysis.stats.judgement import headline
+
+FIRST_CAUTIONS = 3
+"""So many cautions stand in the first screen; all of them below."""
+MANY_PICTURES = 9
+"""A figure of more pictures is folded away."""
+MANY_SENTENCES = 12
+"""A longer list of sentences is, too."""
+TEXT_COLUMNS = frozenset(
+    {"workload", "branch", "verdict", "outcome", "reason", "size", "stderr_tail", "line", "counted", "waited"}
+    | {"law", "status", "what", "asked", "beyond fences"}
+    | {"mode", "placement", "freq_state", "parameters", "answer", "origin", "generator", "way", "kind"}
+)
+"""Columns of tables that are read from the left."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A figure as the page shows it.
+
+    Attributes:
+        figure: the entry of the list of figures.
+        pictures: SVG that follows the page's colours, by panel.
+        maps: heat maps by heading.
+        left_out: pictures that are left to the chooser, being too many.
+    """
+
+    figure: Figure
+    pictures: dict[str, str]
+    maps: dict[str, list[HeatMap]]
+    left_out: int
+
+
+def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
+    """The page as HTML, with all figures of `listed`.
+
+    It loads nothing, reads in light and dark; without scripts only sorting and choosing fail.
+    """
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.PackageLoader("sweep_analysis.report", "templates"),
+    )
+    sweep = analysis.sweep
+    environment.filters["code"] = with_code
+    shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
+    experiment = analysis.experiment
+    own = experiment is not None and experiment.has_own_figure
+    void, found = voids(sweep), cautions(analysis)
+    look = look_of(analysis, LIGHT)
+    chosen = None if own else exploration(analysis)
+    return environment.get_template("page.html.j2").render(
+        sweep=sweep,
+        facts=facts(analysis),
+        advice=_own_advice(experiment) if experiment is not None and own else advice(analysis.judgement),
+        headline=headline(analysis.judgement),
+        verdicts=[] if own else verdict_sentences(analysis),
+        plain=analysis.judgement.plain,
+        counters=[] if own else counter_sentences(analysis),
+        noise=[] if own else noise_sentences(analysis),
+        cautions=found,
+        voids=void,
+        first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
+        legend=styles(look.branches, look.baseline, LIGHT),
+        variables=svg.variables_by_name(),
+        shades=_shades(),
+        hypotheses=hypotheses(sweep),
+        claims=_claims(analysis),
+        claims_told=claims_sentence(analysis),
+        experiment=experiment,
+        sections=[found for _, found in shown if found],
+        absent=[figure for figure, found in shown if not found],
+        failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
+        exploration=_json(chosen) if chosen is not None and chosen["measures"] else None,
+        many_pictures=MANY_PICTURES,
+        many_sentences=MANY_SENTENCES,
+        text=tables.text,
+        text_columns=TEXT_COLUMNS,
+        css=_source("page.css"),
+        scripts=[_source("sort.js"), _source("explore.js")],
+    )
+
+
+@dataclass(frozen=True)
+class ClaimShown:
+    """A claim as the page shows it.
+
+    Attributes:
+        branch: whose it is.
+        words: what was claimed.
+        verdict: what became of it.
+        change: of all its cells together, with interval; or why it was not tested.
+        details: the same by workload; None if it was not tested.
+    """
+
+    branch: str
+    words: str
+    verdict: str
+    change: str
+    details: pl.DataFrame | None
+
+
+def _claims(analysis: Analysis) -> list[ClaimShown]:
+    names = analysis.times["workload"].unique(maintain_order=True).to_list()
+    details = tables.claim_detail_table(with_panel(analysis.claim_details))
+    shown = []
+    for claim in analysis.claims.rows(named=True):
+        own = details.filter(claim=claim["claim"]).drop("claim", "branch")
+        change = claim["reason"] or ""
+        if claim["time_ratio"] is not None:
+            ends = [claim[name] for name in ("ratio_low", "ratio_high")]  # null with too few layouts
+            interval = "" if None in ends else f" ({percent(ends[0])} to {percent(ends[1])})"
+            told = f"{percent(claim['time_ratio'])}{interval} over {count(claim['cells'], 'cell')}"
+            change = f"{told}; {change}" if change else told
+        words = tables.claim_in_words(claim, names)
+        shown.append(ClaimShown(claim["branch"], words, claim["verdict"], change, own if own.height else None))
+    return shown
+
+
+def section(figure: Figure) -> Section:
+    """Draw one figure for the page."""
+    left_out = figure.in_chooser if figure.in_chooser > MANY_PICTURES else 0
+    pictures = {
+        name: svg.inline(svg.draw(chart), f"{figure.name}-{number}", f"{figure.title} {name}")
+        for number, (name, chart) in enumerate(() if left_out else figure.panels().items())
+    }
+    return Section(figure, pictures, figure.maps(), left_out)
+
+
+def _own_advice(experiment: experiments.Experiment) -> Advice:
+    """What stands in place of the advice in a sweep that asks another question."""
+    answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
+    repeats = "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
+    return Advice(None, answer, [f"Its figure is below{repeats}."], [])
+
+
+def with_code(text: object) -> Markup:
+    """A sentence for the page: what stands between backticks is code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before
+
+
+def _shades() -> dict[str, str]:
+    """CSS colour of each shade of a heat map's cells; the empty one is that of cells inside the band."""
+    names = {colour: f"var(--{name})" for name, (colour, _) in svg.variables_by_name().items()}
+    steps = {f"less{step}": names[colour] for step, colour in enumerate(LIGHT.faster)}
+    return (
+        {"": names[LIGHT.neutral_cell]} | steps | {f"more{n}": names[colour] for n, colour in enumerate(LIGHT.slower)}
+    )
+
+
+def _json(value: object) -> str:
+    """JSON that cannot end the script element which it stands in."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _source(name: str) -> str:
+    return resources.files("sweep_analysis.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Writes a folder that shows one sweep: figures, tables, and one page that needs no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import vl_convert
+from altair.utils.schemapi import debug_mode
+
+from sweep_analysis.draw import svg
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.provenance import provenance
+from sweep_analysis.report.figure import Figure
+from sweep_analysis.report.figures import figures
+from sweep_analysis.report.page import render_page
+from sweep_analysis.report.progress import Progress
+from sweep_analysis.say import tables
+from sweep_analysis.say.findings import Analysis, analyse
+
+SCALE = 2
+"""Pixels of a PNG per pixel of its SVG, unless it is very tall."""
+TALL = 3000
+"""Height of an SVG in pixels from which on its PNG has as many pixels."""
+_HEIGHT = re.compile(r'<svg [^>]*height="([0-9.]+)"')
+
+
+def write_report(sweep: Sweep, output: Path) -> Path:
+    """Write figures, tables and `index.html` into `output`, telling on stderr how far it is; returns the page."""
+    progress = Progress(4)
+    progress.begin(f"comparing the branches of {sweep.path.name}")
+    analysis = analyse(sweep)
+    listed = figures(analysis)
+    output.mkdir(parents=True, exist_ok=True)
+    progress.begin("writing tables")
+    write_tables(analysis, output / "tables")
+    page = output / "index.html"
+    with debug_mode(arg=False):  # checking every part of hundreds of charts takes longer than drawing them; tests do
+        write_figures(progress.each(listed, "drawing figures"), output / "figures")
+        page.write_text(render_page(analysis, progress.each(listed, "drawing the page")), encoding="utf-8")
+    progress.end()
+    return page
+
+
+def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES) -> None:
+    """Write every frame in each of the formats, and `provenance.json`, which says where all of them are from."""
+    frames = {
+        "trials": analysis.times,
+        "speedups": analysis.speedups,
+        "comparisons": analysis.comparisons,
+        "comparisons-cpu": analysis.cpu_comparisons,
+        "failures": analysis.failures,
+        "events": analysis.events,
+        "lines": analysis.lines,
+        "latencies": analysis.waits,
+        "clocks": analysis.clocks,
+        "residuals": analysis.residuals,
+        "places": analysis.places,
+        "fits": analysis.fits,
+        "fit-residuals": analysis.fit_residuals,
+        "claims": analysis.claims,
+        "claim-details": analysis.claim_details,
+        "costs": analysis.costs,
+        "outliers": analysis.outliers,
+        "outlier-shares": analysis.outlier_shares,
+        "modes": analysis.modes,
+        "placements": analysis.placements,
+        "ledger": analysis.ledger,
+    }
+    if analysis.experiment is not None:
+        frames["experiment"] = analysis.points
+    for name, frame in frames.items():
+        for suffix in suffixes:
+            tables.write(frame, folder / f"{name}.{suffix}")
+    rows = {name: frame.height for name, frame in frames.items()}
+    told = json.dumps(provenance(analysis.sweep) | {"rows": rows}, indent=2)
+    (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
+
+
+def write_figures(listed: Iterable[Figure], folder: Path) -> None:
+    """Write every figure as SVG in light and dark, and as PNG in light; figures without data are left out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in listed:
+        for name, chart in figure.whole().items() if figure.missing is None else ():
+            drawn = svg.draw(chart)
+            (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
+            (folder / f"{name}-dark.svg").write_text(svg.dark(drawn), encoding="utf-8")
+            found = _HEIGHT.match(drawn)
+            scale = 1 if found and float(found[1]) > TALL else SCALE
+            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=scale))

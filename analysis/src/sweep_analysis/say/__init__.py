@@ -1,0 +1,1 @@
+"""What the statistics say, in sentences and tables for people."""

@@ -1,0 +1,246 @@
+"""Which branch should one merge, on what evidence, and where would it hurt: answers made from the judgement alone.
+
+A branch is worth merging if it is faster, in wall time or in CPU time, over all workloads or on one of them, and if a
+loss is excluded everywhere: nothing is slower, no trial of it fails that the baseline's do not, no cell is missing, and
+on every workload the interval of either figure ends below `MARGIN`. Where a gain is there and a loss is not excluded,
+the answer says how large it may be, and advises nothing. Where nothing is claimed, one keeps what there is.
+
+All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how they count. So
+where the fork with the baseline's counters was measured too, a branch of the fork must be faster than both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.schema import PANEL
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED
+from sweep_analysis.stats.judgement import (
+    FIGURE_NAMES,
+    SHOWN,
+    Judgement,
+    change,
+    headline,
+    of_the_fork,
+    why_unjudged,
+)
+
+MARGIN = 1.02
+"""Ratio up to which a loss is small enough to be taken for none: what the calibration allows a mean, too."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a maintainer wants to know first.
+
+    Attributes:
+        merge: the branch to merge; None to keep the baseline, or if nothing can be said.
+        answer: the same as a sentence or two.
+        evidence: what the answer rests on, a sentence each.
+        hurts: where branches lose or might, a sentence each.
+    """
+
+    merge: str | None
+    answer: str
+    evidence: list[str]
+    hurts: list[str]
+
+
+def advice(judgement: Judgement) -> Advice:
+    """The advice that a sweep supports."""
+    rows, baseline = judgement.rows, judgement.baseline
+    failing = _failing(judgement)
+    if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
+        answer = f"This sweep cannot say: {why_unjudged(judgement)}."
+        return Advice(None, answer, [], [sentence for _, sentence in failing])
+    losers = {*rows.filter(verdict=SLOWER)["branch"], *(branch for branch, _ in failing)}
+    over_baseline = rows.filter((pl.col("level") != "cell") & (pl.col("verdict") == FASTER))
+    gains = _own_gains(judgement, over_baseline)
+    clean = gains.filter(~pl.col("branch").is_in(sorted(losers)))
+    open_losses = {branch: _worst(rows, branch) for branch in clean["branch"].unique(maintain_order=True)}
+    sure = clean.filter(pl.col("branch").is_in([name for name, worst in open_losses.items() if worst is None]))
+    best = (sure if sure.height else clean).sort(pl.col("level") == "workload", "time_ratio")
+    if sure.height:
+        merge = str(best["branch"][0])
+        answer = (
+            f"{merge}: takes less {_where(gains, merge, baseline)}, and on every workload a "
+            f"loss of more than {_loss(MARGIN)} is excluded.{_beside(sure, merge)}"
+        )
+        return Advice(merge, answer, _evidence(judgement, merge), _hurts(judgement, [merge], failing))
+    if clean.height:
+        nearest = str(best["branch"][0])
+        worst = open_losses[nearest]
+        assert worst is not None  # noqa: S101 - or it would be sure
+        answer = (
+            f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but losses up to "
+            f"{_loss(worst['ratio_high'])} of {FIGURE_NAMES[worst['figure']]} are not excluded (on {worst['panel']}). "
+            "More layouts and trials would tell."
+        )
+        return Advice(None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing))
+    if gains.height:
+        names = gains["branch"].unique(maintain_order=True).to_list()
+        verbs = "gains here and loses" if len(names) == 1 else "gain here and lose"
+        answer = f"None without a price: {_names(names)} {verbs} there."
+        return Advice(None, answer, _claims(gains, baseline), _hurts(judgement, names, failing))
+    if over_baseline.height:
+        names = over_baseline["branch"].unique(maintain_order=True).to_list()
+        plain = judgement.plain
+        others = [name for name in names if name != plain]
+        answer = f"None: keep {baseline}'s counters. " + (
+            f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but as far as can be told not faster "
+            f"than {plain}, which has these counters in the fork's scheduler."
+            if others
+            else f"{plain} is faster, which has these counters, too, in the fork's scheduler."
+        )
+        return Advice(None, answer, _claims(over_baseline, baseline), _hurts(judgement, names, failing))
+    answer = f"None: keep {baseline}. " + (_losses(judgement, failing) if losers else headline(judgement))
+    overall = rows.filter((pl.col("level") == "overall") & (pl.col("figure") == "time"))
+    nearest = str((overall if overall.height else rows).sort("time_ratio")["branch"][0])
+    return Advice(
+        None, answer, _evidence(judgement, nearest, "Nearest to a gain is "), _hurts(judgement, None, failing)
+    )
+
+
+def _losses(judgement: Judgement, failing: list[tuple[str, str]]) -> str:
+    """Who is slower and who fails, where nothing is faster."""
+    slower = sorted(set(judgement.rows.filter(verdict=SLOWER)["branch"]))
+    failed = sorted({branch for branch, _ in failing})
+    told = [f"{_names(slower)} {'is' if len(slower) == 1 else 'are'} slower"] if slower else []
+    told += (
+        [f"{_names(failed)} {'lacks' if len(failed) == 1 else 'lack'} trials that {judgement.baseline} has"]
+        if failed
+        else []
+    )
+    return f"Nothing is faster over a workload; {'; '.join(told)}."
+
+
+def _failing(judgement: Judgement) -> list[tuple[str, str]]:
+    """Branches that cannot be advised for what they did not do: each with a sentence."""
+    failed = with_panel(judgement.failures.filter("is_beyond_baseline"))
+    found = []
+    for row in failed.rows(named=True):
+        number = f"{row['failed']} of {count(row['trials'], 'trial')} ({row['outcomes']})"
+        said = f"{row['branch']} fails on {row['panel']}: {number}, more than of {judgement.baseline}."
+        found.append((str(row["branch"]), said))
+    cells = judgement.rows.filter((pl.col("level") == "cell") & (pl.col("figure") == "time"))
+    every = cells.select([*PANEL, "threads"]).n_unique()
+    known = {branch for branch, _ in found}
+    missing = {branch: every - part.height for (branch,), part in cells.group_by("branch", maintain_order=True)}
+    found += [
+        (branch, f"{branch} has no good trial in {count(number, 'cell')} of {every} that others have.")
+        for branch, number in missing.items()
+        if number and branch not in known
+    ]
+    return found
+
+
+def _worst(rows: pl.DataFrame, branch: str) -> dict[str, Any] | None:
+    """The row of a workload whose interval reaches furthest above `MARGIN`; None if a loss is excluded everywhere.
+
+    A workload that is not judged excludes nothing.
+    """
+    own = rows.filter((pl.col("branch") == branch) & (pl.col("level") == "workload"))
+    beyond = own.with_columns(pl.col("ratio_high").fill_null(float("inf"))).filter(pl.col("ratio_high") >= MARGIN)
+    return beyond.sort("ratio_high", descending=True).row(0, named=True) if beyond.height else None
+
+
+def _own_gains(judgement: Judgement, gains: pl.DataFrame) -> pl.DataFrame:
+    """The gains that the fork's scheduler does not explain: over the plain fork, too, if that was measured."""
+    if judgement.plain is None or gains.is_empty():
+        return gains
+    over_plain = judgement.over_plain.filter(verdict=FASTER)
+    place = ["branch", "figure", "level", *PANEL]
+    others = gains.filter(~pl.col("branch").is_in(of_the_fork(judgement.sweep)))
+    confirmed = gains.join(over_plain, on=place, how="semi", nulls_equal=True)
+    return pl.concat([confirmed, others])
+
+
+def _claims(gains: pl.DataFrame, baseline: str | None) -> list[str]:
+    """The gains in words, the most general and the largest first."""
+    shown = gains.sort(pl.col("level") == "workload", "time_ratio").head(SHOWN)
+    told = [f"{change(row, baseline)}." for row in shown.rows(named=True)]
+    if gains.height > SHOWN:
+        told.append(f"And {gains.height - SHOWN} more such claims, in the table of verdicts.")
+    return told
+
+
+def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
+    """What is known of `branch` over everything, and what could have been found."""
+    overall = judgement.rows.filter(level="overall")
+    own = overall.filter(branch=branch).sort("figure", descending=True)
+    found = []
+    if own.height:
+        row = own.row(0, named=True)
+        changes = " and ".join(
+            f"{percent(each['time_ratio'])} {FIGURE_NAMES[each['figure']]}{_interval(each)}"
+            for each in own.rows(named=True)
+        )
+        over = (
+            f"over all {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {row['units']} builds"
+        )
+        found.append(f"{words}{branch}: {changes} {over}.")
+        if row["band"]:
+            found.append(f"Equal builds differ there by up to {(row['band'] - 1) * 100:.1f} % (the A/A band).")
+    detectable = overall.filter(figure="time")["detectable"].median()
+    if isinstance(detectable, float):
+        found.append(
+            f"A true change of {(detectable - 1) * 100:.1f} % of time over all of them would have been found four "
+            "times in five; a smaller one may be there."
+        )
+    return found
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "" if row["ratio_low"] is None else f" ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
+
+
+def _hurts(judgement: Judgement, branches: list[str] | None, failing: list[tuple[str, str]]) -> list[str]:
+    """Where `branches` (None: any) fail, lose, or could lose most without it being seen."""
+    rows = judgement.rows
+    asked = rows if branches is None else rows.filter(pl.col("branch").is_in(branches))
+    found = [sentence for branch, sentence in failing if branches is None or branch in branches]
+    lost = asked.filter(verdict=SLOWER).sort(pl.col("level") == "cell", -pl.col("time_ratio"))
+    found += [f"{change(row, judgement.baseline)}." for row in lost.head(SHOWN).rows(named=True)]
+    if lost.height > SHOWN:
+        found.append(f"And {lost.height - SHOWN} more such claims, in the table of verdicts.")
+    if not found:
+        found.append(f"Nowhere that could be told from {judgement.baseline}.")
+    rest = asked.filter((pl.col("level") == "workload") & (pl.col("verdict") != SLOWER))
+    for figure, name in FIGURE_NAMES.items():
+        widest = rest.filter(figure=figure).drop_nulls("ratio_high").sort("ratio_high", descending=True)
+        found += [
+            f"Not excluded: {row['branch']} on {row['panel']} with up to {percent(row['ratio_high'])} {name}."
+            for row in widest.head(1).rows(named=True)
+        ]
+    return found
+
+
+def _where(gains: pl.DataFrame, branch: str, baseline: str | None) -> str:
+    """What a branch takes less of, and where, by all workloads together if they are among its gains."""
+    won = gains.filter(branch=branch)
+    overall = won.filter(pl.col("level") == "overall")
+    shown = overall if overall.height else won
+    figures = " and ".join(FIGURE_NAMES[name] for name in shown["figure"].unique(maintain_order=True))
+    places = _names(shown.sort("time_ratio")["panel"].drop_nulls().unique(maintain_order=True).to_list())
+    return f"{figures} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
+
+
+def _beside(sure: pl.DataFrame, merge: str) -> str:
+    """The other branches that could be merged as well."""
+    equals = sorted(set(sure.filter(level="overall")["branch"]) - {merge})
+    return f" {_names(equals)} would do, too." if equals else ""
+
+
+def _loss(ratio: float) -> str:
+    return "any size" if ratio == float("inf") else f"{(ratio - 1) * 100:.1f} %"
+
+
+def _names(names: list[str]) -> str:
+    """Names in a sentence; of many the first, and how many more."""
+    if len(names) > SHOWN + 1:
+        return f"{', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -1,0 +1,49 @@
+"""What was measured where: the facts that stand above every page and notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, ranges
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.say.findings import Analysis
+
+
+def facts(analysis: Analysis) -> dict[str, str]:
+    """What was measured where, in the order of interest."""
+    sweep = analysis.sweep
+    pool = analysis.times.filter(pl.col("program") == PARALLEL)
+    states = sorted(set(sweep.trials.select("freq_state").collect()["freq_state"]))
+    trials = set(sweep.events.select("trial").collect()["trial"])
+    counted = f"; {len(trials)} counted, not timed" if trials else ""
+    checkout: dict[str, Any] = sweep.manifest.get("checkout", {})
+    commit = str(checkout.get("commit") or "unknown")[:12]
+    return {
+        "Host": host(analysis),
+        "Kernel": str(sweep.host.get("kernel", {}).get("osrelease") or "unknown"),
+        "CPU frequency": ", ".join(states),
+        "Threads": ranges(pool["threads"].to_list()) or "none",
+        "Branches": count(len(set(pool["branch"]) - {sweep.twin}), "branch", "branches")
+        + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else "")
+        + (f", in {sweep.layouts} layouts each" if sweep.layouts > 1 else ""),
+        "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed" + counted,
+        "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ") + " UTC",
+        "Commit": commit + (", with uncommitted changes" if checkout.get("dirty") else ""),
+    }
+
+
+def host(analysis: Analysis) -> str:
+    """The machine in a few words."""
+    cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
+    model = cpu.get("model_name") or "unknown CPU"
+    number = count(analysis.cpus, "usable CPU") if analysis.cpus else "CPUs unknown"
+    return f"{model}, {number}" + (", virtual machine" if cpu.get("is_virtual") else "")
+
+
+def hypotheses(sweep: Sweep) -> dict[str, str]:
+    """What the author of each branch expected before the sweep, by branch."""
+    entries = [entry for entry in sweep.manifest.get("branches", []) if isinstance(entry, dict)]
+    return {entry["name"]: str(entry["hypothesis"]) for entry in entries if entry.get("hypothesis")}

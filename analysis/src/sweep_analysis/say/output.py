@@ -1,0 +1,42 @@
+"""Prints one table: data to stdout, and where they come from with them or, for CSV, beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import msgspec
+import polars as pl
+
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.provenance import provenance, sentence
+from sweep_analysis.say import tables
+
+FORMATS = ("csv", "md", "json")
+
+
+def show(
+    sweep: Sweep,
+    name: str,
+    frame: pl.DataFrame,
+    form: str,
+    *,
+    more: Mapping[str, object] | None = None,
+    read: pl.DataFrame | None = None,
+) -> None:
+    """Print `frame` in one of `FORMATS`; JSON has it under `name`, with `more` and the provenance beside it.
+
+    Markdown, which people read, has `read` in its place if there is such.
+    """
+    found = provenance(sweep)
+    for note in sweep.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if form == "json":
+        whole = {name: frame.to_dicts(), **(more or {}), "provenance": found | {"rows": frame.height}}
+        print(msgspec.json.encode(whole).decode())
+    elif form == "md":
+        print(tables.markdown(frame if read is None else read), end="")
+        print(f"\n{sentence(found, frame.height)}")
+    else:
+        print(frame.write_csv(), end="")
+        print(f"note: {sentence(found, frame.height)}", file=sys.stderr)

@@ -1,0 +1,366 @@
+"""Writes frames as CSV, Parquet and Markdown, and rounds them for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, percent
+from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
+from sweep_analysis.stats.events import HEADLINE, scale
+from sweep_analysis.stats.latency import KINDS, QUANTILES
+
+DIGITS = 4
+"""Significant digits in tables made for people; CSV and Parquet keep everything."""
+
+EXPECTATIONS = {
+    "faster": "faster than ",
+    "slower": "slower than ",
+    "equal": "as fast as ",
+    "no-faster": "no faster than ",
+    "no-slower": "no slower than ",
+}
+"""What may be claimed, as it is read."""
+
+FEW_NAMES = 3
+"""Up to so many workloads that a claim leaves out, or that were not measured, are named."""
+
+MANY_NAMES = 6
+"""More workloads that a claim is about are counted, not named."""
+
+KAPPAS = {"kappa": "kappa", "kappa_low": "kappa from", "kappa_high": "kappa to"}
+"""Columns of a law's crosstalk, and what they are called."""
+
+MOST_ROWS = 5000
+"""Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
+
+SUFFIXES = ("csv", "parquet", "md")
+"""File formats of `write`, by the ending of the file's name."""
+
+
+def write(frame: pl.DataFrame, file: Path) -> None:
+    """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`."""
+    writers: dict[str, Callable[[], object]] = {
+        ".csv": lambda: frame.write_csv(file),
+        ".parquet": lambda: frame.write_parquet(file),
+        ".md": lambda: file.write_text(_readable(frame), encoding="utf-8"),
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    writers[file.suffix]()
+
+
+def _readable(frame: pl.DataFrame) -> str:
+    """A Markdown file of a frame; of a long one the beginning, and where the rest is."""
+    rest = frame.height - MOST_ROWS
+    return markdown(frame.head(MOST_ROWS)) + (f"\n{count(rest, 'more row')} in the CSV file.\n" if rest > 0 else "")
+
+
+def markdown(frame: pl.DataFrame) -> str:
+    """A Markdown table, numbers rounded to `DIGITS` significant digits."""
+    numeric = [frame.schema[name].is_numeric() for name in frame.columns]
+    lines = [frame.columns, ["---:" if right else "---" for right in numeric]]
+    lines += [[text(value).replace("|", "\\|") for value in row] for row in frame.rows()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def text(value: object) -> str:
+    """A cell as people read it; nothing at all for a missing value."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    return str(value)
+
+
+def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.COMPARISONS` that a reader needs, ratios as changes in per cent.
+
+    In: rows with `panel`.
+    """
+
+    def ratio(column: str, name: str) -> pl.Expr:
+        return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+
+    band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
+    return comparisons.select(
+        pl.col("panel").fill_null("all together").alias("workload"),
+        "branch",
+        "threads",
+        "verdict",
+        ratio("time_ratio", "time"),
+        ratio("ratio_low", "from"),
+        ratio("ratio_high", "to"),
+        pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
+        ratio("cpu_ratio", "CPU time"),
+        "pairs",
+        pl.col("units").alias("layouts"),
+        pl.col("p_corrected").round(3).alias("p corrected"),
+    )
+
+
+def calibration_table(cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a `Calibration`, in their order, ratios as changes in per cent. In: rows with `panel`."""
+    return cells.select(
+        pl.col("panel").alias("workload"),
+        "threads",
+        *(
+            pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+            for column, name in (("time_ratio", "change"), ("equal_low", "from"), ("equal_high", "to"))
+        ),
+        pl.col("units").alias("layouts"),
+        "answer",
+    )
+
+
+def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.SPEEDUPS` that a reader needs. In: rows with `panel`."""
+    return speedups.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("elapsed_ms").round(3).alias("median ms"),
+        pl.col("speedup").round(3),
+        pl.col("speedup_low").round(3).alias("from"),
+        pl.col("speedup_high").round(3).alias("to"),
+        pl.col("efficiency").round(3),
+        pl.col("karp_flatt").round(3).alias("Karp–Flatt"),
+        "trials",
+    )
+
+
+def line_table(lines: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.LINE_RATES` that a reader needs, per a handy number of units. In: rows with `panel`."""
+    parts = []
+    for part in lines.partition_by("panel", maintain_order=True):
+        factor, words = scale(part["writes"])
+        figures = ("writes", "writes_low", "writes_high", "loads", "cas_failures")
+        parts.append(
+            part.with_columns(*((pl.col(name) * factor).alias(name) for name in figures)).select(
+                pl.col("panel").alias("workload"),
+                "branch",
+                "threads",
+                "line",
+                pl.concat_str(pl.lit("per " + words), pl.col("work_unit")).alias("counted"),
+                "writes",
+                pl.col("writes_low").alias("from"),
+                pl.col("writes_high").alias("to"),
+                "loads",
+                pl.col("cas_failures").alias("failed CAS"),
+                "trials",
+            )
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def event_table(rates: pl.DataFrame) -> pl.DataFrame:
+    """A row per branch and thread count, a column per event of `HEADLINE`.
+
+    In: rows of `events.headline_rates` with `panel`.
+    """
+    parts = []
+    for part in rates.partition_by("panel", maintain_order=True):
+        factor, words = scale(part["per_unit"])
+        present = [event for event in HEADLINE if event in set(part["event"])]
+        wide = part.with_columns(pl.col("per_unit") * factor).pivot(
+            "event", index=["panel", "branch", "threads", "work_unit"], values="per_unit"
+        )
+        parts.append(
+            wide.select(
+                pl.col("panel").alias("workload"),
+                "branch",
+                "threads",
+                pl.concat_str(pl.lit("per " + words), pl.col("work_unit")).alias("counted"),
+                *(pl.col(event).alias(HEADLINE[event]) for event in present),
+            )
+        )
+    return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+
+
+def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
+    """A row per cell and kind of wait, a column per quantile, in µs. In: rows of `frames.LATENCIES` with `panel`."""
+    wide = waits.with_columns(pl.col("wait_us").round(1)).pivot(
+        "quantile", index=["panel", "branch", "threads", "kind", "trials"], values="wait_us"
+    )
+    present = [quantile for quantile in QUANTILES if quantile in wide.columns]
+    return wide.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("kind").replace_strict(KINDS).alias("waited"),
+        *present,
+        "trials",
+    )
+
+
+def rounded(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with all fractions rounded to three places."""
+    return frame.with_columns(pl.col(pl.Float64).round(3))
+
+
+def fit_table(fits: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.FITS` that a reader needs. In: rows with `panel`."""
+    return rounded(
+        fits.select(
+            pl.col("panel").alias("workload"),
+            "branch",
+            "law",
+            "status",
+            pl.col("sigma"),
+            pl.col("sigma_low").alias("sigma from"),
+            pl.col("sigma_high").alias("sigma to"),
+            # Crosstalk is a few millionths: shown per thousand.
+            *((pl.col(name) * 1000).alias(f"{text} ‰") for name, text in KAPPAS.items()),
+            pl.col("peak_threads").alias("peak at threads"),
+            pl.col("largest_residual").alias("largest residual"),
+            pl.col("reason"),
+        )
+    )
+
+
+def cost_table(costs: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.COSTS` that a reader needs, times in µs. In: rows with `panel`."""
+    return rounded(
+        costs.select(
+            pl.col("panel").alias("workload"),
+            "branch",
+            "threads",
+            (pl.col("ns_per_unit") / 1e3).alias("wall µs per unit"),
+            (pl.col("cpu_ns_per_unit") / 1e3).alias("CPU µs per unit"),
+            pl.col("cpus_busy").alias("CPUs busy"),
+            pl.col("cpus_busy_low").alias("from"),
+            pl.col("cpus_busy_high").alias("to"),
+            pl.col("cpus_idle").alias("CPUs idle"),
+            "trials",
+        )
+    )
+
+
+def place_table(places: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.PLACES` as changes in per cent."""
+    return places.select(
+        (pl.col("position") + 1).alias("place"),
+        *(
+            pl.col(name).exp().map_elements(percent, return_dtype=pl.String).alias(told)
+            for name, told in (("excess", "time"), ("excess_low", "from"), ("excess_high", "to"))
+        ),
+        "trials",
+    )
+
+
+def outlier_table(outliers: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.OUTLIERS` that a reader needs, the farthest first. In: rows with `panel`."""
+    return outliers.sort(pl.col("time_ratio").log().abs(), descending=True).select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        "block",
+        pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("time"),
+        pl.when("is_beyond_fences").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("beyond fences"),
+        pl.col("modified_z").round(1).alias("scaled MADs"),
+        pl.col("trials").alias("of trials"),
+    )
+
+
+def mode_table(modes: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.MODES` that a reader needs. In: rows with `panel`."""
+    return modes.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        pl.col("threads").cast(pl.String).fill_null("all"),
+        pl.col("scope").alias("asked"),
+        pl.col("gap").map_elements(percent, return_dtype=pl.String).alias("between modes"),
+        "values",
+        pl.col("p_bh").round(3).alias("p corrected"),
+    )
+
+
+def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.LEDGER` under names that people read."""
+    return ledger.select("what", "reason", "branch", pl.col("left_out").alias("left out"), "of")
+
+
+def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
+    """A claim a row, as it reads, with what became of it.
+
+    In: rows of `frames.CLAIMS`, and the workloads of the sweep.
+    """
+    return claims.select(
+        "branch",
+        pl.struct("expect", "against", "figure", "workloads", "threads")
+        .map_elements(lambda claim: claim_in_words(claim, workloads), return_dtype=pl.String)
+        .alias("claimed"),
+        "verdict",
+        *_changes(),
+        "cells",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        "reason",
+    )
+
+
+def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
+    """Claims by workload, those that speak for or against them first. In: `frames.CLAIM_DETAILS` with `panel`."""
+    rank = pl.col("verdict").replace_strict({HELD: 0, REFUTED: 1, OPEN: 2, UNTESTED: 3}, return_dtype=pl.Int64)
+    return details.sort("claim", rank, "time_ratio").select(
+        "claim",
+        "branch",
+        pl.col("panel").alias("workload"),
+        "verdict",
+        *_changes(),
+        "cells",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        "reason",
+    )
+
+
+def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
+    """A claim as people read it: `as fast as master on all workloads but quicksort, up to the CPUs`.
+
+    Args:
+        claim: `expect`, `against`, `figure`, `workloads` and `threads` of a row of `frames.CLAIMS`.
+        workloads: those of the sweep: a long list is told by what it leaves out of them.
+    """
+    words = EXPECTATIONS[claim["expect"]] + str(claim["against"])
+    words += " in CPU time" if claim["figure"] == "cpu" else ""
+    named = claim["workloads"].split(",") if claim["workloads"] else []
+    inside = [name for name in workloads if name in named]
+    left_out = [name for name in workloads if name not in named]
+    if named and not inside:
+        words += f" on {', '.join(named[:FEW_NAMES])}" + (" and others" if len(named) > FEW_NAMES else "")
+    elif named and left_out and len(inside) > FEW_NAMES >= len(left_out):
+        words += f" on all workloads but {' and '.join(left_out)}"
+    elif named and left_out and len(inside) > MANY_NAMES:
+        words += f" on {len(inside)} of {len(workloads)} workloads"
+    elif named and left_out:
+        words += f" on {' and '.join(inside)}"
+    return words + (f", {threads_in_words(claim['threads'])}" if claim["threads"] else "")
+
+
+def threads_in_words(text: str) -> str:
+    """A range of threads as a claim writes it, in words: `16..=cpus` is `16 threads up to the CPUs`."""
+    ends = {"cpus": "the CPUs", "cores": "the cores"}
+    first, dots, last = text.partition("..")
+    last = last.removeprefix("=")
+    if not dots:
+        return (
+            f"as many threads as {ends[first].removeprefix('the ')}" if first in ends else count(int(first), "thread")
+        )
+    up_to = f"up to {ends.get(last, count(int(last), 'thread') if last.isdecimal() else last)}"
+    if not first:
+        return up_to
+    begin = count(int(first), "thread") if first.isdecimal() else ends[first]
+    return f"{begin} and more" if not last else f"{begin} {up_to}"
+
+
+def _changes() -> list[pl.Expr]:
+    """Ratio, interval and A/A band as changes in per cent."""
+    band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
+    return [
+        *(
+            pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
+            for column, name in (("time_ratio", "change"), ("ratio_low", "from"), ("ratio_high", "to"))
+        ),
+        pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
+    ]

@@ -1,0 +1,53 @@
+"""The three documents on servers, locks and transfers: what of them was measured again, and whether that agrees."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.labels import PUBLISHED
+from sweep_analysis.say import tables
+from sweep_analysis.services import document_findings
+from sweep_analysis.services import servers as services
+from sweep_analysis.services.results import Result, beside
+
+DOCUMENTS = (
+    ("a key-value server", "all tables, graphs by method and by order of requests, what was left out", "kv-queues"),
+    (
+        "a message board",
+        "tables of posts, reads and requests per thread, with their differences, under both harnesses",
+        "forum-grid",
+    ),
+    ("user-level threads", "table 1, mutex and spin lock by length of the section", "locks-mutex-spin"),
+    ("user-level threads", "table 5, twenty threads; the question on several cores", "locks-many-contenders"),
+    ("user-level threads", "text at table 5, sections beyond the quantum", "locks-beyond-quantum"),
+    ("user-level threads", "table 3, transfers by size", "async-io-size"),
+    ("user-level threads", "table 4, transfers by the work beside them", "async-io-work"),
+)
+"""What is about what, what of it is measured again, and the name of the experiment. There is no table 2."""
+
+
+def overview(results: list[Result]) -> str:
+    """Every table and figure of the documents, where it was measured again, and whether that agrees, as Markdown.
+
+    Agreement is in the order of two ways (`document_findings.agreement`).
+    """
+    rows = []
+    by_name = {each.experiment.name: each for each in results}
+    for document, shown, name in DOCUMENTS:
+        each = by_name[name]
+        same, other, untold = document_findings.agreement(each.points, each.experiment.figure)
+        rows.append(
+            {
+                "document": document,
+                "table or figure": shown,
+                "experiment": name,
+                "sweep": each.sweep.path.name if each.sweep else "not measured yet",
+                "not measured yet": ", ".join(services.lacking(each.points, each.experiment.figure)),
+                "printed numbers": each.points.filter(pl.col("origin") == PUBLISHED).height,
+                "measured beside": beside(each.points, each.experiment.figure).height,
+                "same order": same,
+                "other order": other,
+                "order not told": untold,
+            }
+        )
+    return tables.markdown(pl.DataFrame(rows))

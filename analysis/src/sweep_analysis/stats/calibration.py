@@ -1,0 +1,87 @@
+"""Says whether a branch costs what the baseline costs, cell by cell: what a comparison of all others rests on.
+
+Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. So equality is what is tested
+(two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419): a cell is *equal* if its 90 % interval lies within
+`CELL_MARGIN`, *off* if it lies beyond, corrected for the number of cells, and otherwise it *cannot be told*. The same
+is asked of the geometric mean of all cells, with `MEAN_MARGIN`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from sweep_analysis.read.schema import PANEL
+from sweep_analysis.stats.compare import ALPHA, Comparison, holm
+
+MEAN_MARGIN = 0.02
+"""How far from 1 the geometric mean of the ratios may be."""
+
+CELL_MARGIN = 0.05
+"""How far from 1 the ratio of one cell may be."""
+
+EQUAL = "equal"
+OFF = "off"
+OPEN = "cannot be told"
+ANSWERS = (EQUAL, OFF, OPEN)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How near one branch is to the baseline.
+
+    Attributes:
+        mean: the row of all cells together: `cells`, `time_ratio`, `equal_low` and `equal_high` (the 90 % interval that
+            has to lie within the margin), `answer` (one of `ANSWERS`).
+        cells: the same for every cell, with `schema.PANEL` and `threads`; the furthest off first.
+    """
+
+    mean: pl.DataFrame
+    cells: pl.DataFrame
+
+    @property
+    def answer(self) -> str:
+        """`EQUAL` if mean and all cells are, `OFF` if one of them is."""
+        answers = {*self.mean["answer"], *self.cells["answer"]}
+        return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
+
+
+def calibration(times: pl.LazyFrame, baseline: str, branch: str, figure: str = "time") -> Calibration | None:
+    """How near `branch` is to `baseline` in `figure`; None if they share no cell.
+
+    In: rows of `frames.TIMES`.
+    """
+    compared = Comparison(times, baseline, figure)
+    if branch not in compared.branches:
+        return None
+    mean, cells = (
+        _answered(compared.rows(level, compared.groups(level)).filter(branch=branch), margin)
+        for level, margin in (("overall", MEAN_MARGIN), ("cell", CELL_MARGIN))
+    )
+    if cells.is_empty() or mean.is_empty():
+        return None
+    order = [pl.col("time_ratio").log().abs(), *PANEL, "threads"]
+    return Calibration(mean, cells.sort(order, descending=[True] + [False] * (len(PANEL) + 1)))
+
+
+def _answered(rows: pl.DataFrame, margin: float) -> pl.DataFrame:
+    """Add `equal_low`, `equal_high` and `answer` to rows of `compare.Comparison.rows`."""
+    ratios, errors, degrees = (rows[name].to_numpy().astype(float) for name in ("time_ratio", "error", "degrees"))
+    logs = np.log(ratios)
+    half = special.stdtrit(np.maximum(degrees, 1), 1 - ALPHA) * errors
+    nearest, edge = np.abs(logs), np.log1p(margin)
+    with np.errstate(invalid="ignore"):
+        p_off = special.stdtr(np.maximum(degrees, 1), -(nearest - edge) / errors)
+    known = np.isfinite(p_off)
+    off = np.zeros(rows.height, dtype=bool)
+    off[known] = holm(p_off[known]) < ALPHA / 2  # the two sides are asked at once
+    equal = known & (nearest + half < edge)
+    answers = np.where(off, OFF, np.where(equal, EQUAL, OPEN))
+    return rows.with_columns(
+        pl.Series("equal_low", np.exp(logs - half), dtype=pl.Float64).fill_nan(None),
+        pl.Series("equal_high", np.exp(logs + half), dtype=pl.Float64).fill_nan(None),
+        pl.Series("answer", answers, dtype=pl.String),
+    )

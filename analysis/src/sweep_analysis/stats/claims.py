@@ -1,0 +1,260 @@
+"""Checks what `branches.toml` claimed before the sweep against what the sweep shows.
+
+A claim pools all cells that it names and the sweep has. `faster` and `slower` are held if the comparison finds just
+that, after correction for the number of claims, and refuted if it finds the opposite. `equal`, `no-slower` and
+`no-faster` are held only if the whole interval lies within `MARGIN` on the sides that they name (not being able to
+tell proves nothing), and refuted if it lies beyond and the comparison finds a difference.
+
+Claims were written down before the sweep, so they are a family of tests of their own, corrected for their number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
+from sweep_analysis.read.labels import count
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PANEL, TWIN_SUFFIX
+from sweep_analysis.stats.compare import FIGURES, Comparison, band, differs, drifts, holm, twin_of
+from sweep_analysis.stats.location import FEWEST_UNITS
+
+HELD = "held"
+REFUTED = "refuted"
+OPEN = "not distinguishable"
+UNTESTED = "not tested"
+VERDICTS = (HELD, REFUTED, OPEN, UNTESTED)
+
+EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
+
+MARGIN = 1.02
+"""Ratio up to which branches count as equal: what the calibration allows a mean, too."""
+
+MOST_THREADS = 1 << 30
+"""End of a range of threads that has none."""
+
+
+_COLUMNS = pl.Schema(CLAIMS | CLAIM_DETAILS | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift")})
+"""What a claim is judged by."""
+
+
+class Claim(msgspec.Struct):
+    """One entry of `branches[].claims` in the manifest."""
+
+    expect: str
+    against: str | None = None
+    workloads: list[str] = []
+    threads: str | None = None
+    figure: str = "time"
+
+
+def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
+    """Every claim of the manifest with its branch and that branch's hypothesis.
+
+    Raises:
+        InputError: a claim is not of the form of `results/README.md`.
+    """
+    found = []
+    for entry in sweep.manifest.get("branches", []):
+        for index, written in enumerate(entry.get("claims", []) if isinstance(entry, dict) else []):
+            where = f"{sweep.path / 'manifest.json'}: branch `{entry.get('name')}`, field `claims[{index}]"
+            try:
+                claim = msgspec.convert(written, Claim)
+            except msgspec.ValidationError as error:
+                raise InputError(where + "`", str(error), "see results/README.md for the format") from error
+            for name, value, known in (("expect", claim.expect, EXPECTATIONS), ("figure", claim.figure, FIGURES)):
+                if value not in known:
+                    raise InputError(f"{where}.{name}`", f"unknown value `{value}`", f"known: {', '.join(known)}")
+            if claim.threads is not None:
+                thread_range(claim.threads, {"cpus": 1, "cores": 1}, f"{where}.threads`")
+            found.append((str(entry["name"]), str(entry.get("hypothesis") or ""), claim))
+    return found
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of the claims of a sweep.
+
+    Attributes:
+        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
+        details: rows of `frames.CLAIM_DETAILS`: the same question asked of each workload of a tested claim alone.
+    """
+
+    claims: pl.DataFrame
+    details: pl.DataFrame
+
+
+def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
+    """Say of every claim of the sweep's manifest what the trials say.
+
+    In: rows of `frames.TIMES` of the same sweep.
+
+    Raises:
+        InputError: a claim is not of the form of `results/README.md`.
+    """
+    frame = times.collect()
+    twin = twin_of(times, sweep.baseline)
+    compared: dict[tuple[str, str], Comparison] = {}
+    rows: list[dict[str, Any]] = []
+    details = []
+    for number, (branch, hypothesis, claim) in enumerate(claims_of(sweep), start=1):
+        against = claim.against or sweep.baseline
+        row = {
+            "claim": number,
+            "branch": branch,
+            "expect": claim.expect,
+            "against": against,
+            "workloads": ",".join(claim.workloads),
+            "threads": claim.threads or "",
+            "figure": claim.figure,
+            "hypothesis": hypothesis,
+        }
+        why = _untestable(sweep, frame, branch, claim)
+        if why or against is None:
+            rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
+            continue
+        # The noise is that of the branch that was run twice, whether or not it is the one compared with.
+        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
+        for base in (against, twinned):
+            if (base, claim.figure) not in compared:
+                compared[base, claim.figure] = Comparison(times, base, claim.figure)
+        own, noise = compared[against, claim.figure], compared[twinned, claim.figure]
+        cells = _meant(sweep, claim, own, branch)
+        found = _asked(own, noise, "overall", cells, branch)
+        if not found:
+            reason = f"no cell has good trials of `{branch}` and `{against}`"
+            rows.append(row | {"verdict": UNTESTED, "reason": reason})
+            continue
+        rows.append(row | _told(found[0]))
+        by_workload = [row | _told(it) for it in _asked(own, noise, "workload", cells, branch)]
+        details.append(_judged(by_workload).select(CLAIM_DETAILS.names()))
+    return Checked(
+        _judged(rows).select(CLAIMS.names()),
+        pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
+    )
+
+
+def _judged(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Correct the p-values of these rows for their number, and fill in the verdicts that are open."""
+    table = pl.DataFrame(rows, schema=_COLUMNS)
+    tested = table["verdict"].is_null().to_numpy()
+    p_holm = np.full(table.height, np.nan)
+    if tested.any():
+        p_holm[tested] = holm(table["p_value"].to_numpy()[tested])
+    is_open = pl.col("verdict").is_null()
+    drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
+    return table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)).with_columns(
+        pl.when(is_open).then(_verdict()).otherwise(pl.col("verdict")).alias("verdict"),
+        pl.when(drifts() & is_open).then(drifted).otherwise(pl.col("reason")).alias("reason"),
+    )
+
+
+def _verdict() -> pl.Expr:
+    """The verdict of a tested claim, from its corrected comparison."""
+    ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
+    difference = differs("p_holm")
+    not_above, not_below = high < MARGIN, low > 1 / MARGIN
+    above, below = difference & (low > MARGIN), difference & (high < 1 / MARGIN)
+    outcomes = {
+        "faster": (difference & (ratio < 1), difference & (ratio > 1)),
+        "slower": (difference & (ratio > 1), difference & (ratio < 1)),
+        "equal": (not_above & not_below, above | below),
+        "no-slower": (not_above, above),
+        "no-faster": (not_below, below),
+    }
+    found = pl.lit(OPEN)
+    for expect, (held, refuted) in outcomes.items():
+        mine = pl.col("expect") == expect
+        found = pl.when(mine & held).then(pl.lit(HELD)).when(mine & refuted).then(pl.lit(REFUTED)).otherwise(found)
+    return pl.when(drifts()).then(pl.lit(UNTESTED)).otherwise(found)
+
+
+def _told(found: dict[str, Any]) -> dict[str, Any]:
+    """What a claim's row takes over from its comparison; a verdict only if none can be given."""
+    row: dict[str, Any] = {
+        name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
+    }
+    if found["p_value"] is None:
+        units = count(found["units"], "layout")
+        return row | {"verdict": UNTESTED, "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed"}
+    if found["band"] is None:
+        return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
+    return row
+
+
+def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:
+    """Why a claim cannot be tested, as far as that can be told before anything is compared."""
+    present = set(times["branch"])
+    missing = [name for name in (branch, claim.against or sweep.baseline) if name is not None and name not in present]
+    if missing:
+        return f"`{missing[0]}` has no good trial in this sweep"
+    if claim.workloads:
+        times = times.filter(pl.col("workload").is_in(claim.workloads))
+        if times.is_empty():
+            return "none of its workloads is in this sweep"
+    if claim.threads is None:
+        return None
+    first, last = _threads(sweep, claim.threads)
+    if first > last:
+        return f"`{claim.threads}` is empty on this host, whose CPUs are {sweep.host.get('cpus_usable')}"
+    if times.filter(pl.col("threads").is_between(first, last)).is_empty():
+        return f"no thread count in `{claim.threads}` was measured"
+    return None
+
+
+def _meant(sweep: Sweep, claim: Claim, compared: Comparison, branch: str) -> npt.NDArray[np.int64]:
+    """The cells that the claim is about and that have its branch and the other one."""
+    first, last = _threads(sweep, claim.threads) if claim.threads is not None else (1, MOST_THREADS)
+    named = pl.col("workload").is_in(claim.workloads) if claim.workloads else pl.lit(value=True)
+    meant = compared.units.cells.select(named & pl.col("threads").is_between(first, last)).to_series().to_numpy()
+    has = compared.units.pairs[:, compared.branches.index(branch)] > 0
+    return np.flatnonzero(meant & has)
+
+
+def _asked(
+    compared: Comparison, noise: Comparison, level: str, cells: npt.NDArray[np.int64], branch: str
+) -> list[dict[str, Any]]:
+    """One branch over these cells: a row for each group of the level, with the A/A band of `noise` beside it."""
+    rows = compared.rows(level, compared.groups(level, cells))
+    same = noise.places_of(compared.units.cells[cells])
+    twin = noise.rows(level, noise.groups(level, same)).filter(branch=noise.twin or "")
+    bands = twin.select(*PANEL, band())
+    mine = rows.filter(branch=branch).join(bands, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
+    return mine.rows(named=True)
+
+
+def _threads(sweep: Sweep, text: str) -> tuple[int, int]:
+    has = {"cpus": sweep.host.get("cpus_usable"), "cores": sweep.host.get("cores")}
+    return thread_range(text, has, str(sweep.path / "host.json"))
+
+
+def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
+    """Least and most threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
+
+    Raises:
+        InputError: it is no range, or names what `has`, the host's facts, do not tell.
+    """
+    end = r"[1-9][0-9]*|cpus|cores"
+    found = re.fullmatch(rf"(?P<one>{end})|(?P<first>{end})?\.\.(?:=(?P<last>{end}))?", text)
+    if found is None or text == "..":
+        raise InputError(where, f"`{text}` is no range of threads", "write for example 8, 8.., ..=cpus or 16..=cores")
+
+    def number(name: str, default: int) -> int:
+        word = found["one"] or found[name]
+        if word is None:
+            return default
+        if word.isdecimal():
+            return int(word)
+        if not isinstance(has[word], int):
+            raise InputError(where, f"the host's `{word}` is unknown, which a claim names", "sweep again on that host")
+        return int(has[word])
+
+    return number("first", 1), number("last", MOST_THREADS)

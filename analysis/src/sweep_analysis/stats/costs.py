@@ -1,0 +1,45 @@
+"""What a unit of work costs, in three currencies of equal rank (wall time, CPU time, cycles), and CPUs left idle.
+
+A change to a sleep protocol may buy time with CPUs that spin; a table of times alone would call that a gain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from sweep_analysis.read.frames import COSTS
+from sweep_analysis.read.schema import CELL_SET
+from sweep_analysis.stats.compare import FIGURES
+from sweep_analysis.stats.location import described
+from sweep_analysis.stats.units import by_unit
+
+NAMES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit", "busy": "cpus_busy"}
+"""Columns of `frames.COSTS` that have intervals, by figure."""
+
+
+def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
+    """Every cell's costs with intervals.
+
+    In:  rows of `frames.TIMES`; `cpus` are those that the trials could use.
+    Out: rows of `frames.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
+         smaller of threads and CPUs, less `cpus_busy`; null if the CPUs are unknown.
+    """
+    key = [*CELL_SET, "branch"]
+    trials = times.group_by(key).agg(pl.len().alias("trials"), pl.col("oversubscribed").any()).collect()
+    for figure, column in (FIGURES | {"busy": "cpus_busy"}).items():
+        name = NAMES[figure]
+        units = by_unit(times, column)
+        middle, low, high = described(units.values)
+        at = np.argwhere(units.pairs > 0)
+        found = units.cells.select(CELL_SET)[at[:, 0]].with_columns(
+            pl.Series("branch", [units.branches[row] for row in at[:, 1]], dtype=pl.String),
+            *(
+                pl.Series(f"{name}{end}", values[at[:, 0], at[:, 1]], dtype=pl.Float64).fill_nan(None)
+                for end, values in (("", middle), ("_low", low), ("_high", high))
+            ),
+        )
+        trials = trials.join(found, on=key, how="left", nulls_equal=True)
+    idle = (pl.min_horizontal("threads", pl.lit(cpus)) - pl.col("cpus_busy")).clip(lower_bound=0)
+    with_idle = trials.with_columns(cpus_idle=idle if cpus is not None else pl.lit(None))
+    return with_idle.sort(key).select(pl.col(name).cast(kind) for name, kind in COSTS.items())

@@ -1,0 +1,135 @@
+"""What the scheduler did per unit of work: counts of instrumented builds, never beside their times.
+
+A count is summed over all threads and divided by the work of its trial; then the median over trials. Instrumented
+trials are few, and counts of one cell differ little beside those of two branches, so the spread is least and most.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PANEL
+
+LOADS, WRITES, CAS_FAILURES = "_loads", "_rmws", "_cas_failures"
+"""Endings of the names of events that are accesses to a counter word; before them stands the word."""
+
+HEADLINE = {
+    "writes": "counter writes",
+    "loads": "counter loads",
+    "steals_tried": "steals tried",
+    "steals_won": "steals won",
+    "searches": "searches",
+    "sleeps": "sleeps",
+    "wakes_sent": "wakes",
+    "wakes_in_vain": "wakes in vain",
+    "wakes_stacked": "wakes onto a busy CPU",
+}
+"""What is drawn and tabled, and how it is called: the first two over all counter words, the others events."""
+
+_PLACE = [*PANEL, "threads", "branch"]
+_KEPT = [*_PLACE, "oversubscribed", "work_unit"]
+
+
+def event_rates(sweep: Sweep) -> pl.LazyFrame:
+    """How often each event happened per unit of work.
+
+    Out: rows of `frames.EVENT_RATES`, one per counted cell and event. Failed trials are dropped.
+    """
+    return _medians(_trial_rates(sweep), EVENT_RATES)
+
+
+def headline_rates(sweep: Sweep) -> pl.LazyFrame:
+    """The events of `HEADLINE`, those that add up over counter words included.
+
+    Out: rows of `frames.EVENT_RATES`, `event` being a key of `HEADLINE`.
+    """
+    rates = _trial_rates(sweep)
+    words = [
+        rates.filter(pl.col("event").str.ends_with(ending)).with_columns(pl.lit(name).alias("event"))
+        for name, ending in (("writes", WRITES), ("loads", LOADS))
+    ]
+    # A variant that keeps no count of something has none of it, which is not nothing: no row then.
+    single = rates.filter(pl.col("event").is_in(list(HEADLINE)))
+    summed = pl.concat([*words, single]).group_by([*_KEPT, "trial", "event"]).agg(pl.col("per_unit").sum())
+    return _medians(summed, EVENT_RATES)
+
+
+def line_rates(sweep: Sweep) -> pl.LazyFrame:
+    """Who writes which cache line of the counters, and how often.
+
+    Words of a build with the feature `cache-padded` have lines of their own, all others share one. A word that a
+    variant has but never touched shows as a line without traffic only if it has the line to itself.
+
+    Out: rows of `frames.LINE_RATES`, one per counted cell and line.
+    """
+    padded = pl.col("branch").is_in(_padded(sweep))
+    word = pl.col("event").str.extract(f"^(.+?)(?:{LOADS}|{WRITES}|{CAS_FAILURES})$")
+    accesses = _trial_rates(sweep).with_columns(word.alias("word")).filter(pl.col("word").is_not_null())
+    trial = [*_KEPT, "trial"]
+    together = pl.col("word").unique(maintain_order=True).str.join(" + ").over(trial)
+    lines = accesses.sort([*trial, "word"]).with_columns(
+        pl.when(padded).then(pl.col("word")).otherwise(together).alias("line")
+    )
+    per_trial = lines.group_by([*trial, "line"]).agg(
+        *(
+            pl.col("per_unit").filter(pl.col("event") == pl.col("word") + ending).sum().alias(name)
+            for name, ending in (("loads", LOADS), ("writes", WRITES), ("cas_failures", CAS_FAILURES))
+        )
+    )
+    return (
+        per_trial.group_by([*_KEPT, "line"])
+        .agg(
+            pl.len().alias("trials"),
+            pl.col("loads", "writes", "cas_failures").median(),
+            pl.col("writes").min().alias("writes_low"),
+            pl.col("writes").max().alias("writes_high"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in LINE_RATES.items())
+        .sort([*_PLACE, "line"], nulls_last=True)
+    )
+
+
+def scale(per_unit: pl.Series) -> tuple[int, str]:
+    """A number of units of work, and its words, per which the largest of these figures is 1 or more."""
+    largest: Any = per_unit.max()
+    for factor, words in ((1, ""), (10**3, "1 000 "), (10**6, "million ")):
+        if not largest or largest * factor >= 1:
+            return factor, words
+    return 10**9, "billion "
+
+
+def _trial_rates(sweep: Sweep) -> pl.LazyFrame:
+    """One row per counted trial and event: `per_unit`, over all its threads."""
+    totals = sweep.events.group_by("trial", "event", "work_units").agg(pl.col("count").sum())
+    places = sweep.counted.with_columns(pl.col("input").fill_null("")).select([*_KEPT, "trial"])
+    return places.join(totals, on="trial").select(
+        *_KEPT, "trial", "event", (pl.col("count") / pl.col("work_units")).alias("per_unit")
+    )
+
+
+def _medians(rates: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    per_unit = pl.col("per_unit")
+    return (
+        rates.group_by([*_KEPT, "event"])
+        .agg(
+            pl.len().alias("trials"),
+            per_unit.median(),
+            per_unit.min().alias("per_unit_low"),
+            per_unit.max().alias("per_unit_high"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in schema.items())
+        .sort([*_PLACE, "event"])
+    )
+
+
+def _padded(sweep: Sweep) -> list[str]:
+    """Branches whose counter words have cache lines of their own."""
+    return [
+        branch["name"]
+        for branch in sweep.manifest.get("branches", [])
+        if "cache-padded" in (branch.get("source") or {}).get("features", [])
+    ]

@@ -1,0 +1,77 @@
+"""How long work waited for a thread: quantiles that workloads told of themselves, over the trials of a cell.
+
+A quantile of a trial is the workload's own; trials are never thrown together, because the slowest waits of one process
+would then stand for all. What a few trials show of a tail is little, so the spread is least and most.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.frames import LATENCIES
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PANEL, PARALLEL
+
+KINDS = {
+    "latency": "until the work was done",
+    "first_job": "until the first job ran",
+    "lateness": "before the pool was asked",
+    "service": "inside the server",
+    "post": "until a post was answered",
+    "read": "until a read was answered",
+}
+"""What is waited for, by the beginning of the metric's name. `lateness` is the host's timer, and no pool's doing."""
+
+QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
+"""Endings of the metrics' names, from the middle to the tail."""
+
+NS_PER_US = 1000
+
+
+def latencies(sweep: Sweep) -> pl.LazyFrame:
+    """Waits of every cell that tells them.
+
+    Out: rows of `frames.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
+    """
+    name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
+    told = (
+        sweep.metrics.filter(pl.col("unit") == "ns")
+        .with_columns(name.alias("name"))
+        .unnest("name")
+        .filter(pl.col("quantile").is_in(QUANTILES))
+        .with_columns((pl.col("value") / NS_PER_US).alias("wait_us"))
+    )
+    place = [*PANEL, "threads", "branch", "oversubscribed"]
+    wait = pl.col("wait_us")
+    return (
+        sweep.trials.with_columns(pl.col("input").fill_null(""))
+        .filter(pl.col("program") == PARALLEL)
+        .select(*place, "trial")
+        .join(told, on="trial")
+        .group_by([*place, "kind", "quantile"])
+        .agg(
+            pl.len().alias("trials"),
+            wait.median(),
+            wait.min().alias("wait_us_low"),
+            wait.max().alias("wait_us_high"),
+        )
+        .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
+        .sort([*PANEL, "threads", "branch", "kind", "quantile"])
+    )
+
+
+def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.DataFrame:
+    """What a short wait costs: one quantile of the waits beside the CPU time, per cell.
+
+    In:  rows of `frames.LATENCIES` and `frames.TIMES`.
+    Out: one row per cell that waits until work is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
+         `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work, median over trials).
+    """
+    key = [*PANEL, "threads", "branch"]
+    spent = (
+        times.filter(pl.col("program") == PARALLEL)
+        .group_by(key)
+        .agg((pl.col("cpu_ns_per_unit").median() / NS_PER_US).alias("cpu_us"))
+    )
+    chosen = waits.filter((pl.col("kind") == "latency") & (pl.col("quantile") == quantile))
+    return chosen.select(*key, "oversubscribed", "wait_us").join(spent, on=key).sort(key)

@@ -1,0 +1,85 @@
+"""What was left out of which figure, why, and how much of it: nothing disappears silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.frames import LEDGER
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import CELL_SET, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.stats.outliers import outliers
+
+
+def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
+    """Count everything that the figures leave out, by reason.
+
+    In:  the sweep, and its rows of `frames.TIMES`.
+    Out: rows of `frames.LEDGER`. Labelled outliers have a row, too: it says that none was left out.
+    """
+    torn = [_row("records", note, None, 1, None) for note in sweep.notes if "torn" in note]
+    rows = torn + _trials(sweep)
+    frame = times.collect()
+    pool = frame.filter(pl.col("program") == PARALLEL)
+    rows += _pairs(pool, baseline) + _cells(pool)
+    asked = sweep.manifest.get("asked")
+    warmups = asked.get("warmup_iterations", 0) if isinstance(asked, dict) else 0
+    if warmups:
+        timed = int(frame["iterations"].sum())
+        rows.append(_row("iterations", "warm-up", None, warmups * frame.height, timed + warmups * frame.height))
+    beyond = pool.filter(pl.col("oversubscribed")).select(CELL_SET).n_unique() if pool.height else 0
+    if beyond:
+        rows.append(_row("points of scaling fits", "more threads than CPUs", None, beyond, _n_cell_sets(pool)))
+    labelled = outliers(times).collect().height
+    rows.append(_row("trials", f"outliers ({labelled} labelled), which are kept", None, 0, frame.height))
+    return pl.DataFrame(rows, schema=LEDGER)
+
+
+def _row(what: str, reason: str, branch: str | None, left_out: int, of: int | None) -> dict[str, Any]:
+    return {"what": what, "reason": reason, "branch": branch, "left_out": left_out, "of": of}
+
+
+def _n_cell_sets(pool: pl.DataFrame) -> int:
+    return pool.select(CELL_SET).n_unique()
+
+
+def _trials(sweep: Sweep) -> list[dict[str, Any]]:
+    """Failed trials by branch and outcome, and those that were counted instead of timed."""
+    rows = []
+    for trials, text in ((sweep.trials, "failed: {}"), (sweep.counted, "counted, and failed: {}")):
+        per_branch = trials.with_columns(pl.len().over("branch").alias("of"))
+        failed = per_branch.filter(pl.col("outcome") != "ok").group_by("branch", "outcome", "of").len().collect()
+        for branch, outcome, of, number in failed.sort("branch", "outcome").rows():
+            rows.append(_row("trials", text.format(outcome), branch, number, of))
+    counted = sweep.counted.filter(pl.col("outcome") == "ok").group_by("branch").len().sort("branch").collect()
+    rows += [_row("trials", "counted, so never timed", branch, number, number) for branch, number in counted.rows()]
+    return rows
+
+
+def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
+    """Good trials without a good trial of the baseline in their block."""
+    if baseline is None:
+        return []
+    paired = pool.filter(pl.col("branch") == baseline).select("block")
+    others = pool.filter(pl.col("branch") != baseline)
+    lonely = others.join(paired, on="block", how="anti").group_by("branch").len().sort("branch")
+    of = dict(others.group_by("branch").len().rows())
+    return [
+        _row("pairs", f"no good trial of {baseline} in the block", branch, number, of[branch])
+        for branch, number in lonely.rows()
+    ]
+
+
+def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:
+    """Cell sets left out of means over cells because a branch has no good trial there."""
+    if pool.is_empty():
+        return []
+    every = pool["branch"].n_unique()
+    present = pool.group_by(CELL_SET).agg(pl.col("branch").unique().alias("present"))
+    short = present.filter(pl.col("present").list.len() < every)
+    branches = set(pool["branch"])
+    missing = sorted({name for found in short["present"] for name in branches - set(found)})
+    named = ", ".join(name for name in missing if not name.endswith(TWIN_SUFFIX)) or ", ".join(missing)
+    reason = f"not all branches have it (missing: {named})"
+    return [_row("cells of pooled means", reason, None, short.height, present.height)] if short.height else []

@@ -1,0 +1,78 @@
+"""Sets two sweeps of the same branches beside each other: how large the noise is, and which changes come again."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.labels import percent, with_panel
+from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.compare import FASTER, SLOWER
+
+CLAIMS = (FASTER, SLOWER)
+
+
+def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
+    """How large the noise of each sweep is, per workload with all its thread counts.
+
+    Out: one row per sweep and workload: `sweep`, `workload`, `A/A band` (what equal builds show), `largest change` of a
+         branch and that `branch`, `claims` (branches called faster or slower). Sweeps without a baseline have no rows.
+    """
+    rows = []
+    for name, analysis in analyses.items():
+        pooled = _pooled(analysis)
+        for part in pooled.partition_by("panel", maintain_order=True):
+            furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(0, named=True)
+            band = furthest["band"]
+            rows.append(
+                {
+                    "sweep": name,
+                    "workload": furthest["panel"],
+                    "A/A band": None if band is None else f"±{(band - 1) * 100:.1f} %",
+                    "largest change": percent(furthest["time_ratio"]),
+                    "branch": furthest["branch"],
+                    "claims": part.filter(pl.col("verdict").is_in(CLAIMS)).height,
+                }
+            )
+    columns = ["sweep", "workload", "A/A band", "largest change", "branch"]
+    return pl.DataFrame(rows, schema={**dict.fromkeys(columns, pl.String), "claims": pl.Int64})
+
+
+def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
+    """What became of the changes of one sweep in another.
+
+    Out: one row per branch and workload whose change in `first` is larger than the twin's there: both changes, and the
+         change in `second` with its interval and verdict; null where it was not measured or is not judged.
+    """
+    twins = first.comparisons.filter(pl.col("branch") == (first.sweep.twin or ""), level="workload")
+    strayed = with_panel(twins).select("panel", "mode", twin="time_ratio")
+    further = pl.col("time_ratio").log().abs() > pl.col("twin").log().abs()
+    shown = (
+        _pooled(first)
+        .join(strayed, on=["panel", "mode"])
+        .filter(further)
+        .select("panel", "branch", "time_ratio", "twin")
+    )
+    columns = ["panel", "branch", "time_ratio", "ratio_low", "ratio_high", "verdict"]
+    joined = shown.join(
+        _pooled(second).select(columns), on=["panel", "branch"], how="left", suffix="_again", maintain_order="left"
+    )
+
+    def change(column: str) -> pl.Expr:
+        return pl.col(column).map_elements(percent, return_dtype=pl.String)
+
+    return joined.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        change("time_ratio").alias("first"),
+        change("twin").alias("twin of the first"),
+        change("time_ratio_again").alias("second"),
+        change("ratio_low").alias("from"),
+        change("ratio_high").alias("to"),
+        pl.col("verdict").alias("verdict of the second"),
+    )
+
+
+def _pooled(analysis: Analysis) -> pl.DataFrame:
+    """Rows by workload of all branches but the twin, with `panel`."""
+    rows = analysis.comparisons.filter(pl.col("level") == "workload")
+    return with_panel(rows.filter(pl.col("branch") != (analysis.sweep.twin or "")))

@@ -1,0 +1,153 @@
+"""What pinning changes: worker i of the pool on the i-th CPU, against wherever the kernel puts it.
+
+Each pinned trial stands beside the free one of its branch and replicate. The two ran the same binary in the same round
+of the sweep, so what is lucky about a build, and a host that drifts, do no harm. Log-ratios are averaged within each
+layout, and what is told is their trimmed mean over layouts (`location`). Where each branch was built once, replicates
+take the place of layouts, and what is told is told of that build.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from sweep_analysis.read.frames import PLACEMENTS
+from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import FREE, PANEL, PARALLEL, PINNED
+from sweep_analysis.stats.compare import ALPHA, holm
+from sweep_analysis.stats.location import locate, own_spread, pooled
+from sweep_analysis.stats.units import LOG, trimmed_mean
+
+WALL, CPU, WAIT = "wall time", "CPU time", "median wait"
+FIGURES = (WALL, CPU, WAIT)
+"""What is compared, per unit of work. A program that is paced by a clock takes its time wherever its workers run: there
+the wait shows it, from asking the pool to the end of what it was asked (the metric `latency_p50`)."""
+
+PLACE = [name for name in PANEL if name != "placement"]
+"""What rows hold constant."""
+
+LEVELS = {"cell": ["threads", "branch"], "branch": ["branch"], "workload": ["threads"]}
+"""What tells rows of a panel apart: a branch at a thread count, at all of them, all branches at a thread count."""
+
+
+def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
+    """Compare pinned with free trials, at each of `LEVELS` and in each of `FIGURES`.
+
+    In:  rows of `frames.TIMES`.
+    Out: rows of `frames.PLACEMENTS`; none if the sweep has not both placements. Rows that pool cells take the
+         geometric mean of their ratios.
+    """
+    pairs = _pairs(sweep, times)
+    if pairs.is_empty():
+        return pl.DataFrame(schema=PLACEMENTS)
+    frame = pl.concat([_level(pairs, level) for level in LEVELS])
+    return frame.select(pl.col(name).cast(kind) for name, kind in PLACEMENTS.items())
+
+
+def moved(placed: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `frames.PLACEMENTS` by workload and thread count where pinning changed a figure beyond its noise."""
+    return placed.filter((pl.col("level") == "workload") & pl.col("moved"))
+
+
+def placement_sentences(placed: pl.DataFrame) -> list[str]:
+    """Which workloads take more or less of what when their workers are pinned, beyond noise; a sentence, or none.
+
+    In: rows of `frames.PLACEMENTS`.
+    """
+    found = with_panel(moved(placed).with_columns(placement=pl.lit(FREE)))
+    if found.is_empty():
+        return []
+    told = []
+    for part in found.partition_by("panel", "threads", maintain_order=True):
+        of_place = [
+            f"{figure} {percent(ratio)} ({percent(low)} to {percent(high)})"
+            for figure, ratio, low, high in part.select("figure", "ratio", "ratio_low", "ratio_high").rows()
+        ]
+        told.append(f"{part['panel'][0]} on {count(part['threads'][0], 'thread')}: {', '.join(of_place)}")
+    changes = "; ".join(told)
+    intro = (
+        "Where workers run decides these figures, whatever the branch. Pinned, worker i on the i-th CPU, against where"
+    )
+    return [f"{intro} the kernel puts them: {changes}."]
+
+
+def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.PLACEMENTS` that a reader needs, ratios as changes in per cent."""
+    named = with_panel(placed.with_columns(placement=pl.lit(FREE)))
+    changes = {"ratio": "pinned", "ratio_low": "from", "ratio_high": "to"}
+    return named.select(
+        pl.col("panel").alias("workload"),
+        pl.col("threads").cast(pl.String).fill_null("all"),
+        pl.col("branch").fill_null("all"),
+        "figure",
+        *(pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head) for name, head in changes.items()),
+        "pairs",
+        "units",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        pl.when("moved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("moved"),
+    )
+
+
+def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
+    """One row per figure and pair: `units.LOG`, of pinned over free; `unit`, what repeats independently."""
+    waits = sweep.metrics.filter((pl.col("metric") == "latency_p50") & (pl.col("unit") == "ns")).collect()
+    trials = times.filter(pl.col("program") == PARALLEL).join(
+        waits.select("trial", pl.col("value").alias(WAIT)), on="trial", how="left"
+    )
+    key = [*PLACE, "threads", "branch", "replicate", "layout"]
+    values = trials.select(
+        *key, "placement", pl.col("ns_per_unit").alias(WALL), pl.col("cpu_ns_per_unit").alias(CPU), WAIT
+    ).unpivot(FIGURES, index=[*key, "placement"], variable_name="figure", value_name="value")
+    usable = values.filter(pl.col("value") > 0).with_columns(pl.col("value").log().alias(LOG))
+    pinned, free = (usable.filter(placement=name).drop("placement", "value") for name in (PINNED, FREE))
+    unit = pl.col("layout") if times["layout"].n_unique() > 1 else pl.col("replicate")
+    return (
+        pinned.join(free, on=["figure", *key], suffix="_free", nulls_equal=True)
+        .with_columns((pl.col(LOG) - pl.col(f"{LOG}_free")).alias(LOG), unit.alias("unit"))
+        .drop(f"{LOG}_free", "replicate", "layout")
+    )
+
+
+def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
+    """The rows of one of `LEVELS`, corrected over this level; columns of `frames.PLACEMENTS`."""
+    row = ["figure", *PLACE, *LEVELS[level]]
+    cell = [*row, *(name for name in ("threads", "branch") if name not in row)]
+    cells = pairs.group_by([*cell, "unit"]).agg(trimmed_mean(LOG), pl.len().alias("pairs"))
+    order = [pl.col("figure").cast(pl.Enum(FIGURES)), *cell[1:], "unit"]
+    rows = [
+        dict(zip(row, key, strict=True)) | _told(part, cell)
+        for key, part in cells.sort(order).group_by(row, maintain_order=True)
+    ]
+    found = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        *(pl.lit(None).alias(name) for name in ("threads", "branch") if name not in row), level=pl.lit(level)
+    )
+    p_values = found["p_value"].to_numpy()
+    known = np.isfinite(p_values)
+    corrected = np.full(found.height, np.nan)
+    corrected[known] = holm(p_values[known])
+    measured = ("ratio_low", "ratio_high", "p_value", "p_holm")
+    return (
+        found.with_columns(p_holm=pl.Series(corrected), moved=pl.Series(corrected < ALPHA))
+        .with_columns(pl.col(name).fill_nan(None) for name in measured)
+        .select(PLACEMENTS.names())
+    )
+
+
+def _told(cells: pl.DataFrame, cell: list[str]) -> dict[str, object]:
+    """What is told of a row; NaN where nothing can be. In: its values by cell and unit."""
+    values = cells.pivot("unit", index=cell, values=LOG).drop(cell).to_numpy().astype(np.float64)
+    found = pooled(locate(values))
+    spread = own_spread(found)
+    half = spread.half_width()
+    p_value = 2 * special.stdtr(np.maximum(spread.degrees, 1), -np.abs(found.estimate / spread.error))
+    return {
+        "cells": values.shape[0],
+        "pairs": int(cells["pairs"].sum()),
+        "units": int(found.units),
+        "ratio": float(np.exp(found.estimate)),
+        "ratio_low": float(np.exp(found.estimate - half)),
+        "ratio_high": float(np.exp(found.estimate + half)),
+        "p_value": float(p_value),
+    }

@@ -1,0 +1,199 @@
+"""Speed-ups by three definitions that are never mixed, with efficiency and serial fraction beside them.
+
+The definitions (`measurement` rule A3): against the same branch on one thread (`own`), against the baseline on
+one thread (`baseline`), and against the program without a pool (`sequential`, the 2022 study's and the default).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sweep_analysis.read.frames import SPEEDUPS, TIMES
+from sweep_analysis.read.labels import without
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, SEQUENTIAL
+from sweep_analysis.stats.location import Floats, described, locate
+from sweep_analysis.stats.units import by_unit
+
+DEFINITIONS = {
+    "sequential": "against the sequential program",
+    "baseline": "against the baseline on one thread",
+    "own": "against the same branch on one thread",
+}
+"""Name and reading of every definition, the default first."""
+
+
+PORTION = 500_000
+"""Iterations that are reduced at a time."""
+
+
+def trial_times(sweep: Sweep) -> pl.LazyFrame:
+    """One robust time per trial: trials are independent, iterations inside one are not.
+
+    Out: rows of `frames.TIMES`, one per good trial. Failed trials are dropped here and nowhere else.
+    """
+    per_unit = pl.col("elapsed_ns") / pl.col("work_units")
+    cpu = pl.col("user_ns") + pl.col("system_ns")
+    ghz = pl.mean_horizontal("ghz_before", "ghz_after")
+    robust = [
+        part.group_by("trial").agg(
+            pl.len().cast(pl.UInt32).alias("iterations"),
+            pl.col("elapsed_ns").median(),
+            per_unit.median().alias("ns_per_unit"),
+            (cpu / pl.col("work_units")).median().alias("cpu_ns_per_unit"),
+            (cpu / pl.col("elapsed_ns")).median().alias("cpus_busy"),
+        )
+        for part in _portions(sweep.iterations)
+    ]
+    return (
+        sweep.trials.filter(pl.col("outcome") == "ok")
+        .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
+        .join(pl.concat(it.collect() for it in robust).lazy(), on="trial")
+        .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
+        .select(TIMES.names())
+        .sort([*CELL, "block"])
+    )
+
+
+def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
+    """Rows of `schema.ITERATIONS` in portions of whole trials, so that no step needs memory for all of them at once."""
+    begins = iterations.select(pl.arg_where(pl.col("iteration") == 0)).collect().to_series()
+    total = iterations.select(pl.len()).collect().item()
+    cuts = begins.filter((begins // PORTION).diff().fill_null(1) > 0).to_list()
+    ends = [*cuts[1:], total] if cuts else []
+    return [iterations.slice(begin, end - begin) for begin, end in zip(cuts, ends, strict=True)] or [iterations]
+
+
+def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:
+    """Times as if the clock had always been the same: cycles in the place of ns, trials without a clock left out.
+
+    In and out: rows of `frames.TIMES`; wall time per unit counts cycles afterwards, all else is as it was.
+    """
+    cycles = pl.col("cycles_per_unit")
+    return times.filter(cycles.is_not_null()).with_columns(cycles.alias("ns_per_unit"))
+
+
+TIMED_OUT = ("timeout", "hang")
+"""Outcomes of trials that were ended at the sweep's limit."""
+
+
+def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit: it took at least that.
+
+    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an iteration. Without
+    the limit in the manifest, or without a good trial to know the work from, nothing is added.
+    """
+    asked = sweep.manifest.get("asked")
+    limit = asked.get("timeout_s") if isinstance(asked, dict) else None
+    if not isinstance(limit, int | float):
+        return times
+    ended = sweep.trials.filter(pl.col("outcome").is_in(TIMED_OUT)).with_columns(pl.col("input").fill_null(""))
+    work = times.group_by(CELL_SET).agg((pl.col("elapsed_ns") / pl.col("ns_per_unit")).median().alias("work"))
+    limit_ns = pl.lit(limit * 1e9)
+    added = (
+        ended.collect()
+        .join(work, on=CELL_SET)
+        .with_columns(
+            limit_ns.alias("elapsed_ns"),
+            *((limit_ns / pl.col("work")).alias(name) for name in ("ns_per_unit", "cpu_ns_per_unit")),
+            *(pl.lit(None).alias(name) for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in TIMES.items())
+    )
+    return pl.concat([times, added]) if added.height else times
+
+
+def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()) -> pl.DataFrame:
+    """Speed-ups of every cell of the pool's program, by every definition that has its reference.
+
+    In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential program.
+    Out: rows of `frames.SPEEDUPS`. A speed-up is the trimmed mean of its logarithms, unit by unit (`units.by_unit`). A
+         definition without its reference (no one-thread cell, no sequential program, no baseline) has no rows; nothing
+         stands in for it.
+    """
+    units = by_unit(times, "ns_per_unit")
+    cells, which, references = _references(units.cells, units.branches, units.pairs, baseline, ignored)
+    if not cells:
+        return pl.DataFrame(schema=SPEEDUPS)
+    places, rows = np.array([at for at, _ in cells]), np.array([branch for _, branch in cells])
+    at, branch = (np.array(part) for part in zip(*references, strict=True))
+    ratio, low, high = described(units.values[at, branch] - units.values[places, rows])
+    elapsed = by_unit(times, "elapsed_ns")  # the same trials, so the same cells and branches
+    keys = units.cells[places]
+    threads = pl.col("threads")
+    frame = keys.select(*PANEL, "threads", "oversubscribed").with_columns(
+        pl.Series("branch", [units.branches[row] for row in rows]),
+        pl.Series("definition", which),
+        pl.Series("trials", units.pairs[places, rows]),
+        pl.Series("reference_trials", units.pairs[at, branch]),
+        pl.Series("elapsed_ms", np.exp(locate(elapsed.values[places, rows]).estimate) / 1e6),
+        pl.Series("ns_per_unit", np.exp(locate(units.values[places, rows]).estimate)),
+        pl.Series("speedup", ratio),
+        pl.Series("speedup_low", low).fill_nan(None),
+        pl.Series("speedup_high", high).fill_nan(None),
+    )
+    return (
+        frame.filter(pl.col("speedup").is_not_nan())
+        .with_columns(
+            (pl.col("speedup") / threads).alias("efficiency"),
+            pl.when(threads > 1).then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads)).alias("karp_flatt"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
+        .sort(["definition", *PANEL, "threads", "branch"])
+    )
+
+
+_Place = tuple[int, int]
+"""A cell set and a branch of `units.Units`."""
+
+
+def _references(
+    keys: pl.DataFrame, branches: list[str], trials: Floats, baseline: str | None, ignored: frozenset[str]
+) -> tuple[list[_Place], list[str], list[_Place]]:
+    """Every cell of the pool's program with a definition and the cell that it is compared with there."""
+    named = keys.rows(named=True)
+    panel = {
+        (row["program"], *(row[name] for name in PANEL)): at for at, row in enumerate(named) if row["threads"] == 1
+    }
+    loose = [name for name in PANEL if name not in ("parameters", "placement")]
+    sequential: dict[tuple[object, ...], list[tuple[dict[str, Any], int]]] = {}
+    for row, at in ((named[at], at) for key, at in panel.items() if key[0] == SEQUENTIAL):
+        sequential.setdefault(tuple(row[name] for name in loose), []).append((row, at))
+    cells: list[_Place] = []
+    definitions: list[str] = []
+    references: list[_Place] = []
+    for at, row in enumerate(named):
+        if row["program"] != PARALLEL:
+            continue
+        alone = panel.get((PARALLEL, *(row[name] for name in PANEL)))
+        serial = _sequential(row, sequential.get(tuple(row[name] for name in loose), []), ignored)
+        for branch in np.flatnonzero(trials[at]).tolist():
+            found: dict[str, _Place | None] = {
+                "sequential": None if serial is None else (serial, int(np.flatnonzero(trials[serial])[0])),
+                "baseline": None if alone is None or baseline not in branches else (alone, branches.index(baseline)),
+                "own": None if alone is None else (alone, branch),
+            }
+            for definition, reference in found.items():
+                if reference is not None and trials[reference]:
+                    cells.append((at, branch))
+                    definitions.append(definition)
+                    references.append(reference)
+    return cells, definitions, references
+
+
+def _sequential(
+    row: dict[str, Any], candidates: list[tuple[dict[str, Any], int]], ignored: frozenset[str]
+) -> int | None:
+    """The cell of the sequential program on the same input, of the same placement if there are several.
+
+    Parameters that only the pool's program has may differ, so without a cell of the very same parameters the
+    only one of the workload and size is taken; with several, none, since any choice would be a guess.
+    """
+    placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
+    wanted = without(row["parameters"], ignored)
+    exact = [at for key, at in placed if without(key["parameters"], ignored) == wanted]
+    found = exact or ([placed[0][1]] if len(placed) == 1 else [])
+    return found[0] if found else None

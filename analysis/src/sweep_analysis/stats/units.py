@@ -1,0 +1,94 @@
+"""What repeats independently: builds of a branch that differ only in where the linker put their functions (layouts).
+
+All trials of one layout run the same binary. If it is lucky, it is lucky in each of them, so they are averaged, and
+what is judged, drawn or given an interval rests on layouts, always. A sweep with one build of each branch has one unit:
+its verdicts are `not judged`. Figures that describe such a sweep (speed-ups, costs) take trials as units and so tell
+of that build alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sweep_analysis.read.schema import CELL_SET, PARALLEL
+from sweep_analysis.stats.location import TRIMMED, Floats
+
+LOG = "log"
+"""Column of the logarithms that are averaged."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Logarithms, one a unit, of every branch in every cell set.
+
+    Attributes:
+        cells: a row per cell set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
+        branches: names, the second axis of `values`.
+        values: cell sets by branches by units; NaN where nothing was measured.
+        pairs: cell sets by branches: trials (or pairs of trials) that the values rest on.
+    """
+
+    cells: pl.DataFrame
+    branches: list[str]
+    values: Floats
+    pairs: Floats
+
+
+def trimmed_mean(column: str) -> pl.Expr:
+    """The trimmed mean of `location.locate` as an aggregation; a plain mean of fewer than five."""
+    cut = (pl.len() * TRIMMED).floor().cast(pl.Int64)
+    return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
+
+
+def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
+    """Every good trial of the pool's program beside the baseline's of its block.
+
+    In:  rows of `frames.TIMES`.
+    Out: their cell, branch, layout and block, with `log`, the log of the ratio of `column`; the baseline's own and
+         those without a partner are left out, and values that are not above zero (coarse clocks read 0).
+    """
+    kept = [*CELL_SET, "branch", "layout", "block", "oversubscribed", column]
+    usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0)).select(kept)
+    base = usable.filter(pl.col("branch") == baseline).select("block", pl.col(column).log().alias("base"))
+    others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
+    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop("base", column)
+
+
+def by_layout(logs: pl.LazyFrame) -> Units:
+    """Average `log` within each layout of each cell. In: rows of `frames.TIMES` with `log`."""
+    return _table(logs.with_columns(pl.col("layout").fill_null(0).alias("unit")))
+
+
+def by_unit(times: pl.LazyFrame, column: str) -> Units:
+    """Logs of `column` by layout; by replicate if no cell was built more than once.
+
+    In: rows of `frames.TIMES`, of either program; values that are null or not above zero are left out.
+    """
+    logs = times.filter(pl.col(column) > 0).with_columns(pl.col(column).log().alias(LOG))
+    builds = logs.select(pl.col("layout").n_unique()).collect().item()
+    unit = pl.col("layout") if builds > 1 else pl.col("replicate")
+    return _table(logs.with_columns(unit.fill_null(0).alias("unit")))
+
+
+def _table(logs: pl.LazyFrame) -> Units:
+    means = (
+        logs.group_by([*CELL_SET, "branch", "unit"])
+        .agg(trimmed_mean(LOG), pl.len().alias("pairs"), pl.col("oversubscribed").any())
+        .collect()
+    )
+    cells = means.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET)
+    branches = sorted(set(means["branch"]))
+    placed = means.join(cells.select(CELL_SET).with_row_index("cell"), on=CELL_SET, nulls_equal=True)
+    where = placed["cell"].to_numpy().astype(int)
+    which = (
+        placed["branch"].replace_strict(branches, range(len(branches)), return_dtype=pl.Int64).to_numpy().astype(int)
+    )
+    unit = placed["unit"].rank("dense").to_numpy().astype(int) - 1
+    values = np.full((cells.height, len(branches), int(unit.max(initial=-1)) + 1), np.nan)
+    values[where, which, unit] = placed[LOG].to_numpy()
+    pairs = np.zeros(values.shape[:2])
+    np.add.at(pairs, (where, which), placed["pairs"].to_numpy())
+    return Units(cells, branches, values, pairs)

@@ -1,0 +1,54 @@
+"""A picture is drawn once; what makes it dark exchanges colours and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+import pytest
+
+from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, svg
+from sweep_analysis.draw.palette import DARK, LIGHT, pairs
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.report.figures import look_of
+from sweep_analysis.say.findings import Analysis, analyse
+
+
+@pytest.fixture(scope="module")
+def analysis(ordinary_sweep: Path) -> Analysis:
+    return analyse(read_sweep(ordinary_sweep))
+
+
+def test_no_colour_of_a_theme_stands_for_two_things() -> None:
+    light, dark = list(pairs()), list(pairs().values())
+    assert len(set(light)) == len(light)
+    assert len(set(dark)) == len(dark)
+
+
+@pytest.mark.parametrize("name", ["speedup", "gains", "map", "cost", "idle", "places"])
+def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, name: str) -> None:
+    pool = analysis.costs.filter(pl.col("program") == "parallel", pl.col("branch") != analysis.sweep.twin)
+
+    def drawn(look: plots.Look) -> str:
+        charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
+            "speedup": lambda: plots.speedup_figure(analysis.speedups, "sequential", look),
+            "map": lambda: map_plots.map_figure(analysis.comparisons, look),
+            "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, look),
+            "idle": lambda: cost_plots.idle_figure(pool, look, legend=True),
+            "places": lambda: host_plots.place_figure(analysis.places, analysis.place_trend, look.theme),
+            "cost": lambda: cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, look),
+        }
+        return svg.draw(charts[name]())
+
+    light = drawn(look_of(analysis, LIGHT))
+    assert svg.dark(light) == drawn(look_of(analysis, DARK))
+    assert svg.dark(light) != light
+
+
+def test_a_picture_inside_a_page_has_no_colour_of_a_theme_left(analysis: Analysis) -> None:
+    chart = map_plots.map_figure(analysis.comparisons, look_of(analysis, LIGHT))
+    inside = svg.inline(svg.draw(chart), "first", "a map")
+    assert not [colour for colour in pairs() if f'"{colour}"' in inside]
+    assert "var(--c" in inside

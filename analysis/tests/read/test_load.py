@@ -1,0 +1,203 @@
+"""What `read_sweep` takes, and how it refuses the rest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import made_up
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.read.schema import ITERATIONS, TRIALS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
+    return made_up.write_sweep(tmp_path / "sweep", truth)
+
+
+def change_line(folder: Path, number: int, change: Callable[[dict[str, Any]], object]) -> None:
+    file = folder / "trials.jsonl"
+    lines = file.read_text().splitlines()
+    record = json.loads(lines[number - 1])
+    change(record)
+    lines[number - 1] = json.dumps(record)
+    file.write_text("\n".join(lines) + "\n")
+
+
+def test_every_trial_and_iteration_becomes_a_row(folder: Path) -> None:
+    sweep = read_sweep(folder)
+    trials, iterations = sweep.trials.collect(), sweep.iterations.collect()
+    # 2 trials of: the sequential program, and 2 thread counts times 2 branches and the twin
+    assert trials.height == 2 * (1 + 2 * 3)
+    assert iterations.height == 3 * trials.height
+    assert trials.schema == TRIALS
+    assert iterations.schema == ITERATIONS
+    assert set(trials["parameters"]) == {"n=1000"}
+
+
+def test_what_only_some_hosts_and_newer_sweeps_show_is_read_or_null(folder: Path) -> None:
+    shown = {"celsius_after": 61.5, "throttles": 2, "quota_throttled_ns": 7, "core_to_core_ns": 92.5}
+    change_line(folder, 1, lambda record: record.update(shown))
+    trials = read_sweep(folder).trials.collect()
+    assert trials.select(list(shown)).row(0, named=True) == shown
+    assert trials.select(list(shown)).row(1) == (None, None, None, None)
+
+
+def test_a_record_that_does_not_say_where_its_workers_ran_reads_as_free(folder: Path) -> None:
+    change_line(folder, 1, lambda record: record.update(placement="pinned"))
+    assert read_sweep(folder).trials.collect()["placement"].to_list()[:2] == ["pinned", "free"]
+
+
+def test_a_placement_that_does_not_exist_is_refused(folder: Path) -> None:
+    change_line(folder, 2, lambda record: record.update(placement="spread"))
+    with pytest.raises(InputError, match=r"trials.jsonl:2: field `placement` is `spread`; .*free, pinned"):
+        read_sweep(folder)
+
+
+def test_branches_come_in_the_order_of_the_manifest_without_the_twin(folder: Path) -> None:
+    sweep = read_sweep(folder)
+    assert sweep.branches == ["master", "packed"]
+    assert (sweep.baseline, sweep.twin) == ("master", "master-again")
+
+
+def test_a_torn_last_line_is_set_aside_and_reported(folder: Path) -> None:
+    file = folder / "trials.jsonl"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-40])
+    sweep = read_sweep(folder)
+    assert sweep.trials.collect().height == whole.count(b"\n") - 1
+    assert any("line 14" in note and "--resume" in note for note in sweep.notes)
+
+
+def test_a_whole_file_has_no_notes(folder: Path) -> None:
+    assert read_sweep(folder).notes == []
+
+
+def test_a_broken_line_in_the_middle_is_an_error_with_its_number(folder: Path) -> None:
+    file = folder / "trials.jsonl"
+    lines = file.read_text().splitlines()
+    lines[4] = lines[4][:50]
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=r"trials\.jsonl:5: not a record"):
+        read_sweep(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda record: record.update(schema=2),
+            r":3: field `schema` is 2, this analysis reads 1; use the analysis",
+        ),
+        (lambda record: record.pop("threads"), r":3: .*required field `threads`"),
+        (lambda record: record.update(threads="two"), r":3: .*Expected `int`, got `str` - at `\$.threads`"),
+        (lambda record: record.update(threads=0), r":3: field `threads` is 0"),
+        (
+            lambda record: record.update(outcome="odd"),
+            r":3: field `outcome` is `odd`; known outcomes: ok, timeout",
+        ),
+        (lambda record: record.update(program="both"), r":3: field `program` is `both`"),
+        (lambda record: record.update(iterations=[]), r":3: field `iterations` is empty though"),
+        (
+            lambda record: record["iterations"][1].update(elapsed_ns=0),
+            r":3: field `iterations\[1\].elapsed_ns` is 0",
+        ),
+        (
+            lambda record: record["iterations"][1].update(work_units=0),
+            r":3: field `iterations\[1\].work_units` is 0",
+        ),
+        (
+            lambda record: record["iterations"][1].update(user_ns=-4_000_000),
+            r":3: field `iterations\[1\].user_ns` is -4000000; CPU time is not negative",
+        ),
+        (
+            lambda record: record["iterations"][0].update(elapsed_ns=2**63),
+            r":3: field `iterations\[0\].elapsed_ns` is 9223372036854775808; no iteration takes months",
+        ),
+    ],
+)
+def test_a_bad_field_is_named_with_its_line(
+    folder: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    change_line(folder, 3, change)
+    with pytest.raises(InputError, match=message):
+        read_sweep(folder)
+
+
+def test_fields_that_the_format_gains_later_do_no_harm(folder: Path) -> None:
+    change_line(folder, 3, lambda record: record.update(new_field=[1, 2]))
+    assert read_sweep(folder).trials.collect().height == 14
+
+
+def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
+    file = folder / "trials.jsonl"
+    file.write_text(file.read_text() + file.read_text().splitlines()[0] + "\n")
+    with pytest.raises(InputError, match="field `trial`: 1 identities occur more than once"):
+        read_sweep(folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "host.json", "trials.jsonl"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"{name}: cannot be read"):
+        read_sweep(folder)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        read_sweep(tmp_path / "nowhere")
+
+
+def test_a_manifest_that_is_no_object_is_refused(folder: Path) -> None:
+    (folder / "manifest.json").write_text("[]")
+    with pytest.raises(InputError, match=r"manifest\.json: not a JSON object"):
+        read_sweep(folder)
+
+
+def test_a_sweep_without_trials_is_refused(folder: Path) -> None:
+    (folder / "trials.jsonl").write_text("")
+    with pytest.raises(InputError, match="no trial was recorded; run the sweep, or resume it"):
+        read_sweep(folder)
+
+
+def test_failed_trials_are_rows_without_iterations(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        threads=[1],
+        fails=lambda branch, *_: "timeout" if branch == "packed" else None,
+    )
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    failed = sweep.trials.filter(pl.col("outcome") == "timeout").collect()
+    assert set(failed["branch"]) == {"packed"}
+    assert set(failed["reason"]) == {"made up: timeout"}
+    assert sweep.iterations.join(failed.lazy(), on="trial").collect().is_empty()
+
+
+def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["branches"] = []
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert read_sweep(folder).baseline == "master"  # its twin gives it away
+    file = folder / "trials.jsonl"
+    lines = [line for line in file.read_text().splitlines() if '"branch": "master-again"' not in line]
+    file.write_text("\n".join(lines) + "\n")
+    sweep = read_sweep(folder)
+    assert sweep.baseline is None
+    assert any("no baseline" in note for note in sweep.notes)
+
+
+def test_reading_leaves_the_sweep_as_it_was(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    read_sweep(folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == {
+        file.name: file.read_bytes() for file in copy.iterdir()
+    }

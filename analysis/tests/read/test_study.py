@@ -1,0 +1,92 @@
+"""The 2022 study's layout: what is read from it, and how it is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.study import read_study
+from sweep_analysis.stats.speedup import speedups, trial_times
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Quicksort and TSP: 80 ms sequential; the pool halves it with two threads, the split branch does better."""
+    dated = tmp_path / "12-07-2022"
+    dated.mkdir()
+
+    def write(branch: str, threads: int, milliseconds: float) -> None:
+        runs = [f"{name},{milliseconds * factor}" for name in ("QuickSort", "TSP") for factor in (0.99, 1.0, 1.02)]
+        lines = ["name,time_ms", *runs]
+        (dated / f"speedup-{branch}-{threads}-threads.csv").write_text("\n".join(lines) + "\n")
+
+    write("sequential", 1, 80)
+    for threads, elapsed in ((1, 100), (2, 50)):
+        write("master", threads, elapsed)
+        write("split-counters-no-jec", threads, elapsed * 0.8)
+    return dated
+
+
+def test_branch_and_threads_come_from_the_file_name(folder: Path) -> None:
+    sweep = read_study(folder)
+    assert sweep.branches == ["master", "split-counters-no-jec"]
+    assert sweep.baseline == "master"
+    trials = sweep.trials.filter(pl.col("program") == "parallel").collect()
+    assert set(trials.select("branch", "threads").unique().rows()) == {
+        ("master", 1),
+        ("master", 2),
+        ("split-counters-no-jec", 1),
+        ("split-counters-no-jec", 2),
+    }
+    assert set(trials["workload"]) == {"QuickSort", "TSP"}
+
+
+def test_speed_ups_follow_from_the_times(folder: Path) -> None:
+    sweep = read_study(folder)
+    frame = speedups(trial_times(sweep), sweep.baseline).filter(
+        pl.col("workload") == "TSP", pl.col("branch") == "split-counters-no-jec", pl.col("threads") == 2
+    )
+    found = dict(frame.select("definition", "speedup").rows())
+    assert found == pytest.approx({"own": 2.0, "baseline": 2.5, "sequential": 2.0})
+
+
+def test_a_column_program_marks_the_sequential_reference(tmp_path: Path) -> None:
+    rows = ["name,program,time_s", "TSP,sequential,0.06", "TSP,parallel,0.04"]
+    (tmp_path / "speedup-master-2-threads.csv").write_text("\n".join(rows) + "\n")
+    sweep = read_study(tmp_path)
+    frame = speedups(trial_times(sweep), sweep.baseline)
+    assert frame.select("definition", "speedup").rows() == [("sequential", pytest.approx(1.5))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("speedup-master.csv", "name,time_ns\nTSP,1\n", "the name is not"),
+        ("speedup-master-0-threads.csv", "name,time_ns\nTSP,1\n", "the name is not"),
+        ("speedup-master-2-threads.csv", "algorithm,time_ns\nTSP,1\n", "no column `name`"),
+        ("speedup-master-2-threads.csv", "name,elapsed\nTSP,1\n", "no column of times"),
+        ("speedup-master-2-threads.csv", "name,time_ns,time_s\nTSP,1,2\n", "several columns of times"),
+        ("speedup-master-2-threads.csv", "name,time\nTSP,1\n", "`time` has no unit; give `--time-unit`"),
+        ("speedup-master-2-threads.csv", "name,time_ns\nTSP,1\nTSP,-3\n", "csv:3: .*`time_ns` is -3"),
+        ("speedup-master-2-threads.csv", "name,time_ns\nTSP,1\nTSP,fast\n", "csv:3: .*`time_ns` is 'fast'"),
+        ("speedup-master-2-threads.csv", "name,program,time_ns\nTSP,both,1\n", "`program` is"),
+        ("speedup-master-2-threads.csv", "", "not a CSV file"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_study(tmp_path)
+
+
+def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file `speedup-<branch>"):
+        read_study(tmp_path)
+
+
+def test_a_given_unit_is_used(tmp_path: Path) -> None:
+    (tmp_path / "speedup-master-1-threads.csv").write_text("name,time\nTSP,2.5\n")
+    assert read_study(tmp_path, "us").iterations.collect()["elapsed_ns"].to_list() == [2500]

@@ -1,0 +1,186 @@
+"""The page in a real browser. Where none is installed these tests are skipped: `apt install chromium` brings one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import browser
+import made_up
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.report.figures import figures
+from sweep_analysis.report.page import render_page
+from sweep_analysis.say.findings import analyse
+
+pytestmark = pytest.mark.skipif(browser.chromium() is None, reason="no chromium is installed")
+
+PROBE = """(phone, desk) => {
+  const all = (root, selector) => [...root.querySelectorAll(selector)];
+  const page = desk.document, explore = page.getElementById("explore");
+  const requests = [phone, desk].flatMap((frame) =>
+    frame.performance.getEntriesByType("resource").map((entry) => entry.name));
+
+  for (const fold of all(phone.document, "details")) fold.open = true;
+  const overflow = [phone, desk].map((frame) => frame.document.documentElement).map(
+    (root) => root.scrollWidth - root.clientWidth);
+  const cut = all(phone.document, "p, li, dd, select, fieldset, summary, h1, h2, h3").filter(
+    (part) => part.getBoundingClientRect().right > phone.innerWidth + 0.5).map((part) => part.textContent.slice(0, 60));
+  // A map that is pushed to its end still says which workload each row is.
+  const map = phone.document.querySelector(".map");
+  const onPage = map.getBoundingClientRect().right - phone.innerWidth;
+  map.style.width = "9rem";
+  map.scrollLeft = map.scrollWidth;
+  const name = map.querySelector("tbody th").getBoundingClientRect(), box = map.getBoundingClientRect();
+  const mapOnPhone = { pushed: map.scrollLeft, nameLeft: name.left - box.left, beyond: onPage };
+  const answer = page.querySelector("#summary .answer").getBoundingClientRect().bottom;
+
+  const table = page.querySelector("#map ~ details table"), heads = all(table, "th button");
+  const time = heads.findIndex((button) => button.textContent === "time");
+  const column = () => all(table, "tbody tr").map((row) => row.cells[time].textContent);
+  const sorted = [column()];
+  for (let press = 0; press < 2; press += 1) { heads[time].click(); sorted.push(column()); }
+
+  const [figures, workloads] = all(explore, "select");
+  const state = () => ({
+    drawn: all(explore, ".chart g[data-branch]").map((group) => group.dataset.branch),
+    dots: all(explore, ".chart circle").length,
+    rows: all(explore, "tbody tr").map((row) => [...row.cells].map((cell) => cell.textContent)),
+    said: explore.querySelector(".said").textContent,
+  });
+  const change = (select, index) => {
+    select.value = index;
+    select.dispatchEvent(new desk.Event("change", { bubbles: true }));
+  };
+  const start = state();
+  change(workloads, 1);
+  const otherWorkload = state();
+  change(figures, 2);
+  const otherFigure = state();
+  all(explore, "input[name=branch]")[0].click();
+  const lessBranches = state();
+  for (const box of all(explore, "input[name=threads]").slice(1)) box.click();
+  const lessThreads = state();
+  all(explore, "button[data-tick=none]")[0].click();
+  const nothing = state();
+
+  return {
+    requests, overflow, cut, mapOnPhone, answer,
+    sorted, start, otherWorkload, otherFigure, lessBranches, lessThreads, nothing,
+    figures: all(figures, "option").map((option) => option.textContent),
+    paper: desk.getComputedStyle(page.body).backgroundColor,
+    picture: desk.getComputedStyle(page.querySelector("figure svg text")).fill,
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with every kind of figure: three branches, two workloads that wait, counted, with a measured clock."""
+    names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"]
+    truth = made_up.Truth(
+        branches=names,
+        workloads={"quicksort": 0.2, "ticks": 0.05},
+        threads=[1, 2, 8],
+        effects={("packed", "ticks"): 0.8},
+        counts={"packed": {"jec_rmws": 7, "jec_loads": 9, "searches": 3, "sleeps": 1}},
+        modes={"dynamic": {1: 3.5, 2: 3.4, 8: 3.0}},
+        waits_ns={name: {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")} for name in names},
+    )
+    folder = made_up.write_sweep(tmp_path_factory.mktemp("browser") / "2026-01-01-madeup-0000000", truth)
+    file = folder.parent / "index.html"
+    analysis = analyse(read_sweep(folder))
+    file.write_text(render_page(analysis, figures(analysis)), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def light(page: Path) -> browser.Visit:
+    return browser.visit(page, PROBE)
+
+
+def test_the_console_stays_silent(light: browser.Visit) -> None:
+    assert "failed" not in light.found, light.found
+    assert light.console == []
+
+
+def test_nothing_is_requested(light: browser.Visit) -> None:
+    assert light.found["requests"] == []
+
+
+def test_nothing_scrolls_sideways_on_a_phone_or_a_desk(light: browser.Visit) -> None:
+    assert light.found["overflow"] == [0, 0]
+    assert light.found["cut"] == []
+
+
+def test_a_map_is_not_cut_off_on_a_phone(light: browser.Visit) -> None:
+    found = light.found["mapOnPhone"]
+    assert found["beyond"] <= 0
+    assert found["pushed"] > 0
+    assert -1 < found["nameLeft"] < 1
+
+
+def test_the_answer_stands_in_the_first_screen(light: browser.Visit) -> None:
+    assert light.found["answer"] < 300
+
+
+def test_a_column_sorts_by_number_up_and_down(light: browser.Visit) -> None:
+    before, up, down = (
+        [float(text.replace("−", "-").replace("±", "").rstrip("%\N{NO-BREAK SPACE}")) for text in column]
+        for column in light.found["sorted"]
+    )
+    assert up == sorted(before)
+    assert down == sorted(before, reverse=True)
+    assert up != down
+
+
+def test_choosing_a_workload_draws_it(light: browser.Visit) -> None:
+    start, other = light.found["start"], light.found["otherWorkload"]
+    assert len(start["drawn"]) == len(other["drawn"]) == 3  # two branches and the twin
+    assert start["dots"] == len(start["rows"]) == 3 * 3
+    assert start["rows"] != other["rows"]
+    assert any(row[0] == "packed" and row[2].startswith("−2") for row in other["rows"])
+
+
+def test_choosing_a_figure_draws_it(light: browser.Visit) -> None:
+    assert light.found["figures"][2] == "speed-up against the sequential program"
+    assert "master" in light.found["otherFigure"]["drawn"]
+
+
+def test_unticking_a_branch_takes_its_line_away(light: browser.Visit) -> None:
+    assert set(light.found["otherFigure"]["drawn"]) - set(light.found["lessBranches"]["drawn"]) == {"master"}
+
+
+def test_unticking_threads_takes_their_points_away(light: browser.Visit) -> None:
+    rows = light.found["lessThreads"]["rows"]
+    assert {row[1] for row in rows} == {"1"}
+    assert light.found["lessThreads"]["dots"] == len(rows) == 3
+
+
+def test_choosing_nothing_says_so(light: browser.Visit) -> None:
+    assert light.found["nothing"]["dots"] == 0
+    assert light.found["nothing"]["said"].startswith("Nothing to draw")
+
+
+def test_pictures_follow_the_dark_theme(page: Path, light: browser.Visit) -> None:
+    dark: dict[str, Any] = browser.visit(page, PROBE, dark=True).found
+    assert light.found["paper"] == "rgb(255, 255, 255)"
+    assert dark["paper"] == "rgb(23, 26, 31)"
+    assert light.found["picture"] == "rgb(27, 31, 36)"
+    assert dark["picture"] == "rgb(232, 234, 237)"
+
+
+def test_a_bad_page_would_be_found_out(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        '<div style="width: 600px">wide</div><img src="http://example.invalid/a.png"><script>gone()</script>'
+    )
+    probe = """(phone) => ({
+      overflow: phone.document.documentElement.scrollWidth - phone.innerWidth,
+      requests: phone.performance.getEntriesByType("resource").map((entry) => entry.name),
+    })"""
+    found = browser.visit(bad, probe)
+    assert found.found["overflow"] > 0
+    assert found.found["requests"] == ["http://example.invalid/a.png"]
+    assert any("gone is not defined" in line for line in found.console)

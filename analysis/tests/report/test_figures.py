@@ -1,0 +1,96 @@
+"""Every figure is drawn where it has data; those of the committed kind are tested with the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import made_up
+from sweep_analysis.draw import svg
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.report import figures
+from sweep_analysis.report.figure import Figure
+from sweep_analysis.say import tables
+from sweep_analysis.say.cautions import cautions
+from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.speedup import in_cycles, speedups
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
+    """Figures of a sweep on sixteen CPUs, with waits and a measured clock."""
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"ticks": 0.1},
+        threads=[1, 2, 4, 8, 16],
+        cpus=16,
+        modes={"dynamic": {1: 3.5, 2: 3.4, 4: 3.3, 8: 3.2, 16: 3.0}},
+        waits_ns={"packed": {"latency_p50": 1000.0, "latency_max": 9000.0}, "master": {"latency_p50": 0.0}},
+    )
+    folder = made_up.write_sweep(tmp_path_factory.mktemp("rich") / "sweep", truth)
+    return {figure.name: figure for figure in figures.figures(analyse(read_sweep(folder)))}
+
+
+@pytest.mark.parametrize("name", ["gains", "idle", "latency", "scaling", "frequency", "drift", "efficiency"])
+def test_a_figure_with_data_is_drawn(rich: dict[str, Figure], name: str) -> None:
+    assert rich[name].missing is None
+    for chart in rich[name].whole().values():
+        assert svg.draw(chart).startswith("<svg")
+    assert rich[name].panels() or rich[name].maps()
+
+
+def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str, Figure]) -> None:
+    assert rich["latency"].legend == ("master", "packed")
+    assert rich["events"].legend == ()
+    assert rich["events"].missing is not None
+
+
+def test_a_law_that_is_refused_is_told_with_its_reason(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2])
+    found = figures.figures(analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))))
+    (law,) = [figure for figure in found if figure.name == "scaling"]
+    assert law.missing is not None
+    assert "thread counts within the CPUs" in law.missing
+
+
+def test_the_fits_are_tabled_with_their_status(rich: dict[str, Figure]) -> None:
+    (table,) = rich["scaling"].numbers.values()
+    assert set(table["law"]) == {"amdahl", "usl"}
+    assert table.filter(law="usl", branch="master")["sigma"].item() == pytest.approx(0.1, abs=0.05)
+
+
+def test_programs_that_wait_by_design_do_not_make_a_host_busy(tmp_path: Path) -> None:
+    waits = {"master": {"latency_p50": 1000.0}, "packed": {"latency_p50": 1000.0}}
+    for name, told, is_busy in (("waiting", waits, False), ("computing", {}, True)):
+        truth = made_up.Truth(
+            branches=["master", "packed"], workloads={"ticks": 0.1}, threads=[1, 2], cpu_share=0.3, waits_ns=told
+        )
+        found = cautions(analyse(read_sweep(made_up.write_sweep(tmp_path / name, truth))))
+        assert any("busy with other work" in text for text in found) == is_busy
+
+
+def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
+    modes = {"fixed": {1: 2.0, 8: 2.0}, "dynamic": {1: 3.6, 8: 2.4}}
+    truth = made_up.Truth(
+        branches=["master"], workloads={"tsp": 0.05}, threads=[1, 8], cpus=8, modes=modes, block_noise=0
+    )
+    times = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))).times.lazy()
+
+    def ratio(frame: object) -> float:
+        found = speedups(frame, "master").filter(definition="own", branch="master", threads=8)  # type: ignore[arg-type]
+        values = dict(found.select("mode", "speedup").rows())
+        return float(values["dynamic"] / values["fixed"])
+
+    assert ratio(times) == pytest.approx(2.4 / 3.6, rel=0.03)
+    assert ratio(in_cycles(times)) == pytest.approx(1, rel=0.03)
+
+
+def test_a_claim_is_read_as_it_was_meant() -> None:
+    assert set(tables.EXPECTATIONS) == {"faster", "slower", "equal", "no-faster", "no-slower"}
+
+
+def test_a_hollow_point_has_one_meaning(rich: dict[str, Figure]) -> None:
+    told = [sentence for figure in rich.values() for sentence in figure.about.split(". ") if "hollow" in sentence]
+    assert len(told) > 1
+    assert all("a hollow one cannot be told from the baseline" in sentence for sentence in told)

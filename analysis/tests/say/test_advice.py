@@ -1,0 +1,140 @@
+"""The first answer of the page follows from the verdicts, and from nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import made_up
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.say.advice import Advice, advice
+from sweep_analysis.say.findings import analyse
+
+
+def advised(folder: Path, effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`
+    """The advice on three branches and two workloads with these effects, trials being steady."""
+    fields: dict[str, Any] = {
+        "branches": ["master", "good", "other"],
+        "workloads": {"quicksort": 0.2, "tsp": 0.05},
+        "threads": [1, 2],
+        "trials": 7,
+        "effects": effects,
+    }
+    made = made_up.Truth(**(fields | truth))
+    return advice(analyse(read_sweep(made_up.write_sweep(folder / "sweep", made))).judgement)
+
+
+def test_a_branch_that_gains_everywhere_is_to_be_merged(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
+    assert found.merge == "good"
+    assert found.answer == (
+        "good: takes less time and CPU time than master over all workloads together, and on every workload a loss of "
+        "more than 2.0 % is excluded."
+    )
+    assert any("−20." in sentence or "−19." in sentence for sentence in found.evidence)
+
+
+def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "tsp"): 0.8}, trial_noise=0.005)
+    assert found.merge == "good"
+
+
+def test_a_gain_is_no_advice_while_a_loss_elsewhere_is_not_excluded(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "tsp"): 0.8}, trial_noise=0.03)
+    assert found.merge is None
+    assert found.answer.startswith("None yet: good takes less")
+    assert "are not excluded (on quicksort · small)" in found.answer
+
+
+def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is(tmp_path: Path) -> None:
+    def hangs(branch: str, workload: str, *_: int) -> str | None:
+        return "timeout" if (branch, workload) == ("good", "tsp") else None
+
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=hangs)
+    assert found.merge is None
+    assert "good fails on tsp · small: 14 of 14 trials (timeout), more than of master." in found.hurts
+
+
+def test_what_fails_on_the_baseline_as_well_is_no_loss(tmp_path: Path) -> None:
+    def crashes(_: str, workload: str, threads: int, replicate: int) -> str | None:
+        return "crash" if (workload, threads, replicate) == ("tsp", 2, 3) else None
+
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+    assert found.merge == "good"
+
+
+def test_a_branch_without_trials_in_some_cells_is_not_advised(tmp_path: Path) -> None:
+    def gone(branch: str, workload: str, threads: int, _: int) -> str | None:
+        return "build-failed" if (branch, workload, threads) == ("good", "tsp", 2) else None
+
+    assert advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge is None
+
+
+def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
+    assert found.merge is None
+    assert found.answer == "None without a price: good gains here and loses there."
+    assert any("good takes +2" in sentence and "on tsp · small" in sentence for sentence in found.hurts)
+
+
+def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(tmp_path: Path) -> None:
+    found = advised(tmp_path, {})
+    assert found.merge is None
+    assert found.answer.startswith("None: keep master. No branch can be told from master: not over all workloads")
+    assert any("would have been found four times in five" in sentence for sentence in found.evidence)
+    assert found.hurts[0] == "Nowhere that could be told from master."
+
+
+def test_a_branch_that_only_loses_is_named(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
+    assert found.answer == "None: keep master. Nothing is faster over a workload; other is slower."
+
+
+FORK = {"packed": [], "good": ["split"], "other": ["no-jec"]}
+WITH_PLAIN_FORK: dict[str, Any] = {"branches": ["master", "packed", "good", "other"], "features": FORK}
+
+
+def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_path: Path) -> None:
+    effects = {(branch, "tsp"): 0.8 for branch in FORK}
+    found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
+    assert found.merge is None
+    assert found.answer.startswith("None: keep master's counters. ")
+    assert found.answer.endswith(
+        "good and other are faster, but as far as can be told not faster than packed, which has these counters in the "
+        "fork's scheduler."
+    )
+    assert any(sentence.startswith("good takes −") for sentence in found.evidence)
+
+
+def test_a_branch_that_gains_less_than_the_plain_fork_is_not_said_to_equal_it(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("packed", "tsp"): 0.7, ("good", "tsp"): 0.85}, **WITH_PLAIN_FORK)
+    assert "good is faster, but as far as can be told not faster than packed" in found.answer
+
+
+def test_the_forks_scheduler_alone_changes_no_counters(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
+    assert found.answer.endswith("packed is faster, which has these counters, too, in the fork's scheduler.")
+
+
+def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged(tmp_path: Path) -> None:
+    effects = {(branch, "tsp"): 0.9 for branch in FORK} | {("good", "tsp"): 0.8}
+    found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
+    assert found.merge == "good"
+    assert "other would do" not in found.answer
+
+
+def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison(tmp_path: Path) -> None:
+    effects = {("packed", "tsp"): 0.8, ("theirs", "tsp"): 0.8}
+    found = advised(tmp_path, effects, branches=["master", "packed", "theirs"], features={"packed": []})
+    assert found.merge == "theirs"
+
+
+def test_without_a_twin_there_is_no_advice(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("good", "tsp"): 0.5}, twin=False)
+    assert found.merge is None
+    assert found.answer.startswith("This sweep cannot say: the baseline did not run a second time")
+
+
+def test_with_too_few_trials_there_is_no_advice(tmp_path: Path) -> None:
+    found = advised(tmp_path, {}, trials=1, threads=[1], workloads={"tsp": 0.1})
+    assert found.answer.startswith("This sweep cannot say: each branch was measured in 1 build")

@@ -1,0 +1,209 @@
+"""Hypotheses on made-up sweeps whose truth is known: held, refuted, open, or not tested."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import made_up
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
+from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.report.page import render_page
+from sweep_analysis.say.findings import analyse
+from sweep_analysis.say.tables import claim_in_words
+from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
+from sweep_analysis.stats.speedup import trial_times
+
+THREE = ["master", "packed", "split-counters"]
+
+
+def sweep_with(folder: Path, truth: made_up.Truth, claims: dict[str, list[dict[str, Any]]]) -> Sweep:
+    made_up.write_sweep(folder, truth)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for branch in manifest["branches"]:
+        branch["claims"] = claims.get(branch["name"], [])
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return read_sweep(folder)
+
+
+def verdicts(folder: Path, truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed") -> list[str]:
+    sweep = sweep_with(folder, truth, {branch: claims})
+    frame = check_claims(sweep, trial_times(sweep)).claims
+    assert frame.schema == CLAIMS
+    return frame["verdict"].to_list()
+
+
+def expecting(*words: str, **more: str) -> list[dict[str, Any]]:
+    return [{"expect": word, **more} for word in words]
+
+
+ALL = ("faster", "slower", "equal", "no-faster", "no-slower")
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (0.93, [HELD, REFUTED, REFUTED, REFUTED, HELD]),
+        (1.07, [REFUTED, HELD, REFUTED, HELD, REFUTED]),
+        (1.0, [OPEN, OPEN, HELD, HELD, HELD]),
+    ],
+)
+def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
+    tmp_path: Path, effect: float, expected: list[str]
+) -> None:
+    truth = made_up.Truth(
+        branches=THREE, effects={("packed", name): effect for name in ("quicksort", "tsp", "packets")}, trials=7
+    )
+    assert verdicts(tmp_path / "sweep", truth, expecting(*ALL)) == expected
+
+
+def test_noise_leaves_every_claim_open(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trial_noise=0.2, seed=2)
+    assert verdicts(tmp_path / "sweep", truth, expecting(*ALL)) == [OPEN] * 5
+
+
+def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, trials=7)
+    claims: list[dict[str, Any]] = [
+        {"expect": "faster", "workloads": ["tsp"], "threads": "2..=cpus"},
+        {"expect": "equal", "workloads": ["quicksort", "packets"]},
+    ]
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
+    frame = check_claims(sweep, trial_times(sweep)).claims
+    assert frame["verdict"].to_list() == [HELD, HELD]
+    assert frame["cells"].to_list() == [2, 8]  # 2 and 4 of the thread counts 1, 2, 4, 8, on four CPUs
+    assert frame["time_ratio"][0] == pytest.approx(0.9, rel=0.02)
+
+
+def test_another_branch_can_be_claimed_against(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, workloads={"tsp": 0.1}, trials=7)
+    claims = expecting("slower", against="packed") + expecting("equal")
+    assert verdicts(tmp_path / "sweep", truth, claims, "split-counters") == [HELD, HELD]
+
+
+def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None)
+    claims: list[dict[str, Any]] = [
+        {"expect": "faster", "threads": "16..=cpus"},
+        {"expect": "faster", "threads": "16.."},
+        {"expect": "faster", "workloads": ["sum"]},
+        {"expect": "faster", "against": "split-counters"},
+    ]
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
+    frame = check_claims(sweep, trial_times(sweep)).claims
+    assert set(frame["verdict"]) == {UNTESTED}
+    assert frame["reason"].to_list() == [
+        "`16..=cpus` is empty on this host, whose CPUs are 4",
+        "no thread count in `16..` was measured",
+        "none of its workloads is in this sweep",
+        "`split-counters` has no good trial in this sweep",
+    ]
+
+
+def test_without_a_twin_or_enough_pairs_nothing_is_tested(tmp_path: Path) -> None:
+    lonely = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, twin=False)
+    assert verdicts(tmp_path / "lonely", lonely, expecting("equal")) == [UNTESTED]
+    short = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[2], trials=3)
+    assert verdicts(tmp_path / "short", short, expecting("equal")) == [UNTESTED]
+
+
+def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
+    """Eight directional claims a sweep, none true: Holm keeps sweeps with any held one to one in twenty."""
+    names = ["master", *(f"b{number}" for number in range(4))]
+    alarmed = 0
+    for seed in range(12):
+        truth = made_up.Truth(
+            branches=names, workloads={"tsp": 0.1}, threads=[2, 4], iterations=1, trial_noise=0.03, sequential=False,
+            seed=seed,
+        )  # fmt: skip
+        sweep = sweep_with(tmp_path / str(seed), truth, {name: expecting("faster", "slower") for name in names[1:]})
+        alarmed += HELD in check_claims(sweep, trial_times(sweep)).claims["verdict"]
+    assert alarmed <= 3  # 12 draws at 0.05 exceed three once in four hundred times
+
+
+def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("slower", figure="cpu")})
+    burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
+    times = trial_times(sweep).with_columns(pl.col("cpu_ns_per_unit") * burns)
+    assert check_claims(sweep, times).claims["verdict"].to_list() == [HELD]
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"expect": "quick"}, r"manifest\.json: branch `packed`, field `claims\[0\]\.expect`: unknown value `quick`"),
+        ({"expect": "faster", "threads": "many"}, r"claims\[0\]\.threads`: `many` is no range"),
+        ({"against": "master"}, r"claims\[0\]`: .*required field `expect`"),
+    ],
+)
+def test_a_claim_in_a_foreign_form_is_refused(tmp_path: Path, claim: dict[str, Any], message: str) -> None:
+    sweep = sweep_with(tmp_path / "sweep", made_up.Truth(branches=THREE, trials=1), {"packed": [claim]})
+    with pytest.raises(InputError, match=message):
+        check_claims(sweep, trial_times(sweep))
+
+
+def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
+    has = {"cpus": 4, "cores": 2}
+    ranges = {text: thread_range(text, has, "") for text in ("8", "cpus", "8..", "..=cores", "2..=cpus")}
+    assert ranges == {"8": (8, 8), "cpus": (4, 4), "8..": (8, 1 << 30), "..=cores": (1, 2), "2..=cpus": (2, 4)}
+    with pytest.raises(InputError, match="the host's `cpus` is unknown"):
+        thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
+
+
+def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9)
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster", "no-slower")})
+    details = check_claims(sweep, trial_times(sweep)).details
+    assert details.schema == CLAIM_DETAILS
+    rows = {(row["claim"], row["workload"]): row["verdict"] for row in details.rows(named=True)}
+    assert rows == {
+        (1, "tsp"): HELD,
+        (1, "packets"): REFUTED,
+        (1, "quicksort"): OPEN,
+        (2, "tsp"): HELD,
+        (2, "packets"): REFUTED,
+        (2, "quicksort"): HELD,
+    }
+    assert set(details["cells"]) == {4}
+
+
+def test_a_page_shows_a_claim_of_too_few_layouts_without_an_interval(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[1, 2], layouts=3, trials=6)
+    analysis = analyse(sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster")}))
+    page = render_page(analysis, [])
+    (claim,) = re.findall(r"</span> <strong>packed</strong> is (.*)", page)
+    assert re.fullmatch(
+        r"faster than master.*: [−+±][0-9.]+\s% over 2 cells; 3 layouts of each branch are too few.*", claim
+    )
+
+
+def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
+    sweep = sweep_with(tmp_path / "sweep", made_up.Truth(branches=THREE), {"packed": expecting("faster", threads="99")})
+    assert check_claims(sweep, trial_times(sweep)).details.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ({}, "as fast as master"),
+        ({"workloads": "b,c,d,e,f,not-here"}, "as fast as master on all workloads but a"),
+        ({"workloads": "a,b"}, "as fast as master on a and b"),
+        ({"workloads": "a,b,c,d,e,f"}, "as fast as master"),
+        ({"workloads": "x,y"}, "as fast as master on x, y"),
+        ({"figure": "cpu", "threads": "16..=cpus"}, "as fast as master in CPU time, 16 threads up to the CPUs"),
+        ({"threads": "..=cpus"}, "as fast as master, up to the CPUs"),
+        ({"threads": "8.."}, "as fast as master, 8 threads and more"),
+        ({"threads": "1..=8"}, "as fast as master, 1 thread up to 8 threads"),
+        ({"threads": "cores"}, "as fast as master, as many threads as cores"),
+    ],
+)
+def test_a_claim_reads_as_it_was_written(claim: dict[str, str], words: str) -> None:
+    plain = {"expect": "equal", "against": "master", "figure": "time", "workloads": "", "threads": ""}
+    assert claim_in_words(plain | claim, ["a", "b", "c", "d", "e", "f"]) == words

@@ -1,0 +1,57 @@
+"""The measured clock of a sweep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import made_up
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.stats.clocks import clocks
+
+
+def test_each_mode_and_thread_count_has_its_clock(tmp_path: Path) -> None:
+    modes = {"fixed": {1: 2.0, 4: 2.0}, "dynamic": {1: 3.5, 4: 3.0}}
+    truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 4], trials=2, modes=modes)
+    found = clocks(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))).collect()
+    assert found.select("mode", "freq_state", "threads", "trials", "ghz").rows() == [
+        ("dynamic", "uncontrolled", 1, 6, 3.5),  # the sequential program has one thread, too
+        ("dynamic", "uncontrolled", 4, 4, 3.0),
+        ("fixed", "fixed-verified", 1, 6, 2.0),
+        ("fixed", "fixed-verified", 4, 4, 2.0),
+    ]
+
+
+def test_a_trial_without_a_measured_clock_is_counted_as_such(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master"], workloads={"tsp": 0.1}, threads=[4], trials=3, twin=False, modes={"dynamic": {4: 3.0}}
+    )
+    folder = made_up.write_sweep(tmp_path / "sweep", truth)
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines if '"parallel"' in line]
+    records[0] |= {"ghz_before": None, "ghz_after": None}
+    records[1] |= {"ghz_before": 3.4, "ghz_after": None}
+    (folder / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (row,) = clocks(read_sweep(folder)).collect().rows(named=True)
+    assert (row["trials"], row["unmeasured"], row["ghz_low"], row["ghz_high"]) == (2, 1, 3.0, 3.4)
+
+
+def test_work_takes_the_same_cycles_at_any_made_up_clock(tmp_path: Path) -> None:
+    modes = {"fixed": {2: 1.5}, "dynamic": {2: 3.0}}
+    truth = made_up.Truth(
+        branches=["master"],
+        workloads={"tsp": 0.1},
+        threads=[2],
+        trials=2,
+        modes=modes,
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
+    )
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    times = sweep.iterations.join(sweep.trials.select("trial", "mode", "program"), on="trial").collect()
+    by_mode = {
+        key[0]: part["elapsed_ns"].unique().to_list() for key, part in times.filter(program="parallel").group_by("mode")
+    }
+    (slow,), (fast,) = by_mode["fixed"], by_mode["dynamic"]
+    assert slow == 2 * fast

@@ -1,0 +1,309 @@
+"""Verdicts against made-up sweeps: nothing found where nothing differs, and found what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import made_up
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare, holm, judge
+from sweep_analysis.stats.speedup import trial_times, with_time_outs
+
+FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
+CLAIMS = [FASTER, SLOWER]
+
+
+def compared(folder: Path, truth: made_up.Truth) -> pl.DataFrame:
+    sweep = read_sweep(made_up.write_sweep(folder, truth))
+    return compare(trial_times(sweep), "master")
+
+
+@pytest.mark.parametrize("trials", [5, 11])
+def test_ratio_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path, trials: int) -> None:
+    workloads = {f"w{number}": 0.1 for number in range(400)}
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads=workloads,
+        threads=[2],
+        trials=trials,
+        iterations=1,
+        trial_noise=0.03,
+        effects={("packed", name): 1.07 for name in workloads},
+        twin=False,
+        sequential=False,
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    covered = cells.select((pl.col("ratio_low") <= 1.07) & (pl.col("ratio_high") >= 1.07)).to_series().mean()
+    assert isinstance(covered, float)
+    assert 0.91 <= covered <= 0.985
+
+
+def test_equal_branches_are_rarely_called_different(tmp_path: Path) -> None:
+    """Benjamini and Hochberg allow one sweep in twenty to have any false claim when nothing differs."""
+    alarmed = 0
+    sweeps = 40
+    for seed in range(sweeps):
+        truth = made_up.Truth(
+            branches=FOUR,
+            workloads={"tsp": 0.1, "quicksort": 0.3},
+            threads=[2, 8],
+            iterations=1,
+            trial_noise=0.03,
+            seed=seed,
+        )
+        cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
+        alarmed += cells["verdict"].is_in(CLAIMS).any()
+    assert alarmed <= 6  # 40 draws at 0.05 exceed 6 once in a hundred times
+
+
+def test_uncorrected_tests_would_raise_false_alarms(tmp_path: Path) -> None:
+    """The known mistake: with many cells, some p-value is always below 0.05."""
+    alarmed = 0
+    for seed in range(10):
+        truth = made_up.Truth(branches=FOUR, iterations=1, trial_noise=0.03, seed=seed)
+        cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
+        alarmed += (cells["p_value"] < 0.05).any()
+    assert alarmed >= 6
+
+
+def test_verdicts_of_wall_and_cpu_time_are_corrected_together(tmp_path: Path) -> None:
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR))))
+    whole = judge(times, "master").filter(level="overall", branch="packed")
+    alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
+    by_time = whole.filter(figure="time")
+    assert by_time["p_value"].item() == alone["p_value"].item()
+    assert by_time["p_corrected"].item() >= alone["p_corrected"].item()
+    assert judge(times, "master").filter(figure="time").equals(compare(times, "master"))
+
+
+def test_a_workloads_ratio_is_the_geometric_mean_of_its_cells(tmp_path: Path) -> None:
+    effects = {("packed", "tsp"): 0.9}
+    frame = compared(tmp_path / "sweep", made_up.Truth(branches=FOUR, effects=effects, trial_noise=0.05))
+    own = frame.filter(branch="packed")
+    cells = own.filter(level="cell")["time_ratio"].log().mean()
+    assert np.log(own.filter(level="overall")["time_ratio"].item()) == pytest.approx(cells)
+
+
+def test_trials_of_one_build_count_once(tmp_path: Path) -> None:
+    """Nine trials of three builds are three units: too few, however often each was run."""
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.5}, trials=9, layouts=3)
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame["units"]) == {3}
+    assert set(frame["verdict"]) == {UNJUDGED}
+    assert frame["ratio_low"].null_count() == frame.height
+
+
+def test_one_lucky_build_of_five_is_no_claim_on_a_workload(tmp_path: Path) -> None:
+    """One of five builds of `packed` is a sixth faster at all thread counts; the others are equal."""
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, sequential=False)
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    lucky = (pl.col("branch") == "packed") & (pl.col("layout") == 2)
+    shifted = times.with_columns(pl.when(lucky).then(pl.col("ns_per_unit") * 0.85).otherwise("ns_per_unit"))
+    row = compare(shifted, "master").filter(level="workload", branch="packed").row(0, named=True)
+    assert (row["units"], row["pairs"]) == (5, 20)
+    assert row["verdict"] not in CLAIMS
+
+
+def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> None:
+    """Left out, it would make the branch that hangs look quick: only its lucky trials would count."""
+
+    def hangs(branch: str, workload: str, _: int, replicate: int) -> str | None:
+        return "timeout" if (branch, workload) == ("packed", "tsp") and replicate < 3 else None
+
+    truth = made_up.Truth(branches=FOUR, fails=hangs, trials=7)
+    folder = made_up.write_sweep(tmp_path / "sweep", truth)
+    sweep = read_sweep(folder)
+    times = trial_times(sweep).collect()
+    with_limit = with_time_outs(replace(sweep, manifest={"asked": {"timeout_s": 60}}), times)
+    assert with_limit.height == times.height + 12  # three replicates of four thread counts
+    worst = with_limit.filter(branch="packed", workload="tsp")
+    assert worst["elapsed_ns"].max() == 60e9
+    cells = {
+        name: compare(frame.lazy(), "master").filter(level="cell", branch="packed", workload="tsp")["time_ratio"]
+        for name, frame in (("left out", times), ("at the limit", with_limit))
+    }
+    assert all(cells["at the limit"] > 10 * cells["left out"])
+
+
+def test_ten_per_cent_is_found_in_single_cells(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR,
+        effects={("packed", "tsp"): 1.1, ("split-counters", "quicksort"): 0.9},
+        trial_noise=0.01,
+        trials=7,
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    slower = cells.filter(pl.col("branch") == "packed", pl.col("workload") == "tsp")
+    faster = cells.filter(pl.col("branch") == "split-counters", pl.col("workload") == "quicksort")
+    rest = cells.join(pl.concat([slower, faster]), on=["branch", "workload", "threads"], how="anti")
+    assert slower["verdict"].to_list() == [SLOWER] * 4
+    assert faster["verdict"].to_list() == [FASTER] * 4
+    assert not rest["verdict"].is_in(CLAIMS).any()
+    assert slower["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.03)
+
+
+def test_five_per_cent_is_found_over_a_whole_workload(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.05}, trial_noise=0.02)
+    pooled = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "workload")
+    claims = pooled.filter(pl.col("verdict").is_in(CLAIMS))
+    assert claims.select("branch", "workload", "verdict").rows() == [("packed", "tsp", SLOWER)]
+
+
+def test_two_per_cent_drowns_in_large_noise(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.02}, trial_noise=0.08)
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame.filter(pl.col("branch") == "packed")["verdict"]) == {UNCLEAR}
+    cells = frame.filter(pl.col("level") == "cell")
+    assert cells["band"].min() > 1.02  # type: ignore[operator]
+    assert cells["detectable"].median() > 1.05  # type: ignore[operator]
+
+
+def test_drift_and_block_noise_leave_the_ratio_alone(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        effects={("packed", "tsp"): 1.1},
+        drift=0.5,
+        block_noise=0.2,
+        trial_noise=0.002,
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(
+        pl.col("level") == "cell", pl.col("branch") == "packed", pl.col("workload") == "tsp"
+    )
+    assert cells["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.01)
+
+
+def test_the_twin_is_never_judged_and_not_counted_as_a_test(tmp_path: Path) -> None:
+    frame = compared(tmp_path / "sweep", made_up.Truth(branches=FOUR))
+    twin = frame.filter(pl.col("branch") == "master-again")
+    assert set(twin["verdict"]) == {UNJUDGED}
+    assert twin["p_corrected"].null_count() == twin.height
+
+
+def test_without_a_twin_nothing_is_judged(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.5}, twin=False)
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame["verdict"]) == {UNJUDGED}
+    assert frame["band"].null_count() == frame.height
+
+
+def test_a_large_twin_difference_silences_claims_of_its_size(tmp_path: Path) -> None:
+    """A twin that differs by as much as the branch shows that the host, not the branch, made the difference."""
+    effects = {("packed", "tsp"): 1.1}
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects)
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    times = trial_times(sweep)
+    assert set(compare(times, "master").filter(pl.col("branch") == "packed")["verdict"]) == {SLOWER}
+    off = pl.when(pl.col("branch") == "master-again").then(1.12).otherwise(1.0)
+    disturbed = times.with_columns(pl.col("ns_per_unit") * off)
+    assert set(compare(disturbed, "master").filter(pl.col("branch") == "packed")["verdict"]) == {UNCLEAR}
+
+
+def test_pooled_rows_use_only_cells_that_all_branches_have(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR,
+        workloads={"tsp": 0.1},
+        fails=lambda branch, _, threads, __: "crash" if (branch, threads) == ("packed", 4) else None,
+    )
+    frame = compared(tmp_path / "sweep", truth)
+    assert set(frame.filter(pl.col("level") == "workload")["cells"]) == {3}
+    assert frame.filter(pl.col("level") == "cell", pl.col("branch") == "split-counters").height == 4
+
+
+def test_a_missing_trial_costs_one_pair(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=FOUR,
+        workloads={"tsp": 0.1},
+        fails=lambda branch, _, threads, replicate: (
+            "crash" if (branch, threads, replicate) == ("packed", 4, 2) else None
+        ),
+    )
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell", pl.col("branch") == "packed")
+    assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
+
+
+def test_one_trial_gives_a_ratio_and_no_verdict(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, workloads={"tsp": 0.1}, trials=1)
+    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    assert set(cells["verdict"]) == {UNJUDGED}
+    assert cells["p_value"].null_count() == cells.height
+
+
+def test_three_builds_are_too_few_for_a_verdict_and_four_are_not(tmp_path: Path) -> None:
+    for trials, verdict in ((3, UNJUDGED), (4, SLOWER)):
+        effects = {("packed", "tsp"): 1.5}
+        truth = made_up.Truth(branches=FOUR, workloads={"tsp": 0.1}, trials=trials, effects=effects)
+        frame = compared(tmp_path / str(trials), truth).filter(pl.col("branch") == "packed")
+        assert set(frame.filter(pl.col("level") == "workload")["verdict"]) == {verdict}
+
+
+def test_times_that_never_vary_are_not_judged(tmp_path: Path) -> None:
+    """A clock so coarse that all trials read the same says nothing of the noise, so there is no interval either."""
+    truth = made_up.Truth(
+        branches=FOUR, effects={("packed", "tsp"): 1.1}, trial_noise=0, iteration_noise=0, block_noise=0
+    )
+    packed = compared(tmp_path / "sweep", truth).filter(level="cell", workload="tsp", branch="packed")
+    assert set(packed["verdict"]) == {UNJUDGED}
+    assert packed["ratio_low"].null_count() == packed.height
+    assert packed["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=1e-6)
+
+
+def test_a_baseline_that_never_ran_gives_no_rows(tmp_path: Path) -> None:
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR)))
+    assert compare(trial_times(sweep), "absent").is_empty()
+
+
+def test_holm_multiplies_and_stays_in_order() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03])).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.6, 0.9])).tolist() == pytest.approx([1.0, 1.0])
+
+
+def test_another_baseline_is_judged_by_the_noise_of_the_twins(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005)
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    pooled = compare(times, "packed").filter(pl.col("level") == "workload", pl.col("workload") == "tsp")
+    verdicts = dict(zip(pooled["branch"], pooled["verdict"], strict=True))
+    assert verdicts["split-counters"] == SLOWER
+    assert verdicts["master"] == UNCLEAR
+    assert verdicts["master-again"] == UNJUDGED
+
+
+def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(tmp_path: Path) -> None:
+    """A branch that gets slower while the sweep runs was measured at some moment of a change, not at a state."""
+    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False)
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    share = pl.col("block") / pl.col("block").max()
+    verdicts = {}
+    for name, factor in (("steady", pl.lit(1.1)), ("drifting", 1 + 0.2 * share)):
+        shifted = pl.when(pl.col("branch") == "packed").then(pl.col("ns_per_unit") * factor).otherwise("ns_per_unit")
+        pooled = compare(times.with_columns(shifted), "master").filter(
+            pl.col("level") == "workload", pl.col("branch") == "packed"
+        )
+        verdicts[name] = pooled["verdict"].item()
+        drifted = pooled["ratio_drift"].item()
+    assert verdicts == {"steady": SLOWER, "drifting": UNJUDGED}
+    assert drifted == pytest.approx(1.2, abs=0.03)
+
+
+def test_a_clock_that_moved_is_taken_out_by_cycles(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, modes={"dynamic": {2: 3.0}}, threads=[2]
+    )
+    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    slowed = pl.col("branch") == "packed"
+    moved = times.with_columns(
+        pl.when(slowed).then(pl.col("ns_per_unit") * 1.5).otherwise("ns_per_unit"),
+        pl.when(slowed).then(pl.col("ghz") / 1.5).otherwise("ghz"),
+    ).with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
+    ratios = {
+        figure: compare(moved, "master", figure)
+        .filter(pl.col("level") == "cell", pl.col("branch") == "packed")["time_ratio"]
+        .item()
+        for figure in ("time", "cycles")
+    }
+    assert ratios["time"] == pytest.approx(1.5, rel=0.02)
+    assert ratios["cycles"] == pytest.approx(1.0, rel=0.02)

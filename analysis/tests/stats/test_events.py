@@ -1,0 +1,192 @@
+"""Counts of instrumented builds against made-up sweeps whose rates are known; and that they never become times."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import made_up
+from sweep_analysis.__main__ import main
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
+from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.report.figures import figures
+from sweep_analysis.report.page import render_page
+from sweep_analysis.report.write import write_report
+from sweep_analysis.say.cautions import cautions
+from sweep_analysis.say.facts import facts
+from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, scale
+
+PACKED = {"packed_word_loads": 40, "packed_word_rmws": 10, "packed_word_cas_failures": 2, "steals_tried": 6}
+SPLIT = {
+    "sleeping_loads": 8,
+    "sleeping_rmws": 1,
+    "sleeping_cas_failures": 0,
+    "inactive_loads": 30,
+    "inactive_rmws": 5,
+    "inactive_cas_failures": 1,
+    "steals_tried": 0,
+}
+TRIALS = 3
+
+
+def truth(**more: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
+    """The packed build, and one layout of two words, padded and not; master cannot count."""
+    names = ["packed", "split", "split-padded"]
+    fields: dict[str, Any] = {
+        "branches": ["master", *names],
+        "workloads": {"tsp": 0.1},
+        "threads": [1, 2],
+        "features": {"packed": [], "split": ["split"], "split-padded": ["split", "cache-padded"]},
+        "counts": dict(zip(names, [PACKED, SPLIT, SPLIT], strict=True)),
+        "counted_trials": TRIALS,
+    }
+    return made_up.Truth(**(fields | more))
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    return read_sweep(made_up.write_sweep(tmp_path_factory.mktemp("counted") / "sweep", truth()))
+
+
+def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
+    """The only row with these values."""
+    return frame.filter(*(pl.col(name) == value for name, value in key.items())).collect().row(0, named=True)
+
+
+def rate(count: int, threads: int, replicate: int) -> float:
+    """What `made_up` counts in that replicate, per unit of work: each worker, and the threads outside together."""
+    return (count * threads + 1) * replicate / made_up.COUNTED_UNITS
+
+
+def test_a_rate_is_the_median_over_trials_of_all_threads_per_unit_of_work(sweep: Sweep) -> None:
+    rates = event_rates(sweep)
+    assert rates.collect_schema() == EVENT_RATES
+    found = row(rates, branch="packed", threads=2, event="packed_word_loads")
+    assert found["trials"] == TRIALS
+    assert found["per_unit"] == pytest.approx(rate(40, threads=2, replicate=2))
+    assert found["per_unit_low"] == pytest.approx(rate(40, threads=2, replicate=1))
+    assert found["per_unit_high"] == pytest.approx(rate(40, threads=2, replicate=3))
+    assert found["work_unit"] == "elements"
+    assert rates.collect().height == 2 * (len(PACKED) + 2 * len(SPLIT))
+
+
+def test_the_headline_adds_up_over_the_words_of_a_trial_before_it_takes_the_median(sweep: Sweep) -> None:
+    rates = headline_rates(sweep)
+    writes = row(rates, branch="split", threads=1, event="writes")
+    assert writes["per_unit"] == pytest.approx(rate(1, 1, 2) + rate(5, 1, 2))
+    assert writes["per_unit_high"] == pytest.approx(rate(1, 1, 3) + rate(5, 1, 3))
+    assert row(rates, branch="packed", threads=1, event="steals_tried")["per_unit"] == pytest.approx(rate(6, 1, 2))
+    assert set(rates.collect()["event"]) == {"writes", "loads", "steals_tried"}
+
+
+def test_words_without_padding_share_a_line_and_padded_ones_do_not(sweep: Sweep) -> None:
+    lines = line_rates(sweep)
+    assert lines.collect_schema() == LINE_RATES
+    names = {branch: part["line"].to_list() for (branch,), part in lines.collect().group_by("branch")}
+    assert {branch: sorted(set(line)) for branch, line in names.items()} == {
+        "packed": ["packed_word"],
+        "split": ["inactive + sleeping"],
+        "split-padded": ["inactive", "sleeping"],
+    }
+    shared = row(lines, branch="split", threads=2)
+    assert shared["writes"] == pytest.approx(rate(1, 2, 2) + rate(5, 2, 2))
+    assert shared["loads"] == pytest.approx(rate(8, 2, 2) + rate(30, 2, 2))
+    alone = row(lines, branch="split-padded", threads=2, line="inactive")
+    assert alone["writes"] == pytest.approx(rate(5, 2, 2))
+    assert (alone["writes_low"], alone["writes_high"]) == pytest.approx((rate(5, 2, 1), rate(5, 2, 3)))
+    assert alone["cas_failures"] == pytest.approx(rate(1, 2, 2))
+
+
+def test_counted_trials_change_no_time_no_ratio_and_no_band(tmp_path: Path) -> None:
+    with_counts = analyse(read_sweep(made_up.write_sweep(tmp_path / "counted", truth())))
+    without = analyse(read_sweep(made_up.write_sweep(tmp_path / "timed", truth(counts={}))))
+    assert with_counts.events.height > without.events.height == 0
+    assert with_counts.times.equals(without.times)
+    assert with_counts.speedups.equals(without.speedups)
+    assert with_counts.comparisons.equals(without.comparisons)
+    assert with_counts.sweep.branches == without.sweep.branches
+    assert cautions(with_counts) == cautions(without)
+
+
+def change_line(folder: Path, number: int, change: dict[str, Any]) -> None:
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    lines[number] = json.dumps(json.loads(lines[number]) | change)
+    (folder / "trials.jsonl").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "message"),
+    [
+        (
+            -1,
+            {"iterations": [{"elapsed_ns": 1, "user_ns": 1, "system_ns": 0, "work_units": 1}]},
+            "has times of an instr",
+        ),
+        (-1, {"events": None}, "field `events` is missing in a trial of `split-padded-instrumented`"),
+        (
+            0,
+            {"events": {"iterations": 1, "work_units": 1, "workers": [], "outside": {}}},
+            "field `events` is present in a trial of `master",
+        ),
+        (-1, {"events": {"iterations": 1, "work_units": 0, "workers": [], "outside": {}}}, "`events.work_units` is 0"),
+    ],
+)
+def test_a_trial_with_times_and_counts_or_with_neither_is_refused(
+    tmp_path: Path, number: int, change: dict[str, Any], message: str
+) -> None:
+    folder = made_up.write_sweep(tmp_path / "sweep", truth())
+    change_line(folder, number, change)
+    with pytest.raises(InputError, match=message):
+        read_sweep(folder)
+
+
+def test_a_failed_counted_trial_is_said_and_left_out(tmp_path: Path) -> None:
+    failing = truth(fails=lambda branch, *place: "crash" if (branch, place[2]) == ("packed-instrumented", 1) else None)
+    analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", failing)))
+    # One replicate of three, at two thread counts; three counted branches.
+    assert any("2 of 18 counted trials failed (crash)" in text for text in cautions(analysis))
+    assert not any("not finished" in text for text in cautions(analysis))
+    assert analysis.failures.is_empty()
+    found = row(event_rates(analysis.sweep), branch="packed", threads=1, event="steals_tried")
+    assert found["trials"] == TRIALS - 1
+    assert found["per_unit"] == pytest.approx((rate(6, 1, 1) + rate(6, 1, 3)) / 2)
+
+
+def test_the_page_shows_counts_or_how_to_get_them(tmp_path: Path, sweep: Sweep) -> None:
+    counted = html.unescape(write_report(sweep, tmp_path / "report").read_text())
+    assert "counter words that share a cache line stand together" in counted
+    assert "inactive + sleeping" in counted
+    assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
+    assert (tmp_path / "report/figures/events.png").read_bytes().startswith(b"\x89PNG")
+    assert pl.read_csv(tmp_path / "report/tables/lines.csv").height == 2 * 4
+    folder = made_up.write_sweep(tmp_path / "timed", truth(counts={}))
+    analysis = analyse(read_sweep(folder))
+    timed = html.unescape(render_page(analysis, figures(analysis)))
+    assert "Counter words that share a cache line" not in timed
+    assert "cargo runner sweep --instrument" in timed
+
+
+def test_the_command_prints_events_and_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made_up.write_sweep(tmp_path / "sweep", truth())
+    assert main(["events", str(folder)]) == 0
+    assert set(pl.read_csv(io.StringIO(capsys.readouterr().out))["event"]) == {*PACKED, *SPLIT}
+    assert main(["events", str(folder), "--by", "line", "--format", "md"]) == 0
+    assert "| inactive + sleeping |" in capsys.readouterr().out
+    timed = made_up.write_sweep(tmp_path / "timed", truth(counts={}))
+    assert main(["events", str(timed)]) == 2
+    assert "no trial was counted; sweep again with `--instrument`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rates", "factor"), [([0.0, 2.5], 1), ([0.002], 1000), ([3e-6], 10**6), ([4e-9], 10**9), ([0.0], 1)]
+)
+def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more(rates: list[float], factor: int) -> None:
+    assert scale(pl.Series(rates))[0] == factor

@@ -1,0 +1,68 @@
+"""Waits: quantiles of trials, summed up over trials and never thrown together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+import made_up
+from sweep_analysis.read.frames import LATENCIES
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.stats.latency import latencies, tradeoffs
+from sweep_analysis.stats.speedup import trial_times
+
+
+def waits(folder: Path, told: dict[str, float], **truth: object) -> pl.DataFrame:
+    """Waits of a sweep of two branches on two and four threads, in which only `packed` tells any."""
+    made = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"ticks": 0.1},
+        threads=[2, 4],
+        trials=3,
+        waits_ns={"packed": told},
+        **truth,  # type: ignore[arg-type]
+    )
+    return latencies(read_sweep(made_up.write_sweep(folder / "sweep", made))).collect()
+
+
+def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds(tmp_path: Path) -> None:
+    found = waits(tmp_path, {"latency_p50": 1000.0, "first_job_p99.9": 5000.0})
+    assert found.schema == LATENCIES
+    assert set(found["branch"]) == {"packed"}
+    rows = found.filter(pl.col("threads") == 2).select(
+        "kind", "quantile", "trials", "wait_us", "wait_us_low", "wait_us_high"
+    )
+    assert rows.rows() == [("first_job", "p99.9", 3, 10.0, 5.0, 15.0), ("latency", "p50", 3, 2.0, 1.0, 3.0)]
+
+
+def test_figures_that_are_no_quantile_of_a_wait_are_left_out(tmp_path: Path) -> None:
+    found = waits(tmp_path, {"latency_over_10ms": 7.0, "cpu_per_unit": 3.0, "latency_p75": 2.0, "x_latency_p50": 1.0})
+    assert found.is_empty()
+
+
+def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
+    found = waits(
+        tmp_path,
+        {"latency_p50": 1000.0},
+        fails=lambda branch, _, threads, replicate: (
+            "crash" if (branch, threads, replicate) == ("packed", 4, 0) else None
+        ),
+    )
+    assert found.sort("threads").select("threads", "trials", "wait_us_low").rows() == [(2, 3, 1.0), (4, 2, 2.0)]
+
+
+def test_a_tradeoff_sets_the_wait_beside_the_cpu_time_of_its_cell(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"],
+        workloads={"ticks": 0.1},
+        threads=[2],
+        trials=3,
+        waits_ns={"packed": {"latency_p99": 4000.0, "latency_p50": 1.0, "first_job_p99": 1.0}},
+    )
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    times = trial_times(sweep).collect()
+    (row,) = tradeoffs(latencies(sweep).collect(), times, "p99").rows(named=True)
+    spent = times.filter(branch="packed", program="parallel")["cpu_ns_per_unit"].median()
+    assert (row["branch"], row["wait_us"]) == ("packed", 8.0)
+    assert row["cpu_us"] * 1000 == spent
