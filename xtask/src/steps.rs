@@ -164,7 +164,7 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     let mut models =
         cmd!(sh, "cargo test --quiet --release --package rayon-core-models --lib models");
     if depth == Depth::Deep {
-        // Larger bounds; every verdict is printed as a row of the README's table.
+        // Larger bounds; every verdict is printed with the executions it took.
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
     }
     step("models of the sleep protocol", models)?;

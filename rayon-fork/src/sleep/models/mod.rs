@@ -57,8 +57,8 @@ const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 /// Three threads whose pushes hold a step more, the light fence.
 const TRIO_WITH_STEPS: Bounds = Bounds { fast: Some(1), deep: Some(2) };
 
-/// Prints one row for the README's table of verdicts: the running test, what it modelled, and how
-/// far.
+/// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many
+/// executions.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
     let test = this_test();
     let claim = test.rsplit("verdicts::").next().unwrap_or(&test);
