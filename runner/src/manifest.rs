@@ -1,9 +1,13 @@
 //! `manifest.json`: what was asked, with which binaries, by whom, and in how many runs.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Commit;
 use crate::config::{Claim, Source};
+use crate::digest;
 use crate::plan::{Asked, Shard};
 
 /// The whole file.
@@ -133,10 +137,10 @@ pub struct Toolchain {
     /// `[profile.release]`, as TOML.
     pub profile: String,
     /// Environment variables that change code generation, with their values.
-    pub flags: std::collections::BTreeMap<String, String>,
+    pub flags: BTreeMap<String, String>,
     /// What Cargo's configuration files say about code: by file, each table or key as TOML.
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub cargo_config: std::collections::BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cargo_config: BTreeMap<String, String>,
     /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
     pub lock_sha256: String,
 }
@@ -192,4 +196,25 @@ impl Manifest {
         let name = self.asked.binary_of(name);
         self.builds().find(|branch| branch.name == name)
     }
+}
+
+/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
+#[must_use]
+pub fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+    let commit = checkout.commit.as_deref().unwrap_or("nogit");
+    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
+    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
+}
+
+/// What a cell is known by: the binary, or, where there is none, the source that gave none.
+#[must_use]
+pub fn identities<'a>(
+    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
+) -> BTreeMap<String, String> {
+    let identity = |branch: &MeasuredBranch| match &branch.receipt {
+        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
+        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
+        None => format!("unbuilt: {}", branch.source),
+    };
+    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
 }

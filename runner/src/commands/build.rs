@@ -4,14 +4,30 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Error, Result, bail};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
-use super::Place;
 use crate::builds::{Builder, Built};
-use crate::cli::BuildArgs;
 use crate::config::Branch;
+use crate::options::complete;
+use crate::place::Place;
 use crate::progress::{BuildBar, human};
 use crate::stop::{Exit, Stop, exit_of};
 use crate::{interrupt, selection};
+
+/// Arguments of `build`.
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    /// Names, globs, `all`, `!exclusions`, with commas between
+    #[arg(long, value_name = "LIST", default_value = "all",
+          add = ArgValueCompleter::new(complete::branches))]
+    branches: String,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Example:
+  cargo runner build --branches 'all,!*jec*'";
 
 pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
     let config = place.config()?;

@@ -1,18 +1,48 @@
 //! `compare`: a sweep of branches that are named on the command line, and a page for a pull request.
 
 use anyhow::{Context as _, Result};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
-use super::Place;
 use super::show::Table;
-use super::sweep::{self, Purpose};
-use crate::cli::CompareArgs;
+use super::sweep::{self, Purpose, SweepArgs};
 use crate::config::fork_features;
 use crate::config::spec::Reader;
 use crate::manifest::Manifest;
+use crate::options::complete;
 use crate::page::Page;
+use crate::place::Place;
 use crate::stop::{Exit, Stop};
 use crate::sweep_dir::SweepDir;
 use crate::table::{Format, Look};
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The baseline, then what is compared with it: a branch of branches.toml, published:VERSION,
+    /// path:DIR, git:URL#COMMIT, fork:FEATURE,FEATURE; NAME= before one gives it a name
+    #[arg(value_name = "BRANCH", num_args = 2.., add = ArgValueCompleter::new(complete::branches), required_unless_present = "resume",
+          conflicts_with_all = ["resume", "branches"])]
+    specs: Vec<String>,
+    #[command(flatten)]
+    sweep: SweepArgs,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner compare master path:../rayon/rayon-core --workloads ticks,quicksort
+      a working tree of rayon-core against the published one
+  cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
+      under a name of your own, as a comment for a pull request
+  cargo runner compare packed split-counters fork:split,push-fence
+      branches of branches.toml, and features of the fork that are no branch there
+  cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
+      a release and a commit
+  cargo runner compare --resume
+      go on with the newest unfinished one; if there is none, print the newest again
+
+A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
 
 pub(crate) fn run(place: &Place, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {

@@ -6,13 +6,25 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use super::Place;
-use crate::cli::ListFormat;
 use crate::doctor::{self, Circumstances};
 use crate::frequency::Setup;
 use crate::frequency::backend::Choice;
 use crate::host::{CPUS, Host};
+use crate::options::ListFormat;
+use crate::place::Place;
 use crate::stop::Exit;
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+UNFIT means: as the host is now, a sweep cannot run, or no frequency can be held, or times would
+tell of something else than the branches.
+
+Exit codes:
+  0 fit (there may be warnings) · 4 something is UNFIT
+
+Examples:
+  cargo runner doctor
+  cargo runner doctor --format json | jq '.findings[].id'";
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]

@@ -1,43 +1,25 @@
 //! `frequency`: what a sweep does about the CPU frequency, by hand.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use crate::affinity::allowed_cpus;
-use crate::cli::ListFormat;
 use crate::frequency::Setup;
-use crate::frequency::backend::Choice;
 use crate::frequency::clock;
 use crate::frequency::status::Status;
 use crate::interrupt;
+use crate::options::ListFormat;
+use crate::options::frequency::FrequencyOptions;
 use crate::stop::{Exit, Stop};
 
-/// What these options stand under in help texts; options that follow them stand under their own.
-pub(crate) const HEADING: &str = "CPU frequency";
-
-/// Where and how the frequency is set.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct FrequencyOptions {
-    /// What writes the settings; `auto` takes the first that is permitted
-    #[arg(long, value_enum, value_name = "BACKEND", default_value_t, help_heading = HEADING)]
-    frequency_backend: Choice,
-    /// Where the settings found are kept until they are put back [default: one file per host in /var/tmp]
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
-    frequency_journal: Option<PathBuf>,
-    /// Folder in the place of /sys/devices/system/cpu, for tests; the measured clock is then not compared
-    #[arg(long, value_name = "DIR", hide = true)]
-    sysfs: Option<PathBuf>,
-}
-
-impl FrequencyOptions {
-    pub(crate) fn setup(&self) -> Setup {
-        let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
-        Setup::new(sysfs, self.frequency_backend, journal)
-    }
-}
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner frequency status
+  cargo runner frequency fix        all CPUs at one frequency, until `restore`
+  cargo runner frequency restore    also after a sweep that was killed";
 
 /// Arguments of `frequency`.
 #[derive(Debug, Args)]

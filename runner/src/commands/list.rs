@@ -3,19 +3,37 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
+use clap::Args;
 use comfy_table::{ColumnConstraint, Table, Width, presets};
 use protocol::{Description, Size};
 use serde::Serialize;
 use serde_json::json;
 use workloads::workload;
 
-use super::Place;
-use crate::cli::{ListArgs, ListWhat};
 use crate::config::{Branch, Config};
 use crate::experiments::{self, Experiment};
+use crate::place::Place;
 use crate::plan::is_free;
 use crate::stop::Exit;
 use crate::table::{Column, Format, Look, Sheet, data};
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// What to list [default: all]
+    #[arg(value_enum)]
+    what: Option<ListWhat>,
+    /// How it is printed; JSON has every detail
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ListWhat {
+    Branches,
+    Workloads,
+    Experiments,
+}
 
 pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);

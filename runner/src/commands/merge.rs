@@ -12,14 +12,24 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Place;
-use super::sweep::{identities, name};
 use crate::id::Id;
-use crate::manifest::{Manifest, MergedShard};
+use crate::manifest::{Manifest, MergedShard, identities, sweep_name};
+use crate::place::Place;
 use crate::plan::{self, Plan, Shard};
 use crate::progress::count;
 use crate::stop::{Exit, Stop};
 use crate::sweep_dir::{self, SweepDir};
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner sweep --branches all --shard 1/2      on one machine
+  cargo runner sweep --branches all --shard 2/2      on another, from the same checkout and path
+  cargo runner merge results/sweeps/*-shard-1-of-2 results/sweeps/*-shard-2-of-2
+  cargo runner merge results/shards/2026-03-01T120000Z
+
+The merged sweep is read by `show`, `report` and `analysis` like any other; each shard's machine and
+manifest are kept in its folder `shards`.";
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
@@ -242,7 +252,7 @@ fn merged_manifest(parts: &[Part], trials_planned: usize) -> Manifest {
         })
         .collect();
     Manifest {
-        name: format!("{}-merged", name(created_at, &host, &first.checkout)),
+        name: format!("{}-merged", sweep_name(created_at, &host, &first.checkout)),
         created_at: created_at.to_string(),
         host,
         shard: None,

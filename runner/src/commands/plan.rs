@@ -3,19 +3,41 @@
 use std::io::Write as _;
 
 use anyhow::Result;
+use clap::Args;
 use serde::Serialize;
 
-use super::{Place, asked, builds};
 use crate::builds::{Builder, check_folder};
-use crate::cli::PlanArgs;
 use crate::config::Branch;
 use crate::estimate::Past;
 use crate::host::Host;
+use crate::options::Selection;
+use crate::options::meaning::{asked, builds};
+use crate::place::Place;
 use crate::plan;
 use crate::progress::{count, human};
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
 use crate::table::{Column, Format, Look, Sheet, data, wrapped};
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    selection: Selection,
+    /// Print every trial in its order, as CSV
+    #[arg(long, conflicts_with = "format")]
+    order: bool,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner plan
+  cargo runner plan --preset full
+  cargo runner plan --branches 'split*' --threads 1..=8 --order";
 
 pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     let (asked, branches) = asked(place, None, &arguments.selection)?;

@@ -1,12 +1,29 @@
 //! `repair`: broken lines of a sweep set aside, so that it can be resumed.
 
-use anyhow::Result;
+use std::path::PathBuf;
 
-use super::Place;
-use crate::cli::RepairArgs;
+use anyhow::Result;
+use clap::Args;
+
+use crate::place::Place;
 use crate::progress::count;
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
+
+/// Arguments of `repair`.
+#[derive(Debug, Args)]
+pub(crate) struct RepairArgs {
+    /// A name or the beginning of one, a path, or `latest`
+    sweep: String,
+    /// Folder that holds the sweeps [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Example:
+  cargo runner repair 2026-03-01T120000Z";
 
 pub(crate) fn run(place: &Place, arguments: &RepairArgs) -> Result<Exit> {
     let parent = place.sweeps(arguments.output.as_deref());

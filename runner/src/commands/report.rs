@@ -1,15 +1,33 @@
-//! `report` and `analysis`: the Python side, set up by itself.
+//! `report`: figures, tables and the page of a sweep, drawn by the Python side.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, ExitStatus};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
+use clap::Args;
 
-use super::Place;
-use crate::cli::{AnalysisArgs, ReportArgs};
+use super::analysis;
+use crate::place::Place;
 use crate::python::Python;
-use crate::stop::{Exit, Stop};
+use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A name or the beginning of one, a path, or `latest`
+    #[arg(default_value = "latest")]
+    sweep: String,
+    /// Folder to write [default: results/reports/SWEEP]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
+
+Example:
+  cargo runner report latest";
 
 pub(crate) fn run(place: &Place, arguments: &ReportArgs) -> Result<Exit> {
     let sweep = SweepDir::find(&place.checkout, &place.checkout.sweeps(), &arguments.sweep)?;
@@ -21,44 +39,5 @@ pub(crate) fn run(place: &Place, arguments: &ReportArgs) -> Result<Exit> {
     let mut command = python.module("sweep_analysis");
     command.arg("report").arg(sweep.path()).arg("--output").arg(&output);
     // It prints where the page is.
-    wait(&mut command)
-}
-
-pub(crate) fn pass_on(place: &Place, arguments: &AnalysisArgs) -> Result<Exit> {
-    let python = Python::set_up(place.checkout.root())?;
-    wait(python.module("sweep_analysis").args(&arguments.arguments))
-}
-
-/// Its output goes straight through, and Ctrl-C reaches it as it reaches us.
-fn wait(command: &mut Command) -> Result<Exit> {
-    ended(command.status().context("Python cannot be run")?)
-}
-
-fn ended(status: ExitStatus) -> Result<Exit> {
-    match (status.code(), status.signal()) {
-        (Some(0), _) => Ok(Exit::Good),
-        (Some(code), _) => Ok(Exit::PassedOn(u8::try_from(code).unwrap_or(1))),
-        (None, Some(2 | 15)) => bail!(Stop::Interrupted("interrupted".to_owned())),
-        (None, signal) => bail!(Stop::HostNotFit(format!(
-            "the analysis was killed by signal {}{}; the sweep is untouched",
-            signal.unwrap_or_default(),
-            if signal == Some(9) { " (the kernel does this when memory runs out)" } else { "" }
-        ))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::stop::exit_of;
-
-    #[test]
-    fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {
-        let with_signal = |signal| ended(ExitStatus::from_raw(signal)).unwrap_err();
-        assert_eq!(exit_of(&with_signal(2)), Exit::Interrupted);
-        let killed = with_signal(9);
-        assert_eq!(exit_of(&killed), Exit::HostNotFit);
-        assert!(killed.to_string().contains("signal 9 (the kernel does this when memory"));
-        assert_eq!(ended(ExitStatus::from_raw(2 << 8)).unwrap(), Exit::PassedOn(2));
-    }
+    analysis::wait(&mut command)
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use clap::Args;
 
-use super::Place;
-use super::sweep::identities;
-use crate::cli::ShowArgs;
 use crate::id::Id;
 use crate::judgement;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, identities};
+use crate::place::Place;
 use crate::plan;
 use crate::progress::count;
 use crate::stop::{Exit, Stop};
@@ -18,6 +18,25 @@ use crate::summary::{self, Row, Summary};
 use crate::sweep_dir::SweepDir;
 use crate::table::{Format, Look};
 use crate::trials_file::BrokenLine;
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A name or the beginning of one, a path, or `latest`
+    #[arg(default_value = "latest")]
+    sweep: String,
+    /// How the table is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Folder that holds the sweeps [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Example:
+  cargo runner show latest --format csv > table.csv";
 
 pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
     let parent = place.sweeps(arguments.output.as_deref());

@@ -1,20 +1,31 @@
 //! `slurm`: a job array in which each task measures one shard.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, iter};
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use clap::{Args, Parser};
 use jiff::Timestamp;
 
-use super::{Place, asked, builds};
-use crate::cli;
+use super::sweep::{self, SweepArgs};
 use crate::host::Host;
+use crate::options::meaning::{asked, builds};
+use crate::options::{Globals, Selection};
 use crate::page::quoted;
+use crate::place::Place;
 use crate::plan::{self, Shard};
 use crate::progress::count;
 use crate::stop::{Exit, Stop};
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner slurm --shards 8 -- --branches all --preset full
+  cargo runner slurm --shards 4 --cpus-per-task 64 --sbatch=--partition=long --sbatch=--time=8:00:00 -- --workloads tsp
+
+Writes results/shards/NAME/job.sh and prints how to submit it and how to merge what it measured. Nodes must be
+alike and see this checkout at the same path. A task that is started again resumes its shard.";
 
 /// Arguments of `slurm`.
 #[derive(Debug, Args)]
@@ -56,7 +67,7 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
         )));
     }
     // What the tasks would be told hours later is told now.
-    let sweep = cli::sweep_selection(&arguments.sweep, Shard { number: 1, of: shards })?;
+    let sweep = sweep_selection(&arguments.sweep, Shard { number: 1, of: shards })?;
     let (asked, branches) = asked(place, None, &sweep)?;
     let sources = builds(&asked, &branches)
         .into_iter()
@@ -87,6 +98,33 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
     );
     println!("sbatch {shown}/job.sh\ncargo runner merge {shown}");
     Ok(Exit::Good)
+}
+
+/// The options of `sweep` that each task is given.
+#[derive(Debug, Parser)]
+#[command(name = "cargo runner sweep", bin_name = "cargo runner sweep", after_help = sweep::HELP)]
+struct SweepLine {
+    #[command(flatten)]
+    sweep: SweepArgs,
+    #[command(flatten)]
+    _globals: Globals,
+}
+
+/// What the options of a shard's `sweep` select; a fault in them is told in clap's words.
+fn sweep_selection(options: &[String], shard: Shard) -> Result<Selection> {
+    let shard = format!("--shard={shard}");
+    let words = iter::once("sweep").chain(options.iter().map(String::as_str));
+    let line = SweepLine::try_parse_from(words.chain([shard.as_str()])).map_err(|error| {
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        Stop::BadInput(format!("after `--`: {text}"))
+    })?;
+    if line.sweep.resume.is_some() || line.sweep.output.is_some() {
+        bail!(Stop::BadInput(
+            "after `--`: --resume and --output are given by the script; leave them out".to_owned()
+        ));
+    }
+    Ok(line.sweep.selection)
 }
 
 fn job(place: &Place, arguments: &SlurmArgs, name: &str) -> String {

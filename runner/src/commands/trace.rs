@@ -5,16 +5,62 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 use protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
 
-use super::{Place, build};
+use super::build;
 use crate::builds::Builder;
-use crate::cli::TraceArgs;
 use crate::config::Branch;
+use crate::options::{complete, positive_seconds};
+use crate::place::Place;
 use crate::plan::Load;
 use crate::record::Ending;
 use crate::stop::{Exit, Stop};
 use crate::{interrupt, selection, trial};
+
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// A branch of rayon-fork/; others record nothing
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::branches))]
+    branch: String,
+    /// A workload; see `list workloads`
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::workloads))]
+    workload: String,
+    /// Threads of the pool
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: u32,
+    /// Keep worker i on the i-th CPU, as `sweep --placement pinned` does
+    #[arg(long)]
+    pinned: bool,
+    /// tiny, small, medium or large
+    #[arg(long, default_value = "small")]
+    size: String,
+    /// NAME=VALUE; may be repeated
+    #[arg(long = "parameter", value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+    /// Instance file, for workloads that read one
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Iterations that are recorded, after one that is not
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    iterations: u32,
+    /// Seed of the workload's input
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Longest time that it may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive_seconds)]
+    timeout: f64,
+    /// File to write [default: results/traces/BRANCH-WORKLOAD-SIZE-N-threads.json]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Example:
+  cargo runner trace --branch packed --workload quicksort --threads 2";
 
 pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
     let branch = branch(place, &arguments.branch)?;

@@ -8,16 +8,15 @@ use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
 use protocol::SCHEMA;
 
-use super::super::{Place, asked, build, builds};
-use super::{Purpose, Ready, warn_of};
+use super::{Purpose, Ready, SweepArgs, warn_of};
 use crate::builds::Builder;
-use crate::checkout::Commit;
-use crate::cli::SweepArgs;
+use crate::commands::build;
 use crate::config::Branch;
-use crate::digest;
 use crate::host::Host;
 use crate::interrupt;
-use crate::manifest::{Manifest, MeasuredBranch};
+use crate::manifest::{Manifest, MeasuredBranch, identities, sweep_name};
+use crate::options::meaning::{asked, builds};
+use crate::place::Place;
 use crate::plan;
 use crate::stop::Stop;
 use crate::sweep::SETTLE;
@@ -53,7 +52,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let manifest = Manifest {
         schema: SCHEMA,
-        name: name(created_at, &host.id(), &checkout)
+        name: sweep_name(created_at, &host.id(), &checkout)
             + &shard.map_or(String::new(), |it| format!("-shard-{}-of-{}", it.number, it.of)),
         created_at: created_at.to_string(),
         host: host.id(),
@@ -78,25 +77,6 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     };
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
     Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
-}
-
-/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
-pub(in crate::commands) fn name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
-    let commit = checkout.commit.as_deref().unwrap_or("nogit");
-    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
-    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
-}
-
-/// What a cell is known by: the binary, or, where there is none, the source that gave none.
-pub(in crate::commands) fn identities<'a>(
-    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
-) -> BTreeMap<String, String> {
-    let identity = |branch: &MeasuredBranch| match &branch.receipt {
-        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
-        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
-        None => format!("unbuilt: {}", branch.source),
-    };
-    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
 }
 
 pub(super) type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);

@@ -3,8 +3,6 @@
 mod begin;
 mod resume;
 
-pub(super) use begin::{identities, name};
-
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,11 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use clap::Args;
 use jiff::Timestamp;
 
-use super::Place;
 use super::show::{Broken, Table, summarized};
-use crate::cli::SweepArgs;
 use crate::config::Config;
 use crate::doctor;
 use crate::estimate::Past;
@@ -26,6 +23,8 @@ use crate::host::gauges::Gauges;
 use crate::id::Id;
 use crate::interrupt;
 use crate::manifest::{Manifest, Run};
+use crate::options::Selection;
+use crate::place::Place;
 use crate::plan::{Asked, Plan};
 use crate::progress::{Progress, count, headline, human};
 use crate::record::Record;
@@ -36,6 +35,52 @@ use crate::sweep_dir::{HostLock, SweepDir};
 use crate::table::Format;
 use crate::trial::Subprocesses;
 use crate::trials_file::Appender;
+
+/// Arguments of `sweep`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(super) selection: Selection,
+    /// Go on with a sweep that was stopped: a name, a path, or the newest unfinished one; takes no other
+    /// selection, but `--input` if the instance file lay outside the checkout
+    #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
+                                "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
+                                "instrument", "shard"])]
+    pub(super) resume: Option<String>,
+    /// Folder in which the sweep's folder is made [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Go on without branches that cannot be built; their trials are recorded as `build-failed`
+    #[arg(long)]
+    keep_going: bool,
+    /// How the result at the end is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner sweep --branches all
+      every branch on the headline workloads; `cargo runner plan --branches all` says how long
+  cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
+      some branches (globs and exclusions; the baseline is always among them)
+  cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
+      a TSPLIB instance
+  cargo runner sweep --workloads quicksort --parameter elements=5000000
+      another instance size
+  cargo runner sweep --branches packed,split-counters --instrument
+      also count, in builds of their own, what the scheduler does
+  cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
+      one figure of a study by its name, with shorter runs
+  cargo runner sweep --resume
+      go on with the newest unfinished sweep where it was stopped
+
+Ctrl-C stops at once and loses at most the running trial.
+
+Exit codes:
+  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
 /// Makes a page of a sweep and its table; the flag says whether this command line began the sweep.
 type MakePage = fn(&SweepDir, &Manifest, &Table, bool, Format) -> Result<String>;

@@ -4,16 +4,15 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use super::super::Place;
-use super::begin::{build_all, identities};
-use super::{Ready, warn_of};
+use super::begin::build_all;
+use super::{Ready, SweepArgs, warn_of};
 use crate::builds::Builder;
 use crate::checkout::Commit;
-use crate::cli::SweepArgs;
 use crate::config::Branch;
 use crate::host::Host;
 use crate::interrupt;
-use crate::manifest::{Manifest, MeasuredBranch};
+use crate::manifest::{Manifest, MeasuredBranch, identities};
+use crate::place::Place;
 use crate::plan;
 use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;

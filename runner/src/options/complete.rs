@@ -1,4 +1,4 @@
-//! Completions of `cargo runner`: scripts for shells, and the names that only a checkout knows.
+//! Completes names that only a checkout knows: branches, workloads, experiments.
 
 use std::ffi::OsStr;
 
@@ -8,25 +8,6 @@ use crate::checkout::Checkout;
 use crate::config::{Config, fork_features};
 use crate::experiments;
 use crate::selection::workload_names;
-
-/// The shells that have a script.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-}
-
-impl Shell {
-    /// What such a shell sources.
-    pub(super) fn script(self) -> &'static str {
-        match self {
-            Self::Bash => include_str!("../../templates/completions.bash"),
-            Self::Zsh => include_str!("../../templates/completions.zsh"),
-            Self::Fish => include_str!("../../templates/completions.fish"),
-        }
-    }
-}
 
 /// Names that go on with the last word of a list with commas, behind the words before it.
 fn listed(current: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
@@ -41,7 +22,7 @@ fn listed(current: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<Compl
         .collect()
 }
 
-pub(super) fn branches(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(crate) fn branches(current: &OsStr) -> Vec<CompletionCandidate> {
     // Whatever is wrong with the file is told by commands, not here.
     let names = || {
         let root = Checkout::find(None).ok()?.root().to_owned();
@@ -52,11 +33,11 @@ pub(super) fn branches(current: &OsStr) -> Vec<CompletionCandidate> {
     listed(current, names().unwrap_or_default())
 }
 
-pub(super) fn workloads(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(crate) fn workloads(current: &OsStr) -> Vec<CompletionCandidate> {
     listed(current, workload_names().into_iter().map(str::to_owned))
 }
 
-pub(super) fn experiments(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(crate) fn experiments(current: &OsStr) -> Vec<CompletionCandidate> {
     let all = Checkout::find(None).and_then(|checkout| experiments::read(checkout.root()));
     listed(current, all.unwrap_or_default().into_iter().map(|experiment| experiment.name))
 }

@@ -1,0 +1,64 @@
+//! `analysis`: the Python side, run directly.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, ExitStatus};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use crate::place::Place;
+use crate::python::Python;
+use crate::stop::{Exit, Stop};
+
+/// Arguments of `analysis`.
+#[derive(Debug, Args)]
+pub(crate) struct AnalysisArgs {
+    /// Arguments of the analysis
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Example:
+  cargo runner analysis --help";
+
+pub(crate) fn run(place: &Place, arguments: &AnalysisArgs) -> Result<Exit> {
+    let python = Python::set_up(place.checkout.root())?;
+    wait(python.module("sweep_analysis").args(&arguments.arguments))
+}
+
+/// Its output goes straight through, and Ctrl-C reaches it as it reaches us.
+pub(super) fn wait(command: &mut Command) -> Result<Exit> {
+    ended(command.status().context("Python cannot be run")?)
+}
+
+fn ended(status: ExitStatus) -> Result<Exit> {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => Ok(Exit::Good),
+        (Some(code), _) => Ok(Exit::PassedOn(u8::try_from(code).unwrap_or(1))),
+        (None, Some(2 | 15)) => bail!(Stop::Interrupted("interrupted".to_owned())),
+        (None, signal) => bail!(Stop::HostNotFit(format!(
+            "the analysis was killed by signal {}{}; the sweep is untouched",
+            signal.unwrap_or_default(),
+            if signal == Some(9) { " (the kernel does this when memory runs out)" } else { "" }
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::exit_of;
+
+    #[test]
+    fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {
+        let with_signal = |signal| ended(ExitStatus::from_raw(signal)).unwrap_err();
+        assert_eq!(exit_of(&with_signal(2)), Exit::Interrupted);
+        let killed = with_signal(9);
+        assert_eq!(exit_of(&killed), Exit::HostNotFit);
+        assert!(killed.to_string().contains("signal 9 (the kernel does this when memory"));
+        assert_eq!(ended(ExitStatus::from_raw(2 << 8)).unwrap(), Exit::PassedOn(2));
+    }
+}

@@ -1,0 +1,32 @@
+//! Where and how a command sets the CPU frequency.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::frequency::Setup;
+use crate::frequency::backend::Choice;
+
+/// What these options stand under in help texts; options that follow them stand under their own.
+pub(crate) const HEADING: &str = "CPU frequency";
+
+/// Where and how the frequency is set.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct FrequencyOptions {
+    /// What writes the settings; `auto` takes the first that is permitted
+    #[arg(long, value_enum, value_name = "BACKEND", default_value_t, help_heading = HEADING)]
+    frequency_backend: Choice,
+    /// Where the settings found are kept until they are put back [default: one file per host in /var/tmp]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    frequency_journal: Option<PathBuf>,
+    /// Folder in the place of /sys/devices/system/cpu, for tests; the measured clock is then not compared
+    #[arg(long, value_name = "DIR", hide = true)]
+    sysfs: Option<PathBuf>,
+}
+
+impl FrequencyOptions {
+    pub(crate) fn setup(&self) -> Setup {
+        let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
+        Setup::new(sysfs, self.frequency_backend, journal)
+    }
+}

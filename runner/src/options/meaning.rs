@@ -1,0 +1,192 @@
+//! What the options of a sweep mean: presets, experiments, branches and the host, put together to what is asked.
+
+use anyhow::{Context as _, Result, bail};
+
+use super::Selection;
+use crate::config::{Branch, Config};
+use crate::experiments::{self, AskedExperiment, Figure};
+use crate::host::Host;
+use crate::place::Place;
+use crate::plan::{Asked, Instrument, Load, Mode};
+use crate::selection::{self, PlacementChoice, Preset};
+use crate::stop::Stop;
+
+/// What the command line asks, checked against branches, catalogue and host; of branches from elsewhere than
+/// branches.toml, all are meant.
+pub(crate) fn asked(
+    place: &Place,
+    elsewhere: Option<&Config>,
+    selection: &Selection,
+) -> Result<(Asked, Vec<Branch>)> {
+    let start = Start::of(place, selection)?;
+    let (branches, is_baseline_added) = if let Some(config) = elsewhere {
+        (config.branches.clone(), false)
+    } else {
+        let list = selection.branches.as_deref().unwrap_or(&start.branches);
+        selection::branches(&place.config()?, list)?
+    };
+    let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());
+    let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
+    if is_baseline_added {
+        eprintln!(
+            "note: the baseline `{baseline}` is added, since the others are compared with it"
+        );
+    }
+    let host = Host::default();
+    let instrument =
+        selection.instrument.map(|trials| instrument(trials, &branches)).transpose()?;
+    let threads = selection.threads.as_deref().unwrap_or(&start.threads);
+    let mut asked = Asked {
+        preset: start.preset,
+        branches: branches.iter().map(|branch| branch.name.clone()).collect(),
+        baseline,
+        layouts: layouts(selection, start.is_timed, selection.trials.unwrap_or(start.trials))?,
+        twin: start.twin && !selection.no_twin,
+        workloads: start.loads,
+        threads: selection::threads(threads, host.cores(), Host::usable_cpus())?,
+        modes: modes(selection)?,
+        placements: selection.placement.unwrap_or(start.placement).placements(),
+        trials: selection.trials.unwrap_or(start.trials),
+        warmup_iterations: start.warmup_iterations,
+        iterations: selection.iterations.unwrap_or(start.iterations),
+        seed: selection.seed.unwrap_or(1),
+        timeout_s: selection.timeout.unwrap_or(60.0),
+        instrument,
+        experiment: start.experiment,
+    };
+    for input in asked.workloads.iter_mut().filter_map(|load| load.input.as_mut()) {
+        let shown = input.place.as_ref().map(|path| place.checkout.shown_without_folders(path));
+        input.path = shown.unwrap_or_else(|| input.path.clone());
+    }
+    Ok((asked, branches))
+}
+
+/// Layouts per branch: as many as trials, so that each trial has one of its own, except where times mean
+/// nothing.
+fn layouts(selection: &Selection, is_timed: bool, trials: u32) -> Result<u32> {
+    match selection.layouts {
+        Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
+            "--layouts {layouts}: with {trials} trials per cell no more than {trials} would run; ask for \
+             fewer, or for more --trials"
+        ))),
+        Some(layouts) => Ok(layouts),
+        None if !is_timed => Ok(1),
+        None => Ok(trials),
+    }
+}
+
+/// The instrumented builds of the branches that can count; says once which cannot.
+fn instrument(trials: u32, branches: &[Branch]) -> Result<Instrument> {
+    let names: Vec<String> =
+        branches.iter().filter_map(Branch::instrumented).map(|branch| branch.name).collect();
+    let silent: Vec<&str> = branches
+        .iter()
+        .filter(|branch| branch.instrumented().is_none())
+        .map(|branch| branch.name.as_str())
+        .collect();
+    if names.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "--instrument: only branches of rayon-fork/ can count events, and none of {} is one; \
+             add for example `packed` to --branches",
+            silent.join(", ")
+        )));
+    }
+    if !silent.is_empty() {
+        let silent = silent.join(", ");
+        eprintln!("note: no counts of {silent}: only branches of rayon-fork/ can count events");
+    }
+    Ok(Instrument { branches: names, trials })
+}
+
+/// All builds of a sweep: its branches, then the instrumented ones that it asks for.
+pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
+    let instrumented = branches.iter().filter_map(Branch::instrumented);
+    let asked_for = instrumented.filter(|branch| asked.is_instrumented(&branch.name));
+    branches.iter().cloned().chain(asked_for).collect()
+}
+
+/// What holds where the command line says nothing: a preset or an experiment.
+struct Start {
+    preset: String,
+    experiment: Option<AskedExperiment>,
+    branches: String,
+    threads: String,
+    trials: u32,
+    iterations: u32,
+    warmup_iterations: u32,
+    twin: bool,
+    placement: PlacementChoice,
+    /// Whether its times mean something.
+    is_timed: bool,
+    /// With the command line's workloads, size and parameters already in them.
+    loads: Vec<Load>,
+}
+
+impl Start {
+    fn of(place: &Place, selection: &Selection) -> Result<Self> {
+        let (parameters, input) = (&selection.parameters, selection.input.as_deref());
+        let Some(name) = &selection.experiment else {
+            let preset = selection.preset.unwrap_or(Preset::Quick);
+            let values = preset.values();
+            return Ok(Self {
+                preset: preset.name().to_owned(),
+                experiment: None,
+                branches: "all".to_owned(),
+                threads: values.threads.to_owned(),
+                trials: values.trials,
+                iterations: values.iterations,
+                warmup_iterations: 1,
+                twin: true,
+                placement: PlacementChoice::Free,
+                is_timed: preset != Preset::Smoke,
+                loads: selection::loads(
+                    selection.workloads.as_deref().unwrap_or(values.workloads),
+                    selection.size.as_deref().unwrap_or(values.size),
+                    parameters,
+                    input,
+                )?,
+            });
+        };
+        let experiment = experiments::find(experiments::read(place.checkout.root())?, name)?;
+        Ok(Self {
+            preset: "experiment".to_owned(),
+            experiment: Some(experiment.asked()),
+            loads: experiment.loads(
+                selection.workloads.as_deref().unwrap_or(&experiment.workloads),
+                selection.size.as_deref().unwrap_or(&experiment.size),
+                parameters,
+                input,
+            )?,
+            branches: experiment.branches,
+            threads: experiment.threads,
+            trials: experiment.trials,
+            iterations: experiment.iterations,
+            warmup_iterations: experiment.warmup_iterations,
+            twin: experiment.twin,
+            placement: experiment.placement,
+            is_timed: experiment.figure != Figure::Answers,
+        })
+    }
+}
+
+/// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.
+fn modes(selection: &Selection) -> Result<Vec<Mode>> {
+    let frequency = selection.frequency.setup();
+    match selection.mode {
+        Some(choice) => {
+            let modes = choice.modes();
+            frequency.check_modes(&modes, selection.allow_uncontrolled)?;
+            Ok(modes)
+        }
+        None if selection.preset == Some(Preset::Full) => {
+            Ok(match frequency.reason_against_fixed() {
+                None => vec![Mode::Dynamic, Mode::Fixed],
+                Some(reason) => {
+                    eprintln!("note: dynamic frequency only: {reason}");
+                    vec![Mode::Dynamic]
+                }
+            })
+        }
+        None => Ok(vec![Mode::Dynamic]),
+    }
+}

@@ -1,0 +1,144 @@
+//! Options that several commands take; what the options of a sweep mean together is in [`meaning`].
+
+pub(crate) mod complete;
+pub(crate) mod frequency;
+pub(crate) mod meaning;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::checkout::Checkout;
+use crate::place::Place;
+use crate::plan::{Mode, Shard};
+use crate::selection::{PlacementChoice, Preset};
+
+use frequency::{FrequencyOptions, HEADING};
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Globals {
+    /// The checkout [default: the nearest folder upwards that holds branches.toml]
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// The branches under comparison [default: branches.toml of the checkout]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Globals {
+    /// Where the command works.
+    ///
+    /// # Errors
+    /// If there is no checkout.
+    pub(crate) fn place(&self) -> Result<Place> {
+        let checkout = Checkout::find(self.root.as_deref())?;
+        let config = self.config.clone().unwrap_or_else(|| checkout.root().join("branches.toml"));
+        Ok(Place { checkout, config })
+    }
+}
+
+/// For people or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ListFormat {
+    Table,
+    Json,
+}
+
+/// What defines a sweep.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// Starting point; the options below override it [default: quick]
+    #[arg(long, value_enum, conflicts_with = "experiment")]
+    pub(crate) preset: Option<Preset>,
+    /// Starting point with a name, for one table or figure; see `list experiments`
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::experiments))]
+    pub(crate) experiment: Option<String>,
+    /// Names, globs, `all`, `!exclusions`, with commas between [default: all]
+    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::branches))]
+    pub(crate) branches: Option<String>,
+    /// Names, globs, `all`, `!exclusions`, with commas between
+    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::workloads))]
+    pub(crate) workloads: Option<String>,
+    /// tiny, small, medium or large
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// NAME=VALUE or WORKLOAD.NAME=VALUE; may be repeated; see `list workloads`
+    #[arg(long = "parameter", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Instance file, for workloads that read one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, with commas between
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: Option<String>,
+    /// As the host decides, one for all CPUs, or both
+    #[arg(long, value_enum, help_heading = HEADING)]
+    pub(crate) mode: Option<ModeChoice>,
+    /// The pool's workers: where the kernel puts them, worker i kept on the i-th CPU, or both
+    /// [default: free]
+    #[arg(long, value_enum)]
+    pub(crate) placement: Option<PlacementChoice>,
+    /// Trials (processes) per cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: Option<u32>,
+    /// Binaries of each branch that differ only in where the linker puts their functions, which by itself
+    /// changes times; trials take turns with them [default: one for each trial]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) layouts: Option<u32>,
+    /// Timed iterations per trial, after one untimed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) iterations: Option<u32>,
+    /// Seed of the order and of the workloads' inputs [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Longest time for a trial, in seconds; then it is killed and recorded as failed [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
+    pub(crate) timeout: Option<f64>,
+    /// Run one part of the plan, such as 2/4, and leave the others to identical machines; see `merge`
+    #[arg(long, value_name = "NUMBER/COUNT")]
+    pub(crate) shard: Option<Shard>,
+    /// Leave out the baseline's A/A twin, without which little can be judged
+    #[arg(long)]
+    pub(crate) no_twin: bool,
+    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the
+    /// scheduler does and are never timed [default: 2]
+    #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) instrument: Option<u32>,
+    /// Run `--mode fixed` although this host cannot hold a frequency; every trial is labelled so
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) allow_uncontrolled: bool,
+    #[command(flatten)]
+    pub(crate) frequency: FrequencyOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ModeChoice {
+    Dynamic,
+    Fixed,
+    Both,
+}
+
+impl ModeChoice {
+    pub(crate) fn modes(self) -> Vec<Mode> {
+        match self {
+            Self::Dynamic => vec![Mode::Dynamic],
+            Self::Fixed => vec![Mode::Fixed],
+            Self::Both => vec![Mode::Dynamic, Mode::Fixed],
+        }
+    }
+}
+
+/// Seconds on the command line.
+pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
+        _ => {
+            Err("write a positive number of seconds, at most 1000000, for example 60 or 0.5"
+                .to_owned())
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Where a command works: a checkout and a file of branches.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::checkout::Checkout;
+use crate::config::{Config, folder_of, fork_features};
+use crate::plan::Asked;
+use crate::selection;
+use crate::sweep_dir::SweepDir;
+
+/// Where a command works.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) checkout: Checkout,
+    /// The file of branches.
+    pub(crate) config: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn config(&self) -> Result<Config> {
+        let known = fork_features(&self.checkout.root().join("rayon-fork"))?;
+        Ok(Config::read(&self.config, &known)?)
+    }
+
+    /// Folder that relative paths in the file of branches start from.
+    pub(crate) fn config_folder(&self) -> Result<PathBuf> {
+        folder_of(&self.config)
+            .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
+    }
+
+    /// The file of branches, if it is not the checkout's own; absolute.
+    pub(crate) fn other_config(&self) -> Option<String> {
+        let own = self.checkout.root().join("branches.toml");
+        let absolute = std::path::absolute(&self.config).ok()?;
+        (absolute != own).then(|| absolute.display().to_string())
+    }
+
+    /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere
+    /// than in the checkout's folder of sweeps.
+    pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
+        let is_at_home = sweep.path().parent().and_then(|parent| parent.canonicalize().ok())
+            == self.checkout.sweeps().canonicalize().ok();
+        if is_at_home { sweep.name() } else { self.checkout.shown(sweep.path()) }
+    }
+
+    /// Instance files, one for each of the workloads; `given` is where a resumed sweep's lies now.
+    pub(crate) fn inputs(
+        &self,
+        asked: &Asked,
+        given: Option<&Path>,
+    ) -> Result<Vec<Option<PathBuf>>> {
+        let find = |input| selection::input_for_trials(input, self.checkout.root(), given);
+        asked.workloads.iter().map(|load| load.input.as_ref().map(find).transpose()).collect()
+    }
+
+    pub(crate) fn sweeps(&self, explicit: Option<&Path>) -> PathBuf {
+        explicit.map_or_else(|| self.checkout.sweeps(), Path::to_owned)
+    }
+}
