@@ -14,7 +14,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import TIME_UNITS, read_study
-from sweep_analysis.say import output, statements, tables
+from sweep_analysis.say import output, tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.findings import analyse, usable_cpus
@@ -147,7 +147,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
 
-    stated = commands.add_parser("statements", help="check what the READMEs say of committed sweeps, or write it anew")
+    stated = commands.add_parser(
+        "statements", help="check what READMEs and findings say of committed sweeps, or write it anew"
+    )
     stated.add_argument("--write", action="store_true", help="write it; default: exit code 1 if it is not that")
     stated.set_defaults(run=_statements)
 
@@ -428,13 +430,14 @@ def _export(asked: argparse.Namespace) -> None:
 
 
 def _statements(asked: argparse.Namespace) -> int:
+    from sweep_analysis.report import statements  # noqa: PLC0415 - as in `_report`
+
     code = 0
-    for file in statements.FILES:
-        now = statements.filled(file)
-        if now == file.read_text(encoding="utf-8"):
+    for file, text in (it for stated in statements.FILES for it in statements.made(stated).items()):
+        if file.is_file() and text == file.read_text(encoding="utf-8"):
             continue
         if asked.write:
-            file.write_text(now, encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
         else:
             code = CHECK_FAILED
         print(f"{file}: {'written anew' if asked.write else 'says something else; `--write` mends it'}")

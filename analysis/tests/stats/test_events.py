@@ -22,7 +22,7 @@ from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.facts import facts
 from sweep_analysis.say.findings import analyse
-from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, scale
+from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, scale, writes_per_push
 
 PACKED = {"packed_word_loads": 40, "packed_word_rmws": 10, "packed_word_cas_failures": 2, "steals_tried": 6}
 SPLIT = {
@@ -190,3 +190,12 @@ def test_the_command_prints_events_and_lines(tmp_path: Path, capsys: pytest.Capt
 )
 def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more(rates: list[float], factor: int) -> None:
     assert scale(pl.Series(rates))[0] == factor
+
+
+def test_writes_per_push_are_those_of_the_line_that_pushes_read(tmp_path: Path) -> None:
+    counts = {"packed": PACKED | {"pushes": 5}, "split": SPLIT | {"pushes": 5}, "split-padded": SPLIT | {"pushes": 5}}
+    rows = writes_per_push(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth(counts=counts, threads=[1]))))
+    # One worker counts, and so does the outside, each event once.
+    assert dict(rows.select("branch", "writes_per_push").rows()) == pytest.approx(
+        {"packed": (10 + 1) / (5 + 1), "split": (1 + 1 + 5 + 1) / (5 + 1), "split-padded": (1 + 1) / (5 + 1)}
+    )

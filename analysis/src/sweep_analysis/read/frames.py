@@ -100,6 +100,19 @@ FAILURES = pl.Schema(
 )
 """One row per branch and panel that has failed trials, the baseline's own left out: see `judgement`."""
 
+HANGS = pl.Schema(
+    {
+        "branch": pl.String,
+        "fenced_by": pl.String,  # who fences for a push: `hangs.NOBODY`, `hangs.PUSHER` or `hangs.SLEEPER`
+        "runs": pl.Int64,  # trials of the pool's program that were good or hung
+        "hung": pl.Int64,  # of them
+        "set_aside": pl.Int64,  # other trials of it: they failed otherwise, and their work is unknown
+        "units": pl.Int64,  # work that good runs did, and that hung ones finished before
+        "unit": pl.String,
+    }
+)
+"""One row per branch: see `hangs.hangs`."""
+
 EVENT_RATES = pl.Schema(
     _same([*PANEL, "threads", "branch"])
     | pl.Schema(

@@ -93,6 +93,23 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
     )
 
 
+def writes_per_push(sweep: Sweep) -> pl.DataFrame:
+    """How often the cache line that every push reads is written, for each push.
+
+    That line holds the count of sleepers, alone or with other words.
+
+    Out: `schema.PANEL`, `threads`, `branch`, `oversubscribed`, `writes_per_push`; rows without a push are left out.
+    """
+    read = line_rates(sweep).filter(pl.col("line").str.contains("sleeping|packed_word"))
+    pushes = event_rates(sweep).filter(pl.col("event") == "pushes", pl.col("per_unit") > 0)
+    return (
+        read.join(pushes.select(*_PLACE, "per_unit"), on=_PLACE, nulls_equal=True)
+        .select(*_PLACE, "oversubscribed", writes_per_push=pl.col("writes") / pl.col("per_unit"))
+        .sort(_PLACE)
+        .collect()
+    )
+
+
 def scale(per_unit: pl.Series) -> tuple[int, str]:
     """A number of units of work, and its words, per which the largest of these figures is 1 or more."""
     largest: Any = per_unit.max()

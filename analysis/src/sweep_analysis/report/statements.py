@@ -1,0 +1,81 @@
+"""Fills the statements of Markdown files from committed sweeps, so that nobody types a measured number.
+
+A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything between the two is
+written here, and so are the pictures that it shows. `KIND` is one of `statement_kinds.KINDS`, `SWEEP` a name below
+`results/sweeps` or the beginning of one; some kinds take several. Other words follow the sweeps.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep
+from sweep_analysis.report.statement_kinds import KINDS, Asked
+from sweep_analysis.say.findings import Analysis, analyse
+
+FILES = [
+    CHECKOUT / name
+    for name in ("README.md", "results/FINDINGS.md", "rayon-fork/README.md", "rayon-fork/src/sleep/README.md")
+]
+"""The files that have statements."""
+
+GENERATED = FILES[:2]
+"""Of these, the files that hold no number but in statements: see `typed_numbers`."""
+
+_STATEMENT = re.compile(r"(<!-- analysis: (?P<words>[^>]*?) -->\n)(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL)
+_SWEEP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")
+
+_NO_PROSE = re.compile(
+    r"""
+    ^(?P<fence>```|~~~).*?^(?P=fence)  # code
+    | `[^`\n]+`
+    | \]\([^)\n]*\)                    # where a link leads
+    | <[^>\n]*>                        # tags
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_NAMES = re.compile(r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(?:\.\d+)*|\b20\d\d\b")
+"""Names that hold digits: versions and years."""
+
+
+def made(file: Path) -> dict[Path, str]:
+    """What the statements of `file` make: the file itself with all of them filled, and the pictures that it shows.
+
+    Raises:
+        InputError: a statement is of no known kind, or its sweep cannot be read, or has not what is asked for.
+    """
+    texts: dict[Path, str] = {}
+
+    def fill(found: re.Match[str]) -> str:
+        where = f"{file}: statement `{found['words']}`"
+        kind, *words = found["words"].split() or [""]
+        named = [word for word in words if _SWEEP.match(word)]
+        if kind not in KINDS or not named:
+            raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
+        sweeps = [_analysis(find_sweep(Path(name))) for name in named]
+        asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named])
+        text, pictures = KINDS[kind](asked)
+        texts.update(pictures)
+        return f"{found[1]}{text.strip()}\n{found[4]}"
+
+    filled = _STATEMENT.sub(fill, file.read_text(encoding="utf-8"))
+    return {file: filled} | texts
+
+
+@cache
+def _analysis(folder: Path) -> Analysis:
+    """A committed sweep never changes, and several files speak of it."""
+    return analyse(read_sweep(folder))
+
+
+def typed_numbers(text: str) -> list[str]:
+    """Lines that hold a number outside statements, code and addresses; versions and years are names, not numbers.
+
+    Numbers are written as digits: `two` is none.
+    """
+    prose = _STATEMENT.sub("", text)
+    prose = _NAMES.sub("", _NO_PROSE.sub("", prose))
+    return [line.strip() for line in prose.splitlines() if re.search(r"\d", line)]

@@ -1,0 +1,53 @@
+"""How often runs hung, in how much work: what is counted where a lost wake-up stops a program for good.
+
+A run that hung says how many iterations it had finished. A run that was out of time, or failed otherwise, says
+nothing of the kind: it is counted apart, and its work is left out.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.frames import HANGS
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PANEL, PARALLEL
+
+NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
+"""Who fences, so that a job on a worker's own deque is not missed: see the sleep protocol's README, section 9."""
+
+_FENCED_BY = {"asymmetric-fence": SLEEPER, "push-fence": PUSHER, "no-jec": PUSHER}
+"""By a feature of the fork; the first that a build has decides."""
+
+
+def hangs(sweep: Sweep) -> pl.DataFrame:
+    """How the runs of each branch ended, and how much work they finished.
+
+    Out: rows of `frames.HANGS` in the order of the manifest, of the pool's program.
+    """
+    trials = sweep.trials.filter(pl.col("program") == PARALLEL)
+    done = sweep.iterations.group_by("trial").agg(pl.col("work_units").sum(), each=pl.col("work_units").first())
+    finished = pl.col("reason").str.extract(r"^iteration (\d+) got no further").cast(pl.Int64)
+    of_cell = pl.col("each").drop_nulls().first().over([*PANEL, "threads"])
+    told = pl.col("outcome").is_in(["ok", "hang"])
+    units = pl.coalesce("work_units", finished * of_cell)
+    counted = (
+        trials.join(done, on="trial", how="left")
+        .group_by("branch")
+        .agg(
+            told.sum().alias("runs"),
+            (pl.col("outcome") == "hang").sum().alias("hung"),
+            (~told).sum().alias("set_aside"),
+            units.sum().alias("units"),
+            pl.col("work_unit").drop_nulls().first().alias("unit"),
+        )
+        .collect()
+    )
+    order = pl.DataFrame({"branch": sweep.branches, "fenced_by": [_fenced_by(sweep, name) for name in sweep.branches]})
+    joined = order.join(counted, on="branch", maintain_order="left")
+    return joined.select(pl.col(name).cast(kind) for name, kind in HANGS.items())
+
+
+def _fenced_by(sweep: Sweep, branch: str) -> str:
+    sources = [entry.get("source") or {} for entry in sweep.manifest.get("branches", []) if entry["name"] == branch]
+    features = {feature for source in sources for feature in source.get("features", [])}
+    return next((who for feature, who in _FENCED_BY.items() if feature in features), NOBODY)

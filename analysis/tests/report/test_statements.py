@@ -1,0 +1,166 @@
+"""What READMEs and findings say of committed sweeps is what the judge says, word for word, and no number is typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import made_up
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.report.statement_kinds import KINDS, Asked
+from sweep_analysis.report.statements import FILES, GENERATED, made, typed_numbers
+from sweep_analysis.say.findings import Analysis, analyse
+from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs
+
+README_WORDS = 1200
+"""Most words that a reader who has never seen this is asked to read."""
+
+
+@cache
+def made_of(file: Path) -> dict[Path, str]:
+    return made(file)
+
+
+def stated(kind: str, sweeps: list[Analysis], *words: str) -> str:
+    text, _ = KINDS[kind](Asked("page.md", CHECKOUT, sweeps, list(words)))
+    return text
+
+
+def analysed(folder: Path, **more: object) -> Analysis:
+    truth = {"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2], "cpus": 2, **more}
+    return analyse(read_sweep(made_up.write_sweep(folder / "2026-01-01T000000Z-madeup", made_up.Truth(**truth))))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
+    assert "<!-- analysis: " in file.read_text(encoding="utf-8")
+    drifted = [path for path, text in made_of(file).items() if text != path.read_text(encoding="utf-8")]
+    assert not drifted, "`cargo runner analysis statements --write` mends it"
+
+
+@pytest.mark.parametrize("file", GENERATED, ids=lambda file: file.name)
+def test_no_number_is_typed(file: Path) -> None:
+    assert typed_numbers(file.read_text(encoding="utf-8")) == []
+
+
+def test_the_main_readme_is_short() -> None:
+    assert len((CHECKOUT / "README.md").read_text(encoding="utf-8").split()) <= README_WORDS
+
+
+def test_every_picture_is_one_of_a_statement() -> None:
+    shown = {path for file in FILES for path in made_of(file) if path.suffix == ".svg"}
+    assert shown == set((CHECKOUT / "results" / "figures").iterdir())
+
+
+@pytest.mark.parametrize("line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"])
+def test_a_typed_number_is_found(line: str) -> None:
+    assert typed_numbers(f"A line before.\n{line}\nA line after.") == [line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- analysis: tally 2026-11-20T181745Z -->\n7 of 9 comparisons\n<!-- /analysis -->",
+        "`cargo runner sweep --threads 1..=8` and [a sweep](sweeps/2026-11-20)",
+        "```console\n$ sleep 5\n```",
+        "the study of 2022, on rayon-core 1.13.0 and Python 3.11",
+        "two CPUs",
+    ],
+)
+def test_statements_code_addresses_and_names_hold_digits(text: str) -> None:
+    assert typed_numbers(text) == []
+
+
+def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text("before\n<!-- analysis: tally 2026-11-22T074035Z -->\n7 trials\n<!-- /analysis -->\nafter\n")
+    text = made(file)[file]
+    assert "7 trials" not in text
+    assert "\n2 branches against `master` on 4 workloads, wall and CPU time: " in text
+
+
+def test_an_unknown_kind_is_named_with_those_that_are_known(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text("<!-- analysis: rumour 2026-11-22T074035Z -->\n<!-- /analysis -->\n")
+    with pytest.raises(InputError, match="unknown kind `rumour`, or no sweep; known: evidence, "):
+        made(file)
+
+
+def test_a_change_says_how_much_less_against_whom_how_sure_and_where(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, trials=6)
+    text = stated("change", [analysis], "tsp", "master", "packed")
+    assert text.startswith("`packed` takes 5"), "half of the time, to a per cent or so"
+    assert "\N{NO-BREAK SPACE}% less time than `master` on `tsp` (95 % interval −5" in text
+    assert "; equal builds differ by up to ±" in text
+    assert text.endswith("(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU).")
+    assert "not distinguishable" not in text
+
+
+def test_a_change_that_may_be_noise_says_so(tmp_path: Path) -> None:
+    assert "; not distinguishable; " in stated("change", [analysed(tmp_path)], "tsp", "master", "packed")
+
+
+def test_a_branch_that_was_not_compared_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing is compared with `nobody` there"):
+        stated("changes", [analysed(tmp_path)], "tsp", "nobody", "packed")
+
+
+def hung_sweep(folder: Path) -> Analysis:
+    """Of four runs of `packed` one hangs with two iterations done, and one is out of time; a branch has fences."""
+    fails: Callable[[str, str, int, int], str | None] = lambda branch, _, __, replicate: (  # noqa: E731
+        {0: "hang", 1: "timeout"}.get(replicate) if branch == "packed" else None
+    )
+    truth = made_up.Truth(
+        branches=["master", "packed", "fenced"],
+        workloads={"tsp": 0.1},
+        threads=[2],
+        trials=4,
+        layouts=1,
+        twin=False,
+        sequential=False,
+        fails=fails,
+        features={"packed": [], "fenced": ["push-fence"]},
+    )
+    made_up.write_sweep(folder, truth)
+    file = folder / "trials.jsonl"
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    for record in records:
+        if record["outcome"] == "hang":
+            record["reason"] = "iteration 2 got no further for 8.0 s"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return analyse(read_sweep(folder))
+
+
+def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path) -> None:
+    analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
+    # Three iterations of 1000 elements in a good run.
+    told = {row["branch"]: row for row in hangs(analysis.sweep).rows(named=True)}
+    assert (told["packed"]["runs"], told["packed"]["hung"], told["packed"]["set_aside"]) == (3, 1, 1)
+    assert told["packed"]["units"] == 2 * 3000 + 2000
+    assert told["fenced"]["units"] == 4 * 3000
+    assert told["fenced"]["fenced_by"] == PUSHER
+    assert told["master"]["fenced_by"] == NOBODY
+
+
+def test_the_sentence_on_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
+    analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
+    text = stated("hung", [analysis], "packed")
+    assert text.startswith("`packed` hung in 1 of 3 runs, in 0.0 million elements (sweep [`2026-01-01T000000Z`]")
+    assert text.endswith(" 1 other run ended without a result and is left out.")
+    both = stated("hung", [analysis, analysis])
+    assert both.startswith("Where nobody fences, 2 branches hung in 2 of 14 runs")
+    assert "; where the thread that pushes fences, 1 branch hung in none of 8 runs" in both
+
+
+def test_a_figure_comes_in_light_and_dark(tmp_path: Path) -> None:
+    text, pictures = KINDS["figure"](Asked("page.md", CHECKOUT, [analysed(tmp_path)], ["gains"]))
+    light, dark = pictures.values()
+    assert light.startswith("<svg ")
+    assert dark.startswith("<svg ")
+    assert light != dark
+    assert all(path.relative_to(CHECKOUT).as_posix() in text for path in pictures)
