@@ -233,13 +233,13 @@ def _calibration(asked: Asked) -> str:
                 raise asked.refused("`packed` shares no cell with the baseline", "name another sweep")
             mean = found.mean.row(0, named=True)
             interval = f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
-            row[f"{name}: mean (90 % interval), equal within ±{MEAN_MARGIN:.0%}"] = (
+            row[f"{name}: mean (90 % interval), equal within ±{MEAN_MARGIN * 100:.0f} %"] = (
                 f"{percent(mean['time_ratio'])} ({interval}), {mean['answer']}"
             )
             off = with_panel(found.cells.filter(answer=OFF))
             cells = [f"{it['panel']} on {it['threads']}: {percent(it['time_ratio'])}" for it in off.rows(named=True)]
             equal, told = found.cells.filter(answer=EQUAL).height, "; ".join(cells) or "none"
-            row[f"{name}: cells equal within ±{CELL_MARGIN:.0%}, cells off"] = (
+            row[f"{name}: cells equal within ±{CELL_MARGIN * 100:.0f} %, cells off"] = (
                 f"{equal} of {found.cells.height}, {told}"
             )
         made.append(row)
