@@ -28,7 +28,7 @@ from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OF
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
-from sweep_analysis.stats.judgement import FIGURE_NAMES, headline
+from sweep_analysis.stats.judgement import FIGURE_NAMES
 from sweep_analysis.stats.noise import second_look
 from sweep_analysis.stats.placements import placement_table
 
@@ -113,14 +113,13 @@ def _evidence(asked: Asked) -> str:
             f"{count(workloads, 'workload')}, threads {ranges(threads)}, {count(trials, 'trial')}, "
             f"{failed or 'none'} failed. Again: `cargo runner {' '.join(sweep.manifest['command_line'])}`"
         )
-    return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else lines[0]
+    listed = "\n".join(f"- {line}" for line in lines)
+    return f"**Evidence.** {lines[0]}" if len(lines) == 1 else f"**Evidence.**\n\n{listed}"
 
 
-def _verdict(asked: Asked) -> str:
-    """What the sweep says of the branches, and which to merge."""
-    judgement = asked.sweep.judgement
-    said, answer = headline(judgement), advice(judgement).answer
-    return said if said in answer or said.removesuffix(".") in answer else f"{said} Which to merge? {answer}"
+def _advice(asked: Asked) -> str:
+    """Which branch to merge by this sweep, and where it might lose."""
+    return f"Which to merge? {advice(asked.sweep.judgement).answer}"
 
 
 def _tally(asked: Asked) -> str:
@@ -141,32 +140,39 @@ def _tally(asked: Asked) -> str:
 
 
 def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
-    """The comparisons of branches on one workload, or on all together (`all`), with `panel`.
+    """The comparisons of branches on one workload, with `panel`.
+
+    `workload` is `all` for all together; `NAME@THREADS` for one number of threads, in the place of all of them.
 
     Raises:
         InputError: there are none.
     """
-    place = pl.col("level") == "overall" if workload == "all" else pl.col("level") == "workload"
+    name, _, threads = workload.partition("@")
+    level = "overall" if name == "all" else "cell" if threads else "workload"
     rows = with_panel(
-        asked.sweep.judgement.comparisons.filter(place, pl.col("baseline") == against, pl.col("branch").is_in(branches))
+        asked.sweep.judgement.comparisons.filter(
+            pl.col("level") == level, pl.col("baseline") == against, pl.col("branch").is_in(branches)
+        )
     )
-    if workload != "all":
-        rows = rows.filter(workload=workload)
+    if name != "all":
+        rows = rows.filter(workload=name)
+    if threads:
+        rows = rows.filter(threads=int(threads))
     if rows.is_empty():
         raise asked.refused(f"nothing is compared with `{against}` there", "name a workload and branches it has")
     return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort("branch", pl.col("figure") == "cpu")
 
 
 def _changes(asked: Asked) -> str:
-    """Rows of branches on one workload, or on all together (`all`): change, interval, band and verdict.
+    """Rows of branches on one workload: change, interval, band and verdict.
 
-    Words: the workload, what the branches are compared with, and the branches.
+    Words: the workload as for `_changed`, what the branches are compared with, and the branches.
     """
     workload, against, *branches = asked.words
     made = [
         {
             "branch": row["branch"],
-            "workload": row["panel"] or "all together",
+            "workload": _place(row),
             "figure": FIGURE_NAMES[row["figure"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": _interval(row),
@@ -184,7 +190,8 @@ def _change(asked: Asked) -> str:
     found = _changed(asked, workload, against, [branch]).filter(figure=rest[0] if rest else "time")
     row = found.row(0, named=True)
     workloads = asked.sweep.times["workload"].n_unique()
-    where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{workload}`"
+    where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{row['workload']}`"
+    where += f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
     doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
     size = percent(row["time_ratio"])[1:]
     return (
@@ -192,6 +199,11 @@ def _change(asked: Asked) -> str:
         f"`{against}` {where} (95 % interval {_interval(row)}; equal builds differ by up to {_band(row)}{doubt}; "
         f"{asked.source()[1:-1]})."
     )
+
+
+def _place(row: dict[str, Any]) -> str:
+    threads = f", {count(row['threads'], 'thread')}" if row["threads"] else ""
+    return f"{row['panel'] or 'all together'}{threads}"
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -347,7 +359,7 @@ def _and(names: list[str]) -> str:
 
 _TEXTS: dict[str, Callable[[Asked], str]] = {
     "evidence": _evidence,
-    "verdict": _verdict,
+    "advice": _advice,
     "tally": _tally,
     "change": _change,
     "changes": _changes,
