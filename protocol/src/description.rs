@@ -1,37 +1,54 @@
 //! What there is to know of a workload without running it.
+//!
+//! A workload declares its description as a constant. Tools read it as JSON from a catalogue, which lives as long
+//! as the program that reads it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Parameter, Size};
+use crate::{Lasts, Parameter, Size, Values, for_ever};
 
 /// A workload as listed: enough to write a valid request without reading its source.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Description {
     /// Its name in requests, records and plots.
+    #[serde(deserialize_with = "for_ever::text")]
     pub name: &'static str,
     /// What it does, in one line.
+    #[serde(deserialize_with = "for_ever::text")]
     pub summary: &'static str,
     /// What it demands of a pool, in one line.
+    #[serde(deserialize_with = "for_ever::text")]
     pub stresses: &'static str,
     /// What one unit of work is, plural.
+    #[serde(deserialize_with = "for_ever::text")]
     pub work_unit: &'static str,
     /// What the instance file holds, for workloads that read one.
+    #[serde(deserialize_with = "for_ever::optional_text")]
     pub input: Option<&'static str>,
+    /// How long an iteration takes on any host, where the parameters say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Lasts>,
     /// Every parameter it accepts.
+    #[serde(deserialize_with = "for_ever::slice")]
     pub parameters: &'static [Parameter],
     /// How each size differs from the parameters' defaults; all sizes, smallest first.
+    #[serde(deserialize_with = "for_ever::slice")]
     pub sizes: &'static [SizeOverrides],
 }
 
 /// What a size sets, as pairs of parameter name and value.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SizeOverrides {
     /// The size.
     pub size: Size,
     /// Parameter names and values that differ from the default.
-    pub overrides: &'static [(&'static str, &'static str)],
+    #[serde(deserialize_with = "for_ever::pairs")]
+    pub overrides: Overrides,
 }
 
 /// Parameter names and values.
@@ -72,5 +89,68 @@ impl Description {
             .filter(|entry| entry.size == size)
             .flat_map(|entry| entry.overrides.iter().copied());
         defaults.chain(overrides).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// How long an iteration takes on any host: it works for a given time, or waits for given moments. A mean
+    /// where gaps are random, and without the work between them. `None` where time is up to the host.
+    #[must_use]
+    pub fn lasts(&self, values: &Values) -> Option<Duration> {
+        self.lasts?.evaluated(values)
+    }
+
+    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell
+    /// pools apart, and CPU time does.
+    #[must_use]
+    pub fn is_paced(&self, values: &Values) -> bool {
+        self.lasts.is_some_and(|lasts| lasts.is_paced && lasts.evaluated(values).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Accepts, Term};
+
+    static DESCRIPTION: Description = Description {
+        name: "made-up",
+        summary: "says \"hello\"",
+        stresses: "nothing",
+        work_unit: "hellos",
+        input: Some("a file of names"),
+        lasts: Some(Lasts {
+            terms: &[Term {
+                product: &["hellos", "gap-us"],
+                over: Some("2"),
+                unit: crate::TimeUnit::Us,
+            }],
+            only_if: Some(("how", "loud")),
+            is_paced: true,
+        }),
+        parameters: &[
+            Parameter::whole("hellos", "how many", (1, 9), "3"),
+            Parameter::whole("gap-us", "between two", (0, 99), "4"),
+            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud"),
+        ],
+        sizes: &SizeOverrides::all(
+            &[],
+            &[("hellos", "5")],
+            &[],
+            &[("hellos", "7"), ("how", "soft")],
+        ),
+    };
+
+    #[test]
+    fn a_description_read_from_its_json_is_the_same() {
+        let text: &'static str = serde_json::to_string(&DESCRIPTION).unwrap().leak();
+        let read: Description = serde_json::from_str(text).unwrap();
+        assert_eq!(read, DESCRIPTION);
+        assert_eq!(read.parameters[2].accepts, Accepts::OneOf(&["loud", "soft"]));
+    }
+
+    #[test]
+    fn a_field_that_nobody_knows_is_refused() {
+        let text = serde_json::to_string(&DESCRIPTION).unwrap().replace("summary", "sumary");
+        let error = serde_json::from_str::<Description>(text.leak()).unwrap_err().to_string();
+        assert!(error.contains("unknown field `sumary`"), "{error}");
     }
 }

@@ -5,12 +5,15 @@
 //! descriptions and writes requests works whether or not any rayon-core compiles.
 
 mod description;
+mod for_ever;
+mod lasts;
 mod messages;
 mod parameters;
 mod refusal;
 mod size;
 
 pub use description::{Description, SizeOverrides};
+pub use lasts::{Lasts, Term, TimeUnit};
 pub use messages::{
     Events, Failure, Iteration, Metric, Outcome, Placement, Program, Request, SCHEMA, TraceRequest,
     Usage,

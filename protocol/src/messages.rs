@@ -88,6 +88,9 @@ pub struct Request {
     /// waits for the process has to notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
+    /// Prepare the input, and answer without a run: so that a file which cannot be used is told beforehand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prepare_only: bool,
     /// Record what each worker does during the timed iterations; only an instrumented build can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRequest>,
@@ -111,6 +114,7 @@ impl Request {
             warmup_iterations: 0,
             iterations: 1,
             hang_after_ms: None,
+            prepare_only: false,
             trace: None,
         }
     }
@@ -193,7 +197,7 @@ pub struct Outcome {
     pub variant: String,
     /// All parameters in force, those of the size included.
     pub parameters: BTreeMap<String, String>,
-    /// The answer that all iterations agreed on, in a short printable form.
+    /// The answer that all iterations agreed on, in a short printable form; empty if nothing was run.
     pub answer: String,
     /// The unit of [`Iteration::work_units`], plural, for example `elements`.
     pub work_unit: String,

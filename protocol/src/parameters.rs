@@ -2,22 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Description, Refusal, Size};
+use crate::{Description, Refusal, Size, for_ever};
 
 /// One parameter that a workload accepts.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// Its name in requests and records.
+    #[serde(deserialize_with = "for_ever::text")]
     pub name: &'static str,
     /// What it means, with the unit, in one line.
+    #[serde(deserialize_with = "for_ever::text")]
     pub summary: &'static str,
     /// Which values it takes.
     pub accepts: Accepts,
     /// Its value where the size gives none.
+    #[serde(deserialize_with = "for_ever::text")]
     pub default: &'static str,
     /// Whether an instance file takes its place; naming both is refused.
     pub is_replaced_by_input: bool,
@@ -50,7 +53,7 @@ impl Parameter {
 }
 
 /// The values that a parameter takes.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accepts {
     /// A whole number from `min` to `max`, both included.
@@ -61,7 +64,7 @@ pub enum Accepts {
         max: u64,
     },
     /// One of these words.
-    OneOf(&'static [&'static str]),
+    OneOf(#[serde(deserialize_with = "for_ever::texts")] &'static [&'static str]),
 }
 
 impl Accepts {
@@ -140,16 +143,6 @@ impl Values {
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
         self.word(name).parse().unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
-    }
-
-    /// What so many periods, of so many microseconds each, take together; `None` of nothing.
-    ///
-    /// # Panics
-    /// As [`Values::whole`].
-    #[must_use]
-    pub fn periods(&self, count: &str, period_us: &str) -> Option<Duration> {
-        let together = self.whole(count).saturating_mul(self.whole(period_us));
-        (together > 0).then(|| Duration::from_micros(together))
     }
 
     /// [`Values::whole`] as a count of things in memory.

@@ -13,6 +13,7 @@ use cargo_metadata::{Metadata, Package};
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
 use crate::build_times::BuildTimes;
 use crate::cargo_config;
+use crate::catalogue;
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::digest;
@@ -20,7 +21,7 @@ use crate::interrupt;
 use crate::manifest::{Receipt, Toolchain};
 use crate::stop::Stop;
 use crate::subprocess;
-use crate::variant::who_are_you;
+use crate::variant::{which_workloads, who_are_you};
 
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;
@@ -256,6 +257,7 @@ impl<'a> Builder<'a> {
         )?;
         let (binary, binary_sha256) = self.keep_copy(branch, 0)?;
         let variant = who_are_you(branch, &binary)?;
+        which_workloads(branch, &binary, catalogue::TEXT)?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {

@@ -7,6 +7,7 @@ pub mod branch_workspace;
 pub mod build_times;
 pub mod builds;
 pub mod cargo_config;
+pub mod catalogue;
 pub mod checkout;
 pub mod cli;
 pub mod commands;

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use globset::Glob;
 use protocol::{Description, Placement, Refusal, Size, Values};
 use serde::{Deserialize, Serialize};
-use workloads::workload::{self, Setup};
 
+use crate::catalogue;
 use crate::config::{Branch, Config, nearest};
 use crate::digest;
 use crate::plan::{Input, Load};
@@ -225,12 +225,6 @@ pub fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
     Ok(counts.into_iter().collect())
 }
 
-/// Names of all workloads of the catalogue.
-#[must_use]
-pub fn workload_names() -> Vec<&'static str> {
-    workload::catalogue().iter().map(|workload| workload.description().name).collect()
-}
-
 /// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
 /// slip is told before anything is built.
 ///
@@ -244,11 +238,11 @@ pub fn loads(
     parameters: &[String],
     input: Option<&Path>,
 ) -> Result<Vec<Load>> {
-    let picked: Vec<&Description> = pick("--workloads", "workload", list, &workload_names())?
-        .into_iter()
-        .map(|name| Ok(workload::find(name)?.description()))
-        .collect::<Result<_, _>>()
-        .map_err(refused)?;
+    let picked: Vec<&'static Description> =
+        pick("--workloads", "workload", list, &catalogue::names())?
+            .into_iter()
+            .filter_map(catalogue::find)
+            .collect();
     let explicit = assign(parameters, &picked)?;
     let input = input.map(|path| read_input(path, &picked)).transpose()?;
     let size = Size::find(size).map_err(refused)?;
@@ -260,14 +254,6 @@ pub fn loads(
             let input = input.clone().filter(|_| description.input.is_some());
             let values =
                 Values::resolve(description, size, given, input.is_some()).map_err(refused)?;
-            if let Some(input) = &input {
-                // A broken file is told now, with its line, and not by every trial.
-                let setup =
-                    Setup { seed: 1, values: &values, input: input.place.as_deref(), threads: 1 };
-                workload::find(description.name)
-                    .and_then(|workload| workload.prepare(&setup))
-                    .map_err(refused)?;
-            }
             Ok(Load {
                 workload: description.name.to_owned(),
                 size: size.name().to_owned(),
@@ -340,9 +326,8 @@ fn assign(
 
 fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     if !picked.iter().any(|description| description.input.is_some()) {
-        let readers: Vec<&str> = workload::catalogue()
+        let readers: Vec<&str> = catalogue::all()
             .iter()
-            .map(|workload| workload.description())
             .filter(|description| description.input.is_some())
             .map(|description| description.name)
             .collect();

@@ -165,6 +165,7 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
         warmup_iterations: job.asked.warmup_iterations,
         iterations: job.asked.iterations,
         hang_after_ms: None,
+        prepare_only: false,
         trace: None,
     }
 }

@@ -1,15 +1,17 @@
 //! Asks a freshly built binary who it is, before anything it says is trusted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use protocol::Request;
 
+use crate::catalogue::{FILE, RENEW};
 use crate::config::{Branch, INSTRUMENT, LAYOUTS, Source};
 use crate::stop::Stop;
-use crate::{interrupt, trial};
+use crate::{interrupt, subprocess, trial};
 
 /// Time for the tiny request.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -75,6 +77,42 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
     Ok(outcome.variant)
 }
 
+/// Asks a binary for its workloads, which must be those of the catalogue that plans are made from.
+///
+/// # Errors
+/// [`Stop::BuildFailed`] naming what differs; [`Stop::Interrupted`].
+pub fn which_workloads(branch: &Branch, binary: &Path, catalogue: &str) -> Result<()> {
+    let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(LIMIT))
+        .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
+    if ended.is_interrupted {
+        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
+    }
+    let mut differing = Vec::new();
+    let (ours, theirs) = (by_name(catalogue.as_bytes()), by_name(&ended.stdout));
+    for (name, description) in ours.iter().chain(&theirs) {
+        if (ours.get(name), theirs.get(name)) != (Some(description), Some(description)) {
+            differing.push(format!("`{name}`"));
+        }
+    }
+    differing.sort_unstable();
+    differing.dedup();
+    if differing.is_empty() {
+        return Ok(());
+    }
+    bail!(Stop::BuildFailed(format!(
+        "branch `{}`: its workloads are not those of {FILE}; different: {}. Renew the file: {RENEW}",
+        branch.name,
+        differing.join(", ")
+    )))
+}
+
+/// Descriptions as they are written, by name; none of what is no catalogue.
+fn by_name(text: &[u8]) -> BTreeMap<String, serde_json::Value> {
+    let all: Vec<serde_json::Value> = serde_json::from_slice(text).unwrap_or_default();
+    let named = |it: serde_json::Value| Some((it.get("name")?.as_str()?.to_owned(), it));
+    all.into_iter().filter_map(named).collect()
+}
+
 #[cfg(test)]
 mod tests {
 
@@ -98,6 +136,17 @@ mod tests {
         assert_eq!(words(&Source::Published { version: "1.13.0".to_owned() }), "upstream");
     }
 
+    fn mine(source: Source) -> Branch {
+        Branch {
+            name: "mine".to_owned(),
+            source,
+            baseline: false,
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            typed: None,
+        }
+    }
+
     /// Asks a script that answers like a workload binary of the given variant.
     fn ask(said: &str, source: Source) -> Result<String> {
         ask_counting(said, "", source)
@@ -113,16 +162,7 @@ mod tests {
         )
         .replace('\n', "");
         let binary = crate::testing::script(folder.path(), &format!("echo '{answer}'"));
-        let name = "mine".to_owned();
-        let branch = Branch {
-            name,
-            source,
-            baseline: false,
-            hypothesis: String::new(),
-            claims: Vec::new(),
-            typed: None,
-        };
-        who_are_you(&branch, &binary)
+        who_are_you(&mine(source), &binary)
     }
 
     #[test]
@@ -146,5 +186,18 @@ mod tests {
             message.contains("says it is `split`") && message.contains("no-jec+split"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_binary_with_other_workloads_than_the_catalogue_is_refused_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = r#"[{"name":"same"},{"name":"changed","size":1},{"name":"new"}]"#;
+        let binary = crate::testing::script(folder.path(), &format!("echo '{told}'"));
+        let branch = mine(fork(&[]));
+        which_workloads(&branch, &binary, told).unwrap();
+        let file = r#"[{"name":"changed","size":2},{"name":"same"},{"name":"gone"}]"#;
+        let error = which_workloads(&branch, &binary, file).unwrap_err().to_string();
+        assert!(error.contains("branch `mine`"), "{error}");
+        assert!(error.contains("different: `changed`, `gone`, `new`. Renew"), "{error}");
     }
 }

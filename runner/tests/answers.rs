@@ -2,8 +2,12 @@
 
 mod common;
 
+use std::fs;
+
 use assert_cmd::assert::OutputAssertExt as _;
-use workloads::workload::catalogue;
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+use runner::catalogue;
 
 /// The two that are built for other tests anyhow; the experiment itself is for all.
 const BRANCHES: &str = "master,packed";
@@ -28,12 +32,30 @@ fn every_workload_gives_its_known_answer_on_the_published_crate_and_on_the_fork(
         assert_eq!(of("agreeing"), of("trials"), "{row:?}");
         seen.push((of("workload").to_owned(), of("branch").to_owned()));
     }
-    for workload in catalogue() {
+    for name in catalogue::names() {
         for branch in BRANCHES.split(',') {
-            let name = workload.description().name;
             let is_seen =
                 |(it, on): &(String, String)| (it.as_str(), on.as_str()) == (name, branch);
             assert!(seen.iter().any(is_seen), "{name} on {branch}: {seen:?}");
         }
     }
+}
+
+#[test]
+fn a_broken_instance_file_is_bad_input_with_its_line_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("broken.tsp");
+    let head = "NAME : broken\nTYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\n";
+    fs::write(&path, format!("{head}NODE_COORD_SECTION\n1 0 0\n2 ten 0\n3 0 5\nEOF\n")).unwrap();
+    let sweeps = folder.path().join("sweeps");
+    common::runner(folder.path())
+        .args(["sweep", "--preset", "smoke", "--branches", "master", "--workloads", "tsp"])
+        .arg("--input")
+        .arg(&path)
+        .arg("--output")
+        .arg(&sweeps)
+        .assert()
+        .code(2)
+        .stderr(contains("line 7").and(contains("`ten`")));
+    assert!(!sweeps.exists(), "nothing was begun");
 }

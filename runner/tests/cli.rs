@@ -50,8 +50,7 @@ fn list_names_every_branch_and_workload() {
 fn list_shows_every_workload_with_its_sizes_in_80_columns() {
     let output = run(&folder(), &["list", "workloads"]).success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    for workload in workloads::workload::catalogue() {
-        let description = workload.description();
+    for description in runner::catalogue::all() {
         let (_, own) = text.split_once(&format!("\n{}\n", description.name)).unwrap();
         assert!(own.starts_with("    does "), "{}: {own}", description.name);
     }
@@ -350,19 +349,6 @@ fn a_patch_that_cargo_ignores_is_a_failed_build() {
         .code(3)
         .stderr(contains("branch `ignored` asks for rayon-core, but cargo linked rayon-core 1."))
         .stderr(contains("a patch is ignored when"));
-}
-
-#[test]
-fn a_broken_instance_file_is_bad_input_with_its_line() {
-    let folder = folder();
-    let path = folder.path().join("broken.tsp");
-    let head = "NAME : broken\nTYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\n";
-    fs::write(&path, format!("{head}NODE_COORD_SECTION\n1 0 0\n2 ten 0\n3 0 5\nEOF\n")).unwrap();
-    let input = path.display().to_string();
-    run(&folder, &["plan", "--workloads", "tsp", "--input", &input])
-        .code(2)
-        .stderr(contains("line 7"))
-        .stderr(contains("`ten`"));
 }
 
 #[test]

@@ -11,11 +11,12 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use protocol::{Size, Values};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use workloads::workload::{Instance, Setup, Workload, catalogue};
+use workloads::CATALOGUE;
+use workloads::workload::{Instance, Setup, Workload};
 
 fn every_workload(criterion: &mut Criterion) {
     let pool = ThreadPoolBuilder::new().build().expect("a pool of the default size can be built");
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let mut group = criterion.benchmark_group(workload.description().name);
         group.sample_size(10).warm_up_time(Duration::from_millis(200));
         group.measurement_time(Duration::from_secs(1));

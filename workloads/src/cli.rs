@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, SCHEMA, Size};
+use workloads::catalogue::{self, CATALOGUE};
 use workloads::checksum;
 use workloads::measure;
 use workloads::pcap::{Capture, Link, Tally, Verdict, verify};
 use workloads::serve;
-use workloads::workload::catalogue;
 
 /// Exit code of a host that fails: what should be printed is lost, or no thread can be had. The runner's.
 const HOST_FAILED: u8 = 4;
@@ -167,14 +167,12 @@ fn usage() -> ExitCode {
 }
 
 fn list(json: bool) -> ExitCode {
-    let descriptions: Vec<_> = catalogue().iter().map(|workload| workload.description()).collect();
     if json {
-        let text =
-            serde_json::to_string_pretty(&descriptions).expect("descriptions are plain data");
-        return print(&format!("{text}\n"), 0);
+        return print(&catalogue::as_json(CATALOGUE), 0);
     }
     let mut text = String::new();
-    for description in descriptions {
+    for workload in CATALOGUE {
+        let description = workload.description();
         line(&mut text, format_args!("{}: {}", description.name, description.summary));
         line(&mut text, format_args!("  stresses   {}", description.stresses));
         line(&mut text, format_args!("  work unit  {}", description.work_unit));
@@ -318,9 +316,10 @@ fn try_workload(variant: &str, run: Run) -> ExitCode {
         warmup_iterations: run.warmup,
         iterations: run.iterations,
         hang_after_ms: run.hang_after_ms,
+        prepare_only: false,
         trace: None,
     };
-    let result = measure::run(variant, &request);
+    let result = measure::run(variant, CATALOGUE, &request);
     let code = result.as_ref().err().map_or(0, Failure::exit_code);
     if run.json {
         let text = match &result {

@@ -1,5 +1,6 @@
 //! One trial: prepare, warm up, time, check every answer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,17 +9,18 @@ use protocol::{
 };
 use rayon::ThreadPool;
 
+use crate::catalogue::{self, Catalogue};
 use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::placement;
 use crate::usage::UsageSample;
 use crate::watchdog::Watchdog;
-use crate::workload::{self, Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A guess, at
 /// a hundred times what a sweep asks for and more.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// Serves `request` with a workload of the catalogue. `variant` is what the linked rayon-core says
+/// Serves `request` with a workload of `catalogue`. `variant` is what the linked rayon-core says
 /// of itself.
 ///
 /// # Errors
@@ -26,8 +28,8 @@ const MAX_ITERATIONS: u64 = 100_000;
 ///
 /// # Panics
 /// If the workload does.
-pub fn run(variant: &str, request: &Request) -> Result<Outcome, Failure> {
-    let workload = workload::find(&request.workload)?;
+pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Outcome, Failure> {
+    let workload = catalogue::find(catalogue, &request.workload)?;
     run_workload(variant, workload, request)
 }
 
@@ -55,10 +57,11 @@ pub fn run_workload(
 /// If the workload does.
 pub fn run_observed(
     variant: &str,
+    catalogue: &Catalogue,
     request: &Request,
     observer: &dyn Observer,
 ) -> Result<Outcome, Failure> {
-    let workload = workload::find(&request.workload)?;
+    let workload = catalogue::find(catalogue, &request.workload)?;
     run_watched(variant, workload, request, Observing::new(observer))
 }
 
@@ -96,7 +99,8 @@ fn run_watched<W: Watch>(
         .hang_after_ms
         .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
     let step = |iteration| watchdog.iter().for_each(|watchdog| watchdog.step(iteration));
-    let total = request.warmup_iterations + request.iterations;
+    let total =
+        if request.prepare_only { 0 } else { request.warmup_iterations + request.iterations };
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
     for index in 0..total {
@@ -122,16 +126,19 @@ fn run_watched<W: Watch>(
             Some(first) => drop(Mismatch::unless_equal(first, &answer).map_err(wrong)?),
         }
     }
-    let timed = samples.split_off(samples.len() - request.iterations as usize);
-    let mut metrics = instance.metrics();
-    metrics.extend(common_metrics(&timed, description.work_unit));
+    let timed = samples.split_off(samples.len().saturating_sub(request.iterations as usize));
+    let mut metrics = BTreeMap::new();
+    if !timed.is_empty() {
+        metrics.extend(instance.metrics());
+        metrics.extend(common_metrics(&timed, description.work_unit));
+    }
     let observed = watch.finish(variant, request, engine.pool())?;
     metrics.extend(observed.metrics);
     Ok(Outcome {
         schema: SCHEMA,
         variant: variant.to_owned(),
         parameters: values.as_map().clone(),
-        answer: agreed_answer.expect("there is at least one iteration"),
+        answer: agreed_answer.unwrap_or_default(),
         work_unit: description.work_unit.to_owned(),
         warmup: samples.into_iter().map(Iteration::from).collect(),
         iterations: timed.into_iter().map(Iteration::from).collect(),

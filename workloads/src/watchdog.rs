@@ -105,7 +105,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     }
     let failure = Failure::Hang { iteration, waited_ms };
     let code = failure.exit_code();
-    let is_told = crate::answer(&Err(failure), &mut io::stdout());
+    let is_told = crate::lines::answer(&Err(failure), &mut io::stdout());
     if let Err(error) = is_told.and_then(|_| io::stderr().flush()) {
         eprintln!("error: standard output: {error}; the answer is lost");
     }

@@ -1,75 +1,11 @@
-//! What a workload is, and the catalogue of all of them.
+//! What a workload is.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 use protocol::{Description, Metric, Refusal, Values};
 use rayon::ThreadPool;
-
-use crate::kinds;
-
-/// Every workload, in the order in which it is listed. A new one needs a line here.
-static CATALOGUE: &[&dyn Workload] = &[
-    &kinds::quicksort::Quicksort,
-    &kinds::tsp::Tsp,
-    &kinds::packets::Packets,
-    &kinds::pcap_verify::PcapVerify,
-    &kinds::fib_join::FibJoin,
-    &kinds::mergesort::Mergesort,
-    &kinds::par_sort::ParSort,
-    &kinds::sum::Sum,
-    &kinds::nqueens::Nqueens,
-    &kinds::tree_sum::TreeSum,
-    &kinds::scope_spawn::ScopeSpawn,
-    &kinds::skynet::Skynet,
-    &kinds::matmul::Matmul,
-    &kinds::cholesky::Cholesky,
-    &kinds::nbody::Nbody,
-    &kinds::sieve::Sieve,
-    &kinds::find::Find,
-    &kinds::factorial::Factorial,
-    &kinds::map_collect::MapCollect,
-    &kinds::vec_collect::VecCollect,
-    &kinds::str_split::StrSplit,
-    &kinds::pythagoras::Pythagoras,
-    &kinds::life::Life,
-    &kinds::ticks::Ticks,
-    &kinds::idle::Idle,
-    &kinds::burst::Burst,
-    &kinds::grain::Grain,
-    &kinds::saturate::Saturate,
-    &kinds::inject::Inject,
-    &kinds::install::Install,
-    &kinds::barrier_join::BarrierJoin,
-    &kinds::two_long_tasks::TwoLongTasks,
-    &kinds::injection_ping_pong::InjectionPingPong,
-    &kinds::broadcast_dozing::BroadcastDozing,
-    &kinds::locks::Locks,
-    &kinds::async_io::AsyncIo,
-    &kinds::kv::Kv,
-    &kinds::forum::Forum,
-];
-
-/// Every workload, in the order in which it is listed.
-#[must_use]
-pub fn catalogue() -> &'static [&'static dyn Workload] {
-    CATALOGUE
-}
-
-/// The workload called `name`.
-///
-/// # Errors
-/// If there is none; the message lists the known names.
-pub fn find(name: &str) -> Result<&'static dyn Workload, Refusal> {
-    catalogue().iter().copied().find(|workload| workload.description().name == name).ok_or_else(
-        || {
-            let known: Vec<&str> = catalogue().iter().map(|w| w.description().name).collect();
-            Refusal::new(format!("unknown workload `{name}`; known: {}", known.join(", ")))
-        },
-    )
-}
 
 /// A program with a sequential twin and a known answer.
 pub trait Workload: Sync {
@@ -81,20 +17,6 @@ pub trait Workload: Sync {
     /// # Errors
     /// If the input file cannot be used.
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
-
-    /// How long an iteration takes on any host, where the parameters say so: it works for a given time, or
-    /// waits for given moments. A mean where gaps are random, and without the work between them. `None`
-    /// where time is up to the host.
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        let _ = values;
-        None
-    }
-
-    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell
-    /// pools apart, and CPU time does.
-    fn is_paced(&self, values: &Values) -> bool {
-        self.lasts(values).is_some_and(|time| !time.is_zero())
-    }
 }
 
 /// One input, ready to be worked on again and again.

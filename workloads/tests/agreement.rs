@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use protocol::{Accepts, Description, Failure, Parameter, Program, Request, Size, Values};
+use workloads::CATALOGUE;
 use workloads::measure::run;
-use workloads::workload::{Setup, catalogue};
+use workloads::workload::Setup;
 
 /// Random inputs per workload.
 const CASES: u32 = 16;
@@ -74,7 +75,7 @@ fn parameters(description: &'static Description) -> impl Strategy<Value = Vec<(S
 
 /// The answer, or why the request is refused.
 fn answer(request: &Request) -> Result<Result<String, String>, TestCaseError> {
-    match run("test", request) {
+    match run("test", CATALOGUE, request) {
         Ok(outcome) => Ok(Ok(outcome.answer)),
         Err(Failure::Refused { message }) => Ok(Err(message)),
         Err(failure) => Err(TestCaseError::fail(format!("{request:?}: {failure:?}"))),
@@ -83,7 +84,7 @@ fn answer(request: &Request) -> Result<Result<String, String>, TestCaseError> {
 
 #[test]
 fn both_programs_agree_on_random_inputs_of_every_workload() {
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let description = workload.description();
         let name = description.name;
         let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
@@ -106,7 +107,7 @@ fn both_programs_agree_on_random_inputs_of_every_workload() {
 
 #[test]
 fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let description = workload.description();
         let may_vary = |parameter: &&Parameter| !is_among(&KEPT, description, parameter);
         for parameter in description.parameters.iter().filter(may_vary) {
@@ -115,7 +116,7 @@ fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
                 let with = |program, threads| {
                     let mut request = request(description.name, program, threads, 3);
                     request.parameters.insert(parameter.name.to_owned(), value.to_string());
-                    run("test", &request)
+                    run("test", CATALOGUE, &request)
                         .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
                         .answer
                 };
@@ -132,13 +133,13 @@ fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
 
 #[test]
 fn a_zero_that_means_no_work_is_refused_by_every_workload() {
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let description = workload.description();
         for parameter in description.parameters {
             let Accepts::Whole { min: 1.., .. } = parameter.accepts else { continue };
             let mut request = request(description.name, Program::Parallel, 1, 0);
             request.parameters.insert(parameter.name.to_owned(), "0".to_owned());
-            let failure = run("test", &request).expect_err("refused");
+            let failure = run("test", CATALOGUE, &request).expect_err("refused");
             let Failure::Refused { message } = failure else { panic!("{failure:?}") };
             assert!(
                 message.contains(&format!("parameter `{}` = `0`", parameter.name)),
@@ -150,7 +151,7 @@ fn a_zero_that_means_no_work_is_refused_by_every_workload() {
 
 #[test]
 fn an_answer_that_was_never_given_is_rejected_by_every_workload() {
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let description = workload.description();
         let values = Values::resolve(description, Size::Tiny, &BTreeMap::new(), false).unwrap();
         let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use protocol::{
     Description, Failure, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size, SizeOverrides,
 };
+use workloads::CATALOGUE;
 use workloads::measure::{run, run_workload};
-use workloads::workload::{Instance, Mismatch, Setup, Workload, catalogue};
+use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
 /// are CPUs.
@@ -32,11 +33,13 @@ fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    catalogue().iter().map(|workload| workload.description().name)
+    CATALOGUE.iter().map(|workload| workload.description().name)
 }
 
 fn answer(request: &Request) -> String {
-    run("test", request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
+    run("test", CATALOGUE, request)
+        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
+        .answer
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
 #[test]
 fn a_tour_is_one_unit_of_work_however_many_nodes_were_visited() {
     for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 3)] {
-        let outcome = run("test", &request("tsp", program, threads, 0)).unwrap();
+        let outcome = run("test", CATALOGUE, &request("tsp", program, threads, 0)).unwrap();
         assert!(outcome.iterations.iter().all(|iteration| iteration.work_units == 1));
         assert!(outcome.metrics["nodes"].value > 1.0);
     }
@@ -115,7 +118,7 @@ fn timed_packets_stop_and_report_what_they_managed() {
             request("packets", program, threads, 5),
             &[("stop", "timed"), ("duration-ms", "10"), ("strategy", strategy), ("lock", lock)],
         );
-        let outcome = run("test", &request).unwrap();
+        let outcome = run("test", CATALOGUE, &request).unwrap();
         for iteration in &outcome.iterations {
             assert!(iteration.elapsed_ns >= 10_000_000, "{strategy}: {iteration:?}");
             assert!(iteration.work_units > 0, "{strategy}: {iteration:?}");
@@ -144,7 +147,8 @@ fn shapes_give_the_same_answer_in_each_of_their_modes() {
 #[test]
 fn shapes_report_latencies_and_cpu_time_with_units() {
     for name in ["ticks", "idle", "burst", "inject", "install", "barrier-join"] {
-        let metrics = run("test", &request(name, Program::Parallel, 2, 1)).unwrap().metrics;
+        let metrics =
+            run("test", CATALOGUE, &request(name, Program::Parallel, 2, 1)).unwrap().metrics;
         let value = |metric: &str| metrics[&format!("latency_{metric}")].value;
         let percentiles = ["p50", "p90", "p99", "p99.9", "max"].map(value);
         assert!(percentiles[0] > 0.0 && percentiles.is_sorted(), "{name}: {percentiles:?}");
@@ -164,7 +168,8 @@ fn the_seed_changes_the_input_of_the_workloads_with_a_random_one() {
 #[test]
 fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
     for name in names() {
-        let outcome = run("some-variant", &request(name, Program::Parallel, 2, 3)).unwrap();
+        let outcome =
+            run("some-variant", CATALOGUE, &request(name, Program::Parallel, 2, 3)).unwrap();
         assert_eq!(outcome.schema, SCHEMA);
         assert_eq!(outcome.variant, "some-variant");
         assert_eq!((outcome.warmup.len(), outcome.iterations.len()), (1, 2));
@@ -179,7 +184,7 @@ fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
 #[test]
 fn explicit_parameters_override_those_of_the_size_and_are_reported() {
     let request = with(request("fib-join", Program::Parallel, 2, 1), &[("n", "20")]);
-    let outcome = run("test", &request).unwrap();
+    let outcome = run("test", CATALOGUE, &request).unwrap();
     assert_eq!(outcome.parameters["n"], "20");
     assert_eq!(outcome.answer, "6765");
 }
@@ -196,6 +201,7 @@ static LIAR: Description = Description {
     stresses: "the check",
     work_unit: "lies",
     input: None,
+    lasts: None,
     parameters: &[],
     sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
 };

@@ -21,6 +21,7 @@ static HANGING: Description = Description {
     stresses: "the watchdog",
     work_unit: "hangs",
     input: None,
+    lasts: None,
     parameters: &[],
     sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
 };

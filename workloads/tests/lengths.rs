@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use protocol::{Program, Request, Size, Values};
+use workloads::CATALOGUE;
+use workloads::catalogue::find;
 use workloads::measure::run;
-use workloads::workload::{catalogue, find};
 
 fn request(name: &str, parameters: &[(&str, &str)]) -> Request {
     let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into()));
@@ -28,11 +29,11 @@ const OF_KNOWN_LENGTH: [(&str, &[(&str, &str)]); 12] = [
 ];
 
 fn lasts(name: &str, parameters: &[(&str, &str)]) -> Option<Duration> {
-    let workload = find(name).unwrap();
+    let workload = find(CATALOGUE, name).unwrap();
     let request = request(name, parameters);
     let values =
         Values::resolve(workload.description(), Size::Tiny, &request.parameters, false).unwrap();
-    workload.lasts(&values)
+    workload.description().lasts(&values)
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn no_iteration_is_shorter_than_its_parameters_say() {
         let least = lasts(name, parameters).expect(name);
         for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 2)] {
             let request = Request { program, threads, iterations: 2, ..request(name, parameters) };
-            let outcome = run("test", &request).unwrap();
+            let outcome = run("test", CATALOGUE, &request).unwrap();
             let shortest = outcome.iterations.iter().map(|it| it.elapsed_ns).min().unwrap();
             // Nothing waits for the last of a few periods, and gaps are random.
             assert!(Duration::from_nanos(shortest) > least / 2, "{name}: {shortest} ns, {least:?}");
@@ -51,7 +52,7 @@ fn no_iteration_is_shorter_than_its_parameters_say() {
 
 #[test]
 fn a_length_is_known_where_parameters_say_it_and_nowhere_else() {
-    let known = catalogue().iter().map(|workload| workload.description().name).filter(|name| {
+    let known = CATALOGUE.iter().map(|workload| workload.description().name).filter(|name| {
         let row = OF_KNOWN_LENGTH.iter().find(|(known, _)| known == name);
         lasts(name, row.map_or(&[], |(_, parameters)| parameters)).is_some()
     });

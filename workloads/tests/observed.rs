@@ -6,6 +6,7 @@ use std::path::Path;
 
 use protocol::{Failure, Program, Request, TraceRequest};
 use rayon::ThreadPool;
+use workloads::CATALOGUE;
 use workloads::measure::{run, run_observed};
 use workloads::observer::{Counts, Observer, Span, Timeline};
 
@@ -52,7 +53,8 @@ fn request(program: Program, threads: usize, trace: Option<&Path>) -> Request {
 #[test]
 fn counts_are_summed_over_the_timed_iterations_alone() {
     let observer = MadeUp::default();
-    let outcome = run_observed("test", &request(Program::Parallel, 2, None), &observer).unwrap();
+    let outcome =
+        run_observed("test", CATALOGUE, &request(Program::Parallel, 2, None), &observer).unwrap();
     let events = outcome.events.unwrap();
     // Two snapshots for each timed iteration, one step between them; none for the warm-ups.
     assert_eq!(observer.snapshots.get(), 2 * 3);
@@ -69,7 +71,8 @@ fn counts_are_summed_over_the_timed_iterations_alone() {
 #[test]
 fn the_sequential_program_has_no_events() {
     let observer = MadeUp::default();
-    let outcome = run_observed("test", &request(Program::Sequential, 1, None), &observer).unwrap();
+    let outcome =
+        run_observed("test", CATALOGUE, &request(Program::Sequential, 1, None), &observer).unwrap();
     assert_eq!(outcome.events, None);
 }
 
@@ -79,7 +82,7 @@ fn a_trace_is_one_timeline_over_all_timed_iterations() {
     let path = folder.path().join("trace.json");
     let observer = MadeUp::default();
     let request = request(Program::Parallel, 2, Some(&path));
-    let outcome = run_observed("test", &request, &observer).unwrap();
+    let outcome = run_observed("test", CATALOGUE, &request, &observer).unwrap();
     assert_eq!(observer.timelines.into_inner(), ["begin", "end"]);
     let text = std::fs::read_to_string(path).unwrap();
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -101,11 +104,16 @@ fn a_trace_that_cannot_be_made_is_refused_with_the_reason() {
         other => panic!("not refused: {other:?}"),
     };
     let observed = |program, threads, path| {
-        message(run_observed("test", &request(program, threads, Some(path)), &MadeUp::default()))
+        message(run_observed(
+            "test",
+            CATALOGUE,
+            &request(program, threads, Some(path)),
+            &MadeUp::default(),
+        ))
     };
     assert!(observed(Program::Parallel, 2, &nowhere).contains("nowhere/trace.json: No such file"));
     assert!(observed(Program::Sequential, 1, &good).contains("has no workers"));
-    let timed = message(run("test", &request(Program::Parallel, 2, Some(&good))));
+    let timed = message(run("test", CATALOGUE, &request(Program::Parallel, 2, Some(&good))));
     assert!(timed.contains("ask an instrumented build"), "{timed}");
     assert!(!good.exists());
 }

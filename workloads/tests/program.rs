@@ -2,7 +2,7 @@
 
 use assert_cmd::Command;
 use protocol::{Failure, Outcome};
-use workloads::workload::catalogue;
+use workloads::CATALOGUE;
 
 fn workload() -> Command {
     Command::new(env!("CARGO_BIN_EXE_workload"))
@@ -81,7 +81,7 @@ fn a_mistake_is_named_on_standard_error_with_exit_code_2() {
 fn the_list_shows_every_workload_with_its_sizes() {
     let output = workload().arg("list").assert().code(0).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let heading = format!("{}: ", workload.description().name);
         assert!(text.lines().any(|line| line.starts_with(&heading)), "{heading}\n{text}");
     }

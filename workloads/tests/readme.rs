@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use protocol::{Description, Size};
-use workloads::workload::catalogue;
+use workloads::CATALOGUE;
 
 const README: &str = include_str!("../README.md");
 
@@ -38,7 +38,7 @@ fn named(column: &str) -> BTreeSet<&'static str> {
 }
 
 fn descriptions() -> impl Iterator<Item = &'static Description> {
-    catalogue().iter().map(|workload| workload.description())
+    CATALOGUE.iter().map(|workload| workload.description())
 }
 
 const SIZES: &str = "tiny · small · medium · large";

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use protocol::{Failure, Program, Request, Size};
+use workloads::CATALOGUE;
 use workloads::measure::run;
-use workloads::workload::catalogue;
 
 fn good() -> Request {
     Request::tiny("quicksort")
@@ -13,10 +13,10 @@ fn good() -> Request {
 
 /// The message with which a good request is refused after `change`.
 fn refusal(change: impl FnOnce(&mut Request)) -> String {
-    assert!(run("test", &good()).is_ok());
+    assert!(run("test", CATALOGUE, &good()).is_ok());
     let mut request = good();
     change(&mut request);
-    match run("test", &request) {
+    match run("test", CATALOGUE, &request) {
         Err(failure @ Failure::Refused { .. }) => {
             assert_eq!(failure.exit_code(), 2);
             let Failure::Refused { message } = failure else { unreachable!() };
@@ -33,7 +33,7 @@ fn set(request: &mut Request, name: &str, value: &str) {
 #[test]
 fn an_unknown_workload_lists_the_known_ones() {
     let message = refusal(|request| request.workload = "bogosort".to_owned());
-    let known: Vec<&str> = catalogue().iter().map(|w| w.description().name).collect();
+    let known: Vec<&str> = CATALOGUE.iter().map(|w| w.description().name).collect();
     assert!(known.contains(&"quicksort"));
     assert_eq!(message, format!("unknown workload `bogosort`; known: {}", known.join(", ")));
 }
@@ -175,7 +175,7 @@ fn parameters_of_a_random_map_are_refused_beside_a_file() {
 fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), tsp_file(7)).unwrap();
-    let outcome = run("test", &tsp(file.path())).unwrap();
+    let outcome = run("test", CATALOGUE, &tsp(file.path())).unwrap();
     assert!(!outcome.parameters.contains_key("cities"));
     // Along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, each rounded.
     assert_eq!(outcome.answer, "a tour of length 96");
@@ -184,7 +184,7 @@ fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
 #[test]
 fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
     let mut names = std::collections::BTreeSet::new();
-    for workload in catalogue() {
+    for workload in CATALOGUE {
         let description = workload.description();
         assert!(names.insert(description.name), "`{}` occurs twice", description.name);
         let sizes: Vec<Size> = description.sizes.iter().map(|entry| entry.size).collect();
@@ -209,7 +209,7 @@ fn a_name_in_latin_1_is_read_and_other_bytes_are_refused_with_their_line() {
     latin.extend(tsp_file(5).into_bytes());
     let file = tempfile::Builder::new().suffix(".tsp").tempfile().unwrap();
     fs::write(file.path(), &latin).unwrap();
-    run("test", &tsp(file.path())).unwrap();
+    run("test", CATALOGUE, &tsp(file.path())).unwrap();
     fs::write(file.path(), b"\x00\xff\xfe\x80").unwrap();
     let message = refusal(|request| *request = tsp(file.path()));
     assert!(message.contains(": line 1: "), "{message}");

@@ -8,8 +8,8 @@ use comfy_table::{ColumnConstraint, Table, Width, presets};
 use protocol::{Description, Size};
 use serde::Serialize;
 use serde_json::json;
-use workloads::workload;
 
+use crate::catalogue;
 use crate::config::{Branch, Config};
 use crate::experiments::{self, Experiment};
 use crate::place::Place;
@@ -38,8 +38,7 @@ enum ListWhat {
 pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
     let config = wants(ListWhat::Branches).then(|| place.config()).transpose()?;
-    let workloads: Vec<&Description> =
-        workload::catalogue().iter().map(|workload| workload.description()).collect();
+    let workloads = catalogue::all();
     let experiments = wants(ListWhat::Experiments)
         .then(|| experiments::read(place.checkout.root()))
         .transpose()?;
@@ -50,7 +49,7 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
             all["branches"] = serde_json::to_value(&config.branches)?;
         }
         if wants(ListWhat::Workloads) {
-            all["workloads"] = serde_json::to_value(&workloads)?;
+            all["workloads"] = serde_json::to_value(workloads)?;
         }
         if let Some(experiments) = &experiments {
             all["experiments"] = serde_json::to_value(experiments)?;
@@ -61,8 +60,7 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
     if arguments.format != Format::Table {
         let lists = [
             config.as_ref().map(|config| config.branches.iter().map(Line::branch).collect()),
-            wants(ListWhat::Workloads)
-                .then(|| workloads.iter().map(|it| Line::workload(it)).collect()),
+            wants(ListWhat::Workloads).then(|| workloads.iter().map(Line::workload).collect()),
             experiments.as_ref().map(|list| list.iter().map(Line::experiment).collect()),
         ];
         let lists: Vec<Vec<Line<'_>>> = lists.into_iter().flatten().collect();
@@ -73,7 +71,7 @@ pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
         print_branches(&mut out, config)?;
     }
     if wants(ListWhat::Workloads) {
-        print_workloads(&mut out, &workloads)?;
+        print_workloads(&mut out, workloads)?;
     }
     if let Some(experiments) = &experiments {
         print_experiments(&mut out, experiments)?;
@@ -142,7 +140,7 @@ fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
 /// Columns of the terminal that a workload takes: its labels, and what stands behind them.
 const WIDTHS: [u16; 2] = [24, 56];
 
-fn print_workloads(out: &mut impl Write, workloads: &[&Description]) -> io::Result<()> {
+fn print_workloads(out: &mut impl Write, workloads: &[Description]) -> io::Result<()> {
     let sizes = Size::ALL.map(Size::name).join(" · ");
     writeln!(out, "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n")?;
     for workload in workloads {

@@ -11,6 +11,7 @@ use protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
 
 use super::build;
 use crate::builds::Builder;
+use crate::catalogue;
 use crate::config::Branch;
 use crate::options::{complete, positive_seconds};
 use crate::place::Place;
@@ -109,7 +110,7 @@ fn branch(place: &Place, name: &str) -> Result<Branch> {
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
-    let known = selection::workload_names();
+    let known = catalogue::names();
     let workload = one("--workload", "workload", &arguments.workload, &known)?;
     let input = arguments.input.as_deref();
     let mut loads = selection::loads(workload, &arguments.size, &arguments.parameters, input)?;
@@ -165,6 +166,7 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         warmup_iterations: 1,
         iterations: arguments.iterations,
         hang_after_ms: None,
+        prepare_only: false,
         trace: Some(TraceRequest {
             path: std::path::absolute(output)?,
             branch: branch.name.clone(),

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
-use workloads::workload;
 
 use super::{ConfigError, check::Place, wire};
-use crate::selection;
+use crate::{catalogue, selection};
 
 /// A hypothesis in a form that can be held, refuted or left open by trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +41,7 @@ impl std::fmt::Display for Claim {
             write!(f, " in CPU time")?;
         }
         if !self.workloads.is_empty() {
-            let names = workload::catalogue().iter().map(|it| it.description().name);
+            let names = catalogue::names().into_iter();
             let others: Vec<&str> =
                 names.filter(|name| !self.workloads.iter().any(|it| it == name)).collect();
             if others.len() < self.workloads.len() {
@@ -112,7 +111,7 @@ pub(super) fn check(
         let workloads = match &claim.workloads {
             None => Vec::new(),
             Some(list) => {
-                let known = selection::workload_names();
+                let known = catalogue::names();
                 selection::pick("`workloads`", "workload", list.get_ref(), &known)
                     .map_err(|error| wrong(list.span().start, error.to_string()))?
                     .into_iter()

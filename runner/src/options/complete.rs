@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 
 use clap_complete::engine::CompletionCandidate;
 
+use crate::catalogue;
 use crate::checkout::Checkout;
 use crate::config::{Config, fork_features};
 use crate::experiments;
-use crate::selection::workload_names;
 
 /// Names that go on with the last word of a list with commas, behind the words before it.
 fn listed(current: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
@@ -34,7 +34,7 @@ pub(crate) fn branches(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 pub(crate) fn workloads(current: &OsStr) -> Vec<CompletionCandidate> {
-    listed(current, workload_names().into_iter().map(str::to_owned))
+    listed(current, catalogue::names().into_iter().map(str::to_owned))
 }
 
 pub(crate) fn experiments(current: &OsStr) -> Vec<CompletionCandidate> {

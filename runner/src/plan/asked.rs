@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use protocol::{Placement, Size, Values};
+use protocol::{Description, Placement, Size, Values};
 use serde::{Deserialize, Serialize};
-use workloads::workload::{self, Workload};
 
+use crate::catalogue;
 use crate::config::TWIN_SUFFIX;
 use crate::experiments::{AskedExperiment, Figure};
 use crate::record::Record;
@@ -86,18 +86,17 @@ pub struct Load {
 }
 
 impl Load {
-    /// The program with its parameters; `None` if the catalogue of today does not know them.
+    /// The workload with its parameters; `None` if the catalogue of today does not know them.
     #[must_use]
-    pub fn resolved(&self) -> Option<(&'static dyn Workload, Values)> {
-        let workload = workload::find(&self.workload).ok()?;
+    pub fn resolved(&self) -> Option<(&'static Description, Values)> {
+        let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
         let has_input = self.input.is_some();
-        let values =
-            Values::resolve(workload.description(), size, &self.parameters, has_input).ok()?;
+        let values = Values::resolve(workload, size, &self.parameters, has_input).ok()?;
         Some((workload, values))
     }
 
-    /// Whether a clock sets its time, so that CPU time comes first; see [`Workload::is_paced`].
+    /// Whether a clock sets its time, so that CPU time comes first; see [`Description::is_paced`].
     #[must_use]
     pub fn is_paced(&self) -> bool {
         self.resolved().is_some_and(|(workload, values)| workload.is_paced(&values))

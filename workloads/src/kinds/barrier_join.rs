@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
@@ -28,6 +30,7 @@ static DESCRIPTION: Description = Description {
     stresses: "waking a sleeper for a job on a busy worker's deque: lost wake-ups",
     work_unit: "joins",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2")])),
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
         Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),
@@ -66,10 +69,6 @@ impl Workload for BarrierJoin {
             cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
             latencies: Latencies::new("latency"),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("joins", "gap-us").map(|longest| longest / 2)
     }
 }
 

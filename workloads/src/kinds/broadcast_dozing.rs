@@ -9,7 +9,9 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -23,6 +25,7 @@ static DESCRIPTION: Description = Description {
     stresses: "waking each worker by itself while it dozes off",
     work_unit: "broadcasts",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["broadcasts", "gap-us"]).over("2")])),
     parameters: &[
         Parameter::whole("broadcasts", "broadcasts per iteration", (1, 10_000_000), "300"),
         Parameter::whole("gap-us", "longest gap before a broadcast in us", (0, 60_000_000), "100"),
@@ -55,10 +58,6 @@ impl Workload for BroadcastDozing {
             reached: (0..setup.threads).map(|_| AtomicU64::new(0)).collect(),
             latencies: Latencies::new("latency"),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("broadcasts", "gap-us").map(|longest| longest / 2)
     }
 }
 

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -22,6 +24,7 @@ static DESCRIPTION: Description = Description {
     stresses: "waking some sleepers at once, and the first of them soon",
     work_unit: "bursts",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["bursts", "gap-us"])])),
     parameters: &[
         Parameter::whole("bursts", "bursts per iteration", (1, 1_000_000), "40"),
         Parameter::whole("jobs", "jobs per burst", (1, 1_000_000), "32"),
@@ -63,10 +66,6 @@ impl Workload for Burst {
             setup.values.whole("job-steps"),
             Gaps::between(setup.seed, gap / 2, gap * 3 / 2),
         )))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("bursts", "gap-us")
     }
 }
 

@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     stresses: "loops that shrink from wide to narrow, sequential pieces between them",
     work_unit: "tile-operations",
     input: None,
+    lasts: None,
     parameters: &[Parameter::whole(
         "tiles",
         "tiles in a row of the matrix, 32 numbers each",

@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     stresses: "parallelism below three: a few long tasks at the end, heap allocation",
     work_unit: "factors",
     input: None,
+    lasts: None,
     parameters: &[Parameter::whole("n", "which factorial", (1, 100_000_000), "1000")],
     sizes: &SizeOverrides::all(&[], &[("n", "80000")], &[("n", "400000")], &[("n", "1600000")]),
 };

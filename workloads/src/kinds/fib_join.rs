@@ -18,6 +18,7 @@ static DESCRIPTION: Description = Description {
     stresses: "the price of join itself: push, pop, announce",
     work_unit: "calls",
     input: None,
+    lasts: None,
     parameters: &[Parameter {
         name: "n",
         summary: "which Fibonacci number; the calls are 2 F(n+1) - 1",

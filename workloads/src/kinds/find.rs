@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     stresses: "early exit: work that is thrown away, short parallel loops",
     work_unit: "searches",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("elements", "length of the slice", (1, 1 << 30), "1000000"),
         Parameter::whole("searches", "searches, one after the other", (1, 1_000_000), "10"),

@@ -35,6 +35,7 @@ static DESCRIPTION: Description = Description {
     stresses: "the overhead of a task, by its size; figure of merit `metg50`",
     work_unit: "steps",
     input: None,
+    lasts: None,
     parameters: &[Parameter::whole(
         "steps",
         "work at each grain, some 3 ns a step",

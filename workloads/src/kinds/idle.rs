@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -21,6 +23,7 @@ static DESCRIPTION: Description = Description {
     stresses: "CPU time of a pool with nothing to do; how soon a sleeper is woken",
     work_unit: "spawns",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["spawns", "period-us"])])),
     parameters: &[
         Parameter::whole("spawns", "spawns per iteration", (1, 10_000_000), "100"),
         Parameter::whole("period-us", "time from spawn to spawn in us", (1, 60_000_000), "1000"),
@@ -50,10 +53,6 @@ impl Workload for Idle {
             latencies: Latencies::new("latency"),
             lateness: Latencies::new("lateness"),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("spawns", "period-us")
     }
 }
 

@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     stresses: "contention at the injector, and waking those who wait outside",
     work_unit: "installs",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("submitters", "threads outside the pool", (1, 1024), "4"),
         Parameter::whole("installs", "installs of each submitter", (1, 10_000_000), "500"),

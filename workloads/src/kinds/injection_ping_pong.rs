@@ -13,7 +13,9 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::Duration;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -26,6 +28,7 @@ static DESCRIPTION: Description = Description {
     stresses: "injection against falling asleep; the way of a job there and back",
     work_unit: "jobs",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["jobs", "gap-us"]).over("2")])),
     parameters: &[
         Parameter::whole("jobs", "jobs per iteration", (1, 10_000_000), "500"),
         Parameter::whole("gap-us", "longest gap before a job in us", (0, 60_000_000), "50"),
@@ -55,10 +58,6 @@ impl Workload for InjectionPingPong {
             table: Arc::new(Table::default()),
             latencies: Latencies::new("latency"),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("jobs", "gap-us").map(|longest| longest / 2)
     }
 }
 

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -28,6 +30,7 @@ static DESCRIPTION: Description = Description {
     stresses: "the way into a pool and back; figure of merit: latency",
     work_unit: "installs",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["installs", "gap-us"]).over("2")])),
     parameters: &[
         Parameter::one_of("pool", "what the pool does meanwhile", &["idle", "busy"], "idle"),
         Parameter::whole("installs", "installs per iteration", (1, 10_000_000), "250"),
@@ -65,10 +68,6 @@ impl Workload for Install {
             sum: 0,
             latencies: Latencies::new("latency"),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("installs", "gap-us").map(|longest| longest / 2)
     }
 }
 

@@ -8,7 +8,7 @@ use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides, Values};
+use protocol::{Description, Lasts, Parameter, Refusal, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -22,6 +22,7 @@ static DESCRIPTION: Description = Description {
     stresses: "a barrier every 150 us; paced: short bursts from outside, idle in between (CPU time counts)",
     work_unit: "cells",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["generations", "frame-us"])])),
     parameters: &[
         Parameter::whole("rows", "rows of the torus", (1, 1 << 16), "1024"),
         Parameter::whole("columns", "columns of the torus", (1, 1 << 16), "1024"),
@@ -69,10 +70,6 @@ impl Workload for Life {
             generations,
             frame: Duration::from_micros(values.whole("frame-us")),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("generations", "frame-us")
     }
 }
 

@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     stresses: "a parallel map whose gathering is sequential; memory, or a contended lock",
     work_unit: "pairs",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("pairs", "pairs of the map", (1, 1 << 28), "2000"),
         Parameter::one_of(

@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     stresses: "a deep balanced tree of joins with heavy leaves: what scales best",
     work_unit: "multiplications",
     input: None,
+    lasts: None,
     parameters: &[Parameter::whole(
         "log2-side",
         "the matrices have 2^log2-side rows",

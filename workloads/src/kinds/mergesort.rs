@@ -19,6 +19,7 @@ static DESCRIPTION: Description = Description {
     stresses: "ample parallelism in uneven tasks, memory traffic",
     work_unit: "elements",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter {
             name: "elements",

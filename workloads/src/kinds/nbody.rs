@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     stresses: "a few flat parallel loops per step with a barrier after each",
     work_unit: "interactions",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("bodies", "bodies of equal mass", (1, 1 << 20), "1000"),
         Parameter::whole("steps", "time steps", (1, 1_000_000), "2"),

@@ -38,6 +38,7 @@ static DESCRIPTION: Description = Description {
     stresses: "irregular search tree, short nested loops, no shared state",
     work_unit: "boards",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("queens", "queens, and side of the board", (1, 18), "8"),
         Parameter::whole(

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     stresses: "a library's recursive joins with its own cutoffs, memory traffic",
     work_unit: "elements",
     input: None,
+    lasts: None,
     parameters: &[
         // A position has 32 bits.
         Parameter::whole(

@@ -15,6 +15,7 @@ static DESCRIPTION: Description = Description {
     stresses: "many short uneven pieces over memory that is only read: splitting, bandwidth",
     work_unit: "packets",
     input: Some("pcap or pcapng file"),
+    lasts: None,
     parameters: &[
         Parameter {
             name: "packets",

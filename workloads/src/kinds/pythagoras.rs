@@ -15,6 +15,7 @@ static DESCRIPTION: Description = Description {
     stresses: "nested parallel loops of uneven length",
     work_unit: "pairs",
     input: None,
+    lasts: None,
     // The squares of legs up to 2^25 add up to less than 2^53, what a float holds exactly.
     parameters: &[Parameter::whole("limit", "longest leg", (1, 1 << 25), "200")],
     sizes: &SizeOverrides::all(

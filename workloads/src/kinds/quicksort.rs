@@ -21,6 +21,7 @@ static DESCRIPTION: Description = Description {
     stresses: "low parallelism, about log2(n) / 2: idle threads, wake-ups on the critical path",
     work_unit: "elements",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter {
             name: "elements",

@@ -19,6 +19,7 @@ static DESCRIPTION: Description = Description {
     stresses: "memory bandwidth, all workers busy: must never regress",
     work_unit: "elements",
     input: None,
+    lasts: None,
     parameters: &[
         // 64 MiB.
         Parameter::whole(

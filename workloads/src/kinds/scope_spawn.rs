@@ -15,6 +15,7 @@ static DESCRIPTION: Description = Description {
     stresses: "spawn from inside: push, announcement, one steal per job, one producer",
     work_unit: "spawns",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("spawns", "jobs spawned into each scope", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "scopes, one after the other", (1, 1_000_000), "1"),

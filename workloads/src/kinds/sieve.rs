@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     stresses: "one flat loop of even tasks with a buffer per task",
     work_unit: "numbers",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("limit", "primes up to this number are counted", (1, 1 << 36), "30000"),
         Parameter::whole(

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     stresses: "task creation in flat bundles, a nested scope or loop per bundle",
     work_unit: "leaves",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("levels", "levels below the root; the leaves are 10^levels", (0, 9), "3"),
         Parameter::one_of(

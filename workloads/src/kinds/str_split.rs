@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     stresses: "splitting without indices, light work per item",
     work_unit: "words",
     input: None,
+    lasts: None,
     parameters: &[Parameter::whole("words", "words of the text", (1, 1 << 28), "2000")],
     sizes: &SizeOverrides::all(
         &[],

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     stresses: "many parallel loops of some microseconds: entry and exit of a loop, adaptive splitting",
     work_unit: "elements",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole(
             "elements",

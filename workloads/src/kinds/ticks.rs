@@ -10,7 +10,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -24,6 +26,7 @@ static DESCRIPTION: Description = Description {
     stresses: "sleeping and waking many times per tick; latency against CPU time",
     work_unit: "ticks",
     input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["ticks", "period-us"])])),
     parameters: &[
         Parameter::one_of(
             "mode",
@@ -86,10 +89,6 @@ impl Workload for Ticks {
                 serial_steps: values.whole("serial-steps"),
             },
         )))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        values.periods("ticks", "period-us")
     }
 }
 

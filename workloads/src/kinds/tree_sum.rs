@@ -15,6 +15,7 @@ static DESCRIPTION: Description = Description {
     stresses: "jobs smaller than a join: its price, and wake-ups that cannot pay",
     work_unit: "nodes",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("nodes", "nodes of the tree, 32 bytes each", (1, 1 << 30), "1000"),
         Parameter::whole("repeats", "sums, one after the other", (1, 1 << 20), "1"),

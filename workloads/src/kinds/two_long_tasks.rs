@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 
 use crate::kinds::latency::{Latencies, nanoseconds};
 use crate::kinds::pacing::{Gaps, call_after_gaps, spin_until};
@@ -21,6 +23,11 @@ static DESCRIPTION: Description = Description {
     stresses: "whether a second task gets a worker of its own: time is 1x or 2x",
     work_unit: "joins",
     input: None,
+    lasts: Some(Lasts::paced(&[
+        // Both halves at once.
+        Term::new(TimeUnit::Us, &["joins", "task-us"]),
+        Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2"),
+    ])),
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "10"),
         Parameter::whole("task-us", "time that a half takes in us", (1, 60_000_000), "5000"),
@@ -59,12 +66,6 @@ impl Workload for TwoLongTasks {
             tally: Tally::default(),
             total: Tally::default(),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        // Shared between two workers.
-        let gaps = values.periods("joins", "gap-us").unwrap_or_default() / 2;
-        Some(values.periods("joins", "task-us")? + gaps)
     }
 }
 

@@ -15,6 +15,7 @@ static DESCRIPTION: Description = Description {
     stresses: "memory bandwidth and page faults; gathering of pieces if filtered",
     work_unit: "words",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::whole("words", "words computed", (1, 1 << 30), "4000"),
         Parameter::one_of(

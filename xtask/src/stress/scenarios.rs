@@ -135,6 +135,7 @@ impl Scenario {
             warmup_iterations: 0,
             iterations: often.iterations,
             hang_after_ms: Some(HANG_AFTER_MS),
+            prepare_only: false,
             trace: None,
         }
     }
@@ -142,21 +143,47 @@ impl Scenario {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use workloads::measure;
+    use std::path::PathBuf;
+    use std::sync::LazyLock;
+    use std::time::Duration;
+
+    use protocol::Outcome;
+    use runner::builds::Builder;
+    use runner::checkout::Checkout;
+    use runner::config::{Config, fork_features};
+    use runner::trial;
 
     use super::*;
 
+    /// A build of the branch `packed`, as sweeps have it.
+    static PACKED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let checkout = Checkout::find(Some(&crate::steps::shell().unwrap().current_dir())).unwrap();
+        let folder = checkout.root().to_owned();
+        let features = fork_features(&folder.join("rayon-fork")).unwrap();
+        let config = Config::read(&folder.join("branches.toml"), &features).unwrap();
+        let branch = config.branches.iter().find(|branch| branch.name == "packed").unwrap();
+        let builder = Builder::new(&checkout, &folder, 1).unwrap();
+        let _lock = builder.lock().unwrap();
+        let built = builder.build(branch, builder.prepare(branch).unwrap()).unwrap();
+        built.binaries[0].clone()
+    });
+
     /// A scenario's request, made so small that a test can run it.
-    pub(in crate::stress) fn tiny(scenario: &Scenario) -> Request {
+    fn tiny(scenario: &Scenario) -> Request {
         let mut request = scenario.request(Form::Short);
         request.parameters.insert(scenario.repetitions.to_owned(), "3".to_owned());
         Request { iterations: 2, ..request }
     }
 
+    /// What the branch `packed` answers to it.
+    pub(in crate::stress) fn outcome(scenario: &Scenario) -> Outcome {
+        trial::ask(&PACKED, &tiny(scenario), Duration::from_mins(1)).unwrap().result.unwrap()
+    }
+
     #[test]
     fn every_scenario_runs_and_counts_its_repetitions_as_units_of_work() {
         for scenario in &SCENARIOS {
-            let outcome = measure::run("test", &tiny(scenario)).unwrap();
+            let outcome = outcome(scenario);
             let units: Vec<u64> = outcome.iterations.iter().map(|it| it.work_units).collect();
             assert_eq!(units, [3, 3], "{}", scenario.name);
         }

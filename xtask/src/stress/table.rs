@@ -133,9 +133,7 @@ impl fmt::Display for Cells<'_> {
 
 #[cfg(test)]
 mod tests {
-    use workloads::measure;
-
-    use super::super::scenarios::{SCENARIOS, tests::tiny};
+    use super::super::scenarios::{SCENARIOS, tests::outcome};
     use super::*;
 
     fn words(text: &impl fmt::Display) -> Vec<String> {
@@ -144,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_row_has_the_figures_of_its_outcome_in_the_units_of_its_heading() {
-        let mut outcome = measure::run("test", &tiny(&SCENARIOS[1])).unwrap();
+        let mut outcome = outcome(&SCENARIOS[1]);
         for (name, value) in [
             ("latency_p50", 5_012_345.0),
             ("latency_max", 10_500_000.0),
@@ -168,7 +166,7 @@ mod tests {
     #[test]
     fn only_a_scenario_that_sleeps_shows_cpu_time() {
         let cpu_of = |scenario: &Scenario| {
-            let outcome = measure::run("test", &tiny(scenario)).unwrap();
+            let outcome = outcome(scenario);
             Row::new("mine", scenario, &Ok(outcome)).figures.unwrap().cpu_ms_per_s
         };
         assert!(cpu_of(&SCENARIOS[4]).is_some());
@@ -178,7 +176,7 @@ mod tests {
     #[test]
     fn every_scenario_has_the_figures_that_every_row_shows() {
         for scenario in &SCENARIOS {
-            let outcome = measure::run("test", &tiny(scenario)).unwrap();
+            let outcome = outcome(scenario);
             let row = Row::new("mine", scenario, &Ok(outcome)).to_string();
             assert!(!row.contains("NaN"), "{row}");
         }

@@ -1,12 +1,12 @@
 //! A sweep that is new: builds, plan, folder.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
-use protocol::SCHEMA;
+use protocol::{Request, SCHEMA};
 
 use super::{Purpose, Ready, SweepArgs, warn_of};
 use crate::builds::Builder;
@@ -17,10 +17,12 @@ use crate::interrupt;
 use crate::manifest::{Manifest, MeasuredBranch, identities, sweep_name};
 use crate::options::meaning::{asked, builds};
 use crate::place::Place;
-use crate::plan;
+use crate::plan::{self, Asked};
+use crate::record::Ending;
 use crate::stop::Stop;
 use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
+use crate::trial;
 
 pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> Result<Ready> {
     let (asked, branches) = asked(place, purpose.config.as_ref(), &arguments.selection)?;
@@ -35,6 +37,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
     let building = started.elapsed();
+    check_inputs(&asked, &inputs, &binaries[&asked.baseline][0])?;
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
@@ -77,6 +80,33 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     };
     let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
     Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
+}
+
+/// Has a build read the instance files: a broken one is told once, with its line, before anything is measured, and
+/// not by every trial.
+fn check_inputs(asked: &Asked, inputs: &[Option<PathBuf>], binary: &Path) -> Result<()> {
+    for (load, input) in asked.workloads.iter().zip(inputs) {
+        let request = Request {
+            size: load.size.clone(),
+            parameters: load.parameters.clone(),
+            input: input.clone(),
+            prepare_only: true,
+            ..Request::tiny(&load.workload)
+        };
+        let ended = input.is_some().then(|| {
+            trial::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s)).ok_or_else(
+                || Stop::Interrupted("interrupted before anything was measured".to_owned()),
+            )
+        });
+        match ended.transpose()?.map(|ended| ended.result) {
+            Some(Err(failure)) if failure.ending == Ending::Refused => {
+                bail!(Stop::BadInput(failure.reason))
+            }
+            // Anything else is for the trials to tell.
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 pub(super) type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);

@@ -30,6 +30,7 @@ static DESCRIPTION: Description = Description {
     stresses: "workers that the kernel keeps waiting for a file",
     work_unit: "transfers",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::one_of(
             "io",

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use ::protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use ::protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::descriptors;
@@ -29,6 +31,7 @@ static DESCRIPTION: Description = Description {
     stresses: "as many requests as the clients can send, each a tiny job from outside",
     work_unit: "requests",
     input: None,
+    lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])])),
     parameters: &[
         Parameter::one_of(
             "implementation",
@@ -124,15 +127,6 @@ impl Workload for Forum {
             run: None,
             total: Total::new(),
         }))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        Some(Duration::from_millis(values.whole("duration-ms")))
-    }
-
-    /// It does what it can in its time, and is judged by how much that is.
-    fn is_paced(&self, _values: &Values) -> bool {
-        false
     }
 }
 

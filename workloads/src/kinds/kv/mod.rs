@@ -31,7 +31,9 @@ use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Server, Unit};
 use crate::workload::{Instance, Setup, Workload};
-use protocol::{Description, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
+};
 use service::KeyValue;
 use store::{Guard, Store};
 use trade::Trade;
@@ -45,6 +47,10 @@ static DESCRIPTION: Description = Description {
     stresses: "small jobs from outside, one at a time or in bursts, between waits for sockets",
     work_unit: "requests",
     input: None,
+    lasts: Some(
+        Lasts::paced(&[Term::new(TimeUnit::S, &["sessions", "requests"]).over("rate")])
+            .only_if("load", "open"),
+    ),
     parameters: &[
         Parameter::one_of(
             "handlers",
@@ -129,12 +135,6 @@ impl Workload for Kv {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         Ok(Box::new(Trade::new(setup)?))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        let requests = values.whole("sessions").saturating_mul(values.whole("requests"));
-        let seconds = requests as f64 / values.whole("rate") as f64;
-        (values.word("load") == "open").then(|| Duration::from_secs_f64(seconds))
     }
 }
 

@@ -23,6 +23,7 @@ static DESCRIPTION: Description = Description {
     stresses: "workers that a lock puts to sleep, or that spin while its holder does not run",
     work_unit: "sections",
     input: None,
+    lasts: None,
     parameters: &[
         Parameter::one_of(
             "on",

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 use dispatcher::Stop;
-use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{
+    Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
+};
 use strategies::{Equipment, LockKind, Report, Strategy};
 use traffic::{Generator, Tally, Traffic};
 
@@ -25,6 +27,7 @@ static DESCRIPTION: Description = Description {
     stresses: "one producer of many small jobs, back-pressure, skewed streams",
     work_unit: "packets",
     input: None,
+    lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])]).only_if("stop", "timed")),
     parameters: &[
         Parameter {
             name: "strategy",
@@ -128,16 +131,6 @@ impl Workload for Packets {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         Ok(Box::new(Firewall::new(setup.seed, setup.values, setup.threads)))
-    }
-
-    fn lasts(&self, values: &Values) -> Option<Duration> {
-        let duration = Duration::from_millis(values.whole("duration-ms"));
-        (values.word("stop") == "timed").then_some(duration)
-    }
-
-    /// It does what it can in its time, and is judged by how much that is.
-    fn is_paced(&self, _values: &Values) -> bool {
-        false
     }
 }
 

@@ -37,6 +37,7 @@ static DESCRIPTION: Description = Description {
     stresses: "irregular tasks, pruning by shared state, spawn-heavy search",
     work_unit: "tours",
     input: Some("a TSPLIB file with EDGE_WEIGHT_TYPE EUC_2D"),
+    lasts: None,
     parameters: &[
         Parameter {
             name: "cities",

@@ -1,0 +1,60 @@
+//! A whole program around trials: one request in, one answer out.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use protocol::{Failure, Outcome, Request};
+
+use crate::catalogue::{self, Catalogue};
+use crate::lines::{answer, read_request};
+use crate::measure;
+use crate::observer::Observer;
+
+/// Exit code if the answer cannot be told, as the runner has it for a host that fails.
+const HOST_FAILED: u8 = 4;
+
+/// Reads one [`Request`] line from standard input and answers with one line on standard output: an
+/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4 if the answer
+/// cannot be written.
+///
+/// With the arguments `list --json`, it describes the workloads instead.
+///
+/// # Panics
+/// If a workload does: the process then ends with code 101 and the message on standard error.
+#[must_use]
+pub fn main(variant: &str, catalogue: &Catalogue) -> ExitCode {
+    respond(catalogue, |request| measure::run(variant, catalogue, request))
+}
+
+/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
+/// are worth nothing.
+///
+/// # Panics
+/// As [`main`].
+#[must_use]
+pub fn main_instrumented(
+    variant: &str,
+    catalogue: &Catalogue,
+    observer: &dyn Observer,
+) -> ExitCode {
+    respond(catalogue, |request| measure::run_observed(variant, catalogue, request, observer))
+}
+
+fn respond(
+    catalogue: &Catalogue,
+    run: impl FnOnce(&Request) -> Result<Outcome, Failure>,
+) -> ExitCode {
+    let mut output = io::stdout();
+    let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
+        output.write_all(catalogue::as_json(catalogue).as_bytes()).map(|()| 0)
+    } else {
+        answer(&read_request(io::stdin().lock()).and_then(|request| run(&request)), &mut output)
+    };
+    match written {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: standard output: {error}; the answer is lost");
+            ExitCode::from(HOST_FAILED)
+        }
+    }
+}
