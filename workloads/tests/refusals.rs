@@ -182,6 +182,19 @@ fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
 }
 
 #[test]
+fn a_request_that_only_prepares_runs_nothing_and_still_refuses_a_broken_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), tsp_file(7)).unwrap();
+    let only_prepare = || Request { prepare_only: true, ..tsp(file.path()) };
+    let outcome = run("test", CATALOGUE, &only_prepare()).unwrap();
+    assert_eq!((outcome.iterations.len(), outcome.warmup.len()), (0, 0));
+    assert!(outcome.answer.is_empty() && outcome.metrics.is_empty(), "{outcome:?}");
+    fs::write(file.path(), "NAME : broken\n").unwrap();
+    let message = refusal(|request| *request = only_prepare());
+    assert!(message.contains("line "), "{message}");
+}
+
+#[test]
 fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
     let mut names = std::collections::BTreeSet::new();
     for workload in CATALOGUE {
