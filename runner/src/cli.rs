@@ -29,7 +29,7 @@ struct Cli {
 enum Command {
     /// Show what can be measured: branches, workloads and experiments
     List(list::ListArgs),
-    /// Show what a sweep would do, and how long it would take; runs nothing
+    /// Show what a sweep would do and how long it would take; run nothing
     #[command(after_help = plan::HELP)]
     Plan(plan::PlanArgs),
     /// Build branches and check that each binary is what its row asks for
@@ -38,10 +38,10 @@ enum Command {
     /// Measure: build, run every trial, print the table
     #[command(after_help = sweep::HELP)]
     Sweep(sweep::SweepArgs),
-    /// Measure some branches, wherever they come from, against the first of them
+    /// Measure branches from anywhere against the first one named
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
-    /// Put shards of one plan together
+    /// Merge the shards of one plan into a sweep
     #[command(after_help = merge::HELP)]
     Merge(merge::MergeArgs),
     /// Write a Slurm job array that measures a sweep in shards
@@ -50,16 +50,16 @@ enum Command {
     /// Print the table of a sweep again
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
-    /// Set aside the lines of a sweep that are no records, so that it can be resumed
+    /// Set aside broken lines of a sweep, so that it can be resumed
     #[command(after_help = repair::HELP)]
     Repair(repair::RepairArgs),
     /// Record what each worker does in one run of a workload, as a timeline
     #[command(after_help = trace::HELP)]
     Trace(trace::TraceArgs),
-    /// Look at the CPU frequency, fix it by hand, put back what was there
+    /// Show the CPU frequency, fix it by hand, restore the original settings
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
-    /// Say what about this host makes times doubtful or a fixed frequency impossible, and the remedies
+    /// Check whether this host can measure: doubts about times, the CPU frequency, and the remedies
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::DoctorArgs),
     /// Draw a sweep: figures, tables and one page that shows them
@@ -68,7 +68,7 @@ enum Command {
     /// Print completions for a shell
     #[command(after_help = completions::HELP)]
     Completions(completions::CompletionsArgs),
-    /// Run the analysis directly: everything after this word goes to `python -m sweep_analysis`
+    /// Run the analysis directly: all arguments go to `python -m sweep_analysis`
     #[command(after_help = analysis::HELP, disable_help_flag = true)]
     Analysis(analysis::AnalysisArgs),
 }

@@ -20,9 +20,9 @@ use crate::stop::Stop;
 pub enum Preset {
     /// Proves the tool in seconds; its times mean nothing.
     Smoke,
-    /// Every branch on the three headline workloads; `plan` tells how long.
+    /// Every branch on the three headline workloads; `plan` says how long.
     Quick,
-    /// All workloads, both modes where the host allows; hours, which `plan` tells.
+    /// All workloads, both modes where the host allows; takes hours, `plan` says how many.
     Full,
 }
 
@@ -35,7 +35,7 @@ pub enum PlacementChoice {
     Free,
     /// Worker i on the i-th CPU
     Pinned,
-    /// One as well as the other, to be compared
+    /// Both, to compare them
     Both,
 }
 

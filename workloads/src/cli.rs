@@ -28,8 +28,8 @@ const INTERRUPTED: i32 = 130;
 /// Try one workload by hand, every answer checked.
 ///
 /// Without arguments, reads one request as a line of JSON from standard input and answers with one
-/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for example to take the answer,
-/// 5 a capture was not read as a whole, 130 interrupted twice.
+/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for example the answer could not be written,
+/// 5 a capture could not be read completely, 130 interrupted twice.
 #[derive(Parser)]
 #[command(name = "workload", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -47,10 +47,10 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Run the server of a service workload by itself, for curl, wrk, httperf or a terminal; Ctrl-C ends it
+    /// Run the server of a service workload alone, for curl, wrk, httperf or a terminal; Ctrl-C ends it
     Serve(AnyServer),
-    /// Check the checksums of every packet in a capture; exit code 1 if some are wrong, 5 if none is
-    /// and not all could be read
+    /// Check the checksums of every packet in a capture; exit code 1 if any is wrong, 5 if none is wrong
+    /// but some packets could not be read
     Pcap {
         /// A pcap or pcapng file
         #[arg(value_name = "FILE")]
@@ -69,7 +69,7 @@ struct AnyServer {
 
 #[derive(Subcommand)]
 enum WithoutWorkload {
-    /// The files below a directory over HTTP, for curl or a browser; Ctrl-C ends it
+    /// Serve the files below a directory over HTTP, for curl or a browser; Ctrl-C ends it
     Files(files::Files),
 }
 
@@ -78,35 +78,35 @@ struct Serve {
     /// kv or forum
     #[arg(value_name = "SERVICE")]
     service: String,
-    /// Port on 127.0.0.1; 0 is any free one
+    /// Port on 127.0.0.1; 0 takes any free port
     #[arg(long, default_value_t = 0)]
     port: u16,
     /// Threads of the pool, or handlers
     #[arg(long, short, default_value_t = 2)]
     threads: usize,
-    /// Most open connections; more are turned away
+    /// Limit of open connections; further ones are refused
     #[arg(long, default_value_t = 512)]
     connections: usize,
-    /// Milliseconds for the whole of a request to come, and for an answer to be taken
+    /// Limit in milliseconds for a whole request to arrive, and for its answer to be taken
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 10_000)]
     request_timeout_ms: u64,
-    /// Milliseconds between two requests of a connection
+    /// Limit in milliseconds between two requests of a connection
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 60_000)]
     idle_timeout_ms: u64,
-    /// A parameter of the workload that concerns the server; may be repeated
+    /// A parameter of the workload that affects the server; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, String)>,
 }
 
 #[derive(Args)]
 struct Run {
-    /// A workload of the list
+    /// A workload; see `list`
     #[arg(value_name = "WORKLOAD")]
     workload: String,
     /// Threads of the pool
     #[arg(long, short, default_value_t = 1)]
     threads: usize,
-    /// Keep worker i of the pool on the i-th CPU instead of where the kernel puts it
+    /// Keep worker i of the pool on the i-th CPU; otherwise the kernel places it
     #[arg(long, conflicts_with = "sequential")]
     pinned: bool,
     /// tiny, small, medium or large
@@ -127,13 +127,13 @@ struct Run {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Report a hang when an iteration takes longer than so many milliseconds, and end
+    /// Report a hang and end when an iteration takes longer than this many milliseconds
     #[arg(long, value_name = "MILLISECONDS")]
     hang_after_ms: Option<u64>,
     /// Run the sequential program, without any pool
     #[arg(long)]
     sequential: bool,
-    /// The answer as the runner gets it: one line of JSON
+    /// Print what the runner gets: one line of JSON
     #[arg(long)]
     json: bool,
 }

@@ -28,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Every test: the fork on all variants and as a dependency, its models, workloads, runner and analysis.
+    /// Run every test: the fork on all variants and as a dependency, its models, workloads, runner, analysis.
     Test {
         /// Only these parts (default: all).
         #[arg(long, value_delimiter = ',')]
@@ -36,30 +36,30 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Formats, lints (every variant) and documentation: quick, before a commit.
+    /// Check formats, lints (every variant) and documentation: quick, before a commit.
     Check,
-    /// The published rayon's tests and rayon-core's integration tests, unmodified, on every variant.
+    /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every variant.
     ///
-    /// The tests come from the registry; nothing of them is in this repository. All of them take an
-    /// hour or two and 4 GB below target/conformance; what was interrupted goes on where it was.
+    /// The tests come from the registry; none is in this repository. All of them take an hour or two and
+    /// 4 GB below target/conformance. An interrupted run continues where it stopped.
     Conformance(conformance::Options),
-    /// The deep set of model checks of the sleep protocol.
+    /// Run the deep set of model checks of the sleep protocol.
     Models,
-    /// Bytes of stack that a nested join, scope, install or spawn takes, on the published crate and on
-    /// every variant, in release and debug builds. Fails if it is more than on the published crate.
+    /// Compare the stack of nested joins, scopes, installs and spawns with the published crate, on every
+    /// variant, in release and debug builds. Fails if a variant takes more.
     Stack {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Lost wake-ups: five loads on every branch and on master, and a table of how they went.
+    /// Look for lost wake-ups: five loads on every branch and on master, and a table of the results.
     ///
     /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time, broadcasts
-    /// to dozing workers, and one tiny spawn per millisecond. A hang is reported with what every
-    /// thread is doing.
+    /// to dozing workers, and one tiny spawn per millisecond. A hang is reported with the
+    /// state of every thread.
     Stress {
         #[command(flatten)]
         scope: stress::Scope,
-        /// Instead, the fork's own stress tests with a random load on every variant: nothing lost,
+        /// Run the fork's own stress tests instead, with a random load on every variant: nothing lost,
         /// nothing doubled, no hang.
         #[arg(long, conflicts_with_all = ["branches", "long"])]
         random: bool,
@@ -69,7 +69,7 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// The fork's tests under Miri, with a nightly compiler; by default on two variants.
+    /// Run the fork's tests under Miri, with a nightly compiler; by default on two variants.
     Miri {
         /// Schedules per test: Miri's random choices begin with the seeds 0, 1, ….
         #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
@@ -79,15 +79,15 @@ enum Task {
         /// Only tests whose name contains one of these (default: all).
         names: Vec<String>,
     },
-    /// The fork's tests under the thread sanitizer, with a nightly compiler; by default on two variants.
+    /// Run the fork's tests under the thread sanitizer, with a nightly compiler; by default on two variants.
     Tsan {
         #[command(flatten)]
         variants: Variants,
     },
-    /// The analysis' judge on made-up sweeps of known truth: how often intervals cover, verdicts err and
-    /// effects are found, what is advised, and whether that is what was promised.
+    /// Try the analysis on made-up sweeps of known truth: how often intervals cover, verdicts err and
+    /// effects are found, what is advised, and whether that keeps the promises.
     ///
-    /// All cases take some ten minutes on two CPUs. `cargo xtask test` asks the same of fewer sweeps.
+    /// All cases take some ten minutes on two CPUs. `cargo xtask test` tries fewer sweeps.
     Truth {
         /// Made-up sweeps of each case.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
@@ -95,10 +95,10 @@ enum Task {
         /// Only these cases; an unknown name lists them (default: all).
         cases: Vec<String>,
     },
-    /// Ends the runner at every step of a change of the CPU frequency, on every driver, in every way,
+    /// Kill the runner at every step of a change of the CPU frequency, on every driver, in every way,
     /// and a sweep at 120 random moments.
     Faults,
-    /// What continuous integration runs: `check`, `test`, and `conformance` of two variants.
+    /// Run what continuous integration runs: `check`, `test`, and `conformance` of two variants.
     Ci,
 }
 
@@ -107,7 +107,7 @@ enum Task {
 enum Part {
     /// The fork, on every variant.
     Fork,
-    /// The fork in a program of somebody else: lock file, oldest compiler, and stack on two variants.
+    /// The fork in a stranger's program: lock file, oldest compiler, and stack on two variants.
     Dependency,
     /// The model checks of the fork's sleep protocol, the fast set.
     Models,

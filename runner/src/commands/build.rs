@@ -18,7 +18,7 @@ use crate::{interrupt, selection};
 /// Arguments of `build`.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
-    /// Names, globs, `all`, `!exclusions`, with commas between
+    /// Names, globs, `all`, `!exclusions`, separated by commas
     #[arg(long, value_name = "LIST", default_value = "all",
           add = ArgValueCompleter::new(complete::branches))]
     branches: String,

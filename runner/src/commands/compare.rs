@@ -19,8 +19,8 @@ use crate::table::{Format, Look};
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The baseline, then what is compared with it: a branch of branches.toml, published:VERSION,
-    /// path:DIR, git:URL#COMMIT, fork:FEATURE,FEATURE; NAME= before one gives it a name
+    /// The baseline, then the branches to compare with it: a name of branches.toml, published:VERSION,
+    /// path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; put NAME= before it to name it
     #[arg(value_name = "BRANCH", num_args = 2.., add = ArgValueCompleter::new(complete::branches), required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
@@ -36,11 +36,11 @@ Examples:
   cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
       under a name of your own, as a comment for a pull request
   cargo runner compare packed split-counters fork:split,push-fence
-      branches of branches.toml, and features of the fork that are no branch there
+      branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
       a release and a commit
   cargo runner compare --resume
-      go on with the newest unfinished one; if there is none, print the newest again
+      continue the newest unfinished comparison; if there is none, print the newest again
 
 A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
 

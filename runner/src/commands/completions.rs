@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArgs {
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
-They complete `cargo runner` in a checkout, branches, workloads and experiments by name, also in lists with commas.
+Completes `cargo runner` inside a checkout, with the names of branches, workloads and experiments, also in lists.
 
 Examples:
   cargo runner completions bash >> ~/.bashrc

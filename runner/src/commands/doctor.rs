@@ -16,11 +16,11 @@ use crate::stop::Exit;
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
-UNFIT means: as the host is now, a sweep cannot run, or no frequency can be held, or times would
-tell of something else than the branches.
+UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or times would
+not show the branches.
 
 Exit codes:
-  0 fit (there may be warnings) · 4 something is UNFIT
+  0 fit, perhaps with warnings · 4 UNFIT
 
 Examples:
   cargo runner doctor
@@ -32,7 +32,7 @@ pub(crate) struct DoctorArgs {
     /// As text, or as JSON
     #[arg(long, value_enum, default_value = "table")]
     format: ListFormat,
-    /// Folder in the place of /, for tests
+    /// Folder to use instead of /, for tests
     #[arg(long, value_name = "DIR", hide = true)]
     host: Option<PathBuf>,
 }

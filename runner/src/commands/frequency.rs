@@ -19,7 +19,7 @@ pub(crate) const HELP: &str = "\
 Examples:
   cargo runner frequency status
   cargo runner frequency fix        all CPUs at one frequency, until `restore`
-  cargo runner frequency restore    also after a sweep that was killed";
+  cargo runner frequency restore    even after a sweep was killed";
 
 /// Arguments of `frequency`.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ enum Verb {
         #[command(flatten)]
         options: FrequencyOptions,
     },
-    /// Put back what was there before a fix, by hand or by a sweep that died
+    /// Restore the settings from before a fix, made by hand or by a sweep that died
     Restore {
         #[command(flatten)]
         options: FrequencyOptions,

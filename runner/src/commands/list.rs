@@ -23,7 +23,7 @@ pub(crate) struct ListArgs {
     /// What to list [default: all]
     #[arg(value_enum)]
     what: Option<ListWhat>,
-    /// How it is printed; JSON has every detail
+    /// Output format; JSON has every detail
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

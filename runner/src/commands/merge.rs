@@ -28,16 +28,16 @@ Examples:
   cargo runner merge results/sweeps/*-shard-1-of-2 results/sweeps/*-shard-2-of-2
   cargo runner merge results/shards/2026-03-01T120000Z
 
-The merged sweep is read by `show`, `report` and `analysis` like any other; each shard's machine and
-manifest are kept in its folder `shards`.";
+`show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each
+shard's manifest and host facts.";
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Sweeps that were made with --shard, or folders that hold them
+    /// Sweeps made with --shard, or folders that hold them
     #[arg(required = true, value_name = "DIR")]
     shards: Vec<PathBuf>,
-    /// Folder in which the merged sweep's folder is made [default: results/sweeps]
+    /// Parent folder of the merged sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }

@@ -24,10 +24,10 @@ use crate::table::{Column, Format, Look, Sheet, data, wrapped};
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Print every trial in its order, as CSV
+    /// Print every trial in order, as CSV
     #[arg(long, conflicts_with = "format")]
     order: bool,
-    /// How it is printed
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

@@ -25,7 +25,7 @@ pub(crate) struct ShowArgs {
     /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     sweep: String,
-    /// How the table is printed
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Folder that holds the sweeps [default: results/sweeps]

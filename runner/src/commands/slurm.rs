@@ -24,13 +24,13 @@ Examples:
   cargo runner slurm --shards 8 -- --branches all --preset full
   cargo runner slurm --shards 4 --cpus-per-task 64 --sbatch=--partition=long --sbatch=--time=8:00:00 -- --workloads tsp
 
-Writes results/shards/NAME/job.sh and prints how to submit it and how to merge what it measured. Nodes must be
-alike and see this checkout at the same path. A task that is started again resumes its shard.";
+Writes results/shards/NAME/job.sh, and prints how to submit it and how to merge the shards. Nodes must be
+alike and see this checkout at the same path. A restarted task resumes its shard.";
 
 /// Arguments of `slurm`.
 #[derive(Debug, Args)]
 pub(crate) struct SlurmArgs {
-    /// Number of array tasks, each with a machine to itself
+    /// Number of array tasks, each on a machine of its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     shards: u32,
     /// CPUs of a task [default: those of this host]

@@ -23,7 +23,7 @@ use crate::{interrupt, selection, trial};
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
-    /// A branch of rayon-fork/; others record nothing
+    /// A branch of rayon-fork/; other branches cannot record
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::branches))]
     branch: String,
     /// A workload; see `list workloads`
@@ -44,13 +44,13 @@ pub(crate) struct TraceArgs {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Iterations that are recorded, after one that is not
+    /// Iterations to record, after one that is not recorded
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     iterations: u32,
     /// Seed of the workload's input
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Longest time that it may take, in seconds
+    /// Seconds after which the run is killed
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive_seconds)]
     timeout: f64,
     /// File to write [default: results/traces/BRANCH-WORKLOAD-SIZE-N-threads.json]

@@ -20,7 +20,7 @@ use frequency::{FrequencyOptions, HEADING};
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
-    /// The checkout [default: the nearest folder upwards that holds branches.toml]
+    /// The checkout [default: the nearest folder upwards with a branches.toml]
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
     /// The branches under comparison [default: branches.toml of the checkout]
@@ -53,13 +53,13 @@ pub(crate) struct Selection {
     /// Starting point; the options below override it [default: quick]
     #[arg(long, value_enum, conflicts_with = "experiment")]
     pub(crate) preset: Option<Preset>,
-    /// Starting point with a name, for one table or figure; see `list experiments`
+    /// Named starting point for one table or figure; see `list experiments`
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::experiments))]
     pub(crate) experiment: Option<String>,
-    /// Names, globs, `all`, `!exclusions`, with commas between [default: all]
+    /// Names, globs, `all`, `!exclusions`, separated by commas [default: all]
     #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::branches))]
     pub(crate) branches: Option<String>,
-    /// Names, globs, `all`, `!exclusions`, with commas between
+    /// Names, globs, `all`, `!exclusions`, separated by commas
     #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::workloads))]
     pub(crate) workloads: Option<String>,
     /// tiny, small, medium or large
@@ -71,21 +71,21 @@ pub(crate) struct Selection {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, with commas between
+    /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<String>,
-    /// As the host decides, one for all CPUs, or both
+    /// CPU frequency: as the host decides, one for all CPUs, or both
     #[arg(long, value_enum, help_heading = HEADING)]
     pub(crate) mode: Option<ModeChoice>,
-    /// The pool's workers: where the kernel puts them, worker i kept on the i-th CPU, or both
+    /// Where the pool's workers run
     /// [default: free]
     #[arg(long, value_enum)]
     pub(crate) placement: Option<PlacementChoice>,
     /// Trials (processes) per cell
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
-    /// Binaries of each branch that differ only in where the linker puts their functions, which by itself
-    /// changes times; trials take turns with them [default: one for each trial]
+    /// Binaries of each branch that differ only in the order of their functions, which by itself changes
+    /// times; trials rotate through them [default: one for each trial]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) layouts: Option<u32>,
     /// Timed iterations per trial, after one untimed
@@ -94,13 +94,13 @@ pub(crate) struct Selection {
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Longest time for a trial, in seconds; then it is killed and recorded as failed [default: 60]
+    /// Seconds after which a trial is killed and recorded as failed [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
-    /// Run one part of the plan, such as 2/4, and leave the others to identical machines; see `merge`
+    /// Run one part of the plan, such as 2/4; identical machines run the others; see `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
     pub(crate) shard: Option<Shard>,
-    /// Leave out the baseline's A/A twin, without which little can be judged
+    /// Omit the baseline's A/A twin; without it little can be judged
     #[arg(long)]
     pub(crate) no_twin: bool,
     /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the

@@ -13,7 +13,7 @@ pub(super) struct Files {
     /// Directory whose files are served
     #[arg(long, value_name = "DIRECTORY")]
     root: PathBuf,
-    /// Port on 127.0.0.1; 0 is any free one
+    /// Port on 127.0.0.1; 0 takes any free port
     #[arg(long, default_value_t = 8000)]
     port: u16,
 }

@@ -41,20 +41,20 @@ use crate::trials_file::Appender;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(super) selection: Selection,
-    /// Go on with a sweep that was stopped: a name, a path, or the newest unfinished one; takes no other
-    /// selection, but `--input` if the instance file lay outside the checkout
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no other
+    /// selection, except `--input` if the instance file is outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
                                 "instrument", "shard"])]
     pub(super) resume: Option<String>,
-    /// Folder in which the sweep's folder is made [default: results/sweeps]
+    /// Parent folder of the sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
-    /// Go on without branches that cannot be built; their trials are recorded as `build-failed`
+    /// Continue without branches that cannot be built; their trials are recorded as `build-failed`
     #[arg(long)]
     keep_going: bool,
-    /// How the result at the end is printed
+    /// Output format of the result at the end
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
@@ -71,11 +71,11 @@ Examples:
   cargo runner sweep --workloads quicksort --parameter elements=5000000
       another instance size
   cargo runner sweep --branches packed,split-counters --instrument
-      also count, in builds of their own, what the scheduler does
+      also count what the scheduler does, in separate builds
   cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
       one figure of a study by its name, with shorter runs
   cargo runner sweep --resume
-      go on with the newest unfinished sweep where it was stopped
+      continue the newest unfinished sweep
 
 Ctrl-C stops at once and loses at most the running trial.
 
