@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from made_up import Truth, write_sweep
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.services.experiments import Experiment
 from sweep_analysis.services.servers import FORUM_GRID, SERVICE_BY_THREADS
 
 KV = Experiment("kv-queues", "made up", "made up", SERVICE_BY_THREADS, frozenset())

@@ -15,7 +15,7 @@ from sweep_analysis.read import load
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 
 
 def test_speedup_prints_csv_of_the_default_definition(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,16 +124,8 @@ def test_an_output_that_cannot_be_written_is_told_in_one_line(
     assert captured.err.count("\n") == 1
 
 
-TABLES = {
-    "speedup": "speedups",
-    "compare": "comparisons",
-    "claims": "claims",
-    "scaling": "fits",
-    "costs": "costs",
-    "outliers": "outliers",
-    "modes": "modes",
-    "ledger": "ledger",
-    "events": "events",
+TABLES = {"speedup": "speedups", "compare": "comparisons"} | {
+    f"table {name}": name for name in ("claims", "fits", "costs", "outliers", "modes", "ledger", "events")
 }
 """Every command that prints a table, and what its rows are called in JSON."""
 
@@ -159,9 +151,9 @@ def full_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_table_is_printed_in_every_format_and_says_where_it_is_from(
     full_sweep: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    printed = {}
+    printed, words = {}, command.split()
     for form in ("csv", "md", "json"):
-        assert main([command, str(full_sweep), "--format", form]) == 0
+        assert main([words[0], str(full_sweep), *words[1:], "--format", form]) == 0
         printed[form] = capsys.readouterr()
     found = json.loads(printed["json"].out)
     rows = found[TABLES[command]]
@@ -189,10 +181,24 @@ def test_a_figure_that_was_not_measured_is_refused(ordinary_sweep: Path, capsys:
 
 
 def test_residuals_of_fits_are_a_table_of_their_own(full_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scaling", str(full_sweep), "--law", "amdahl", "--residuals"]) == 0
+    assert main(["table", str(full_sweep), "fit-residuals", "--where", "law=amdahl"]) == 0
     frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(frame["law"]) == {"amdahl"}
     assert frame["threads"].to_list() == [1, 2, 4, 8] * 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("lol=usl", "`fits` has no column `lol`; it has workload, "),
+        ("law=ussl", "no row of `fits` has `law=ussl`; it is amdahl, usl"),
+    ],
+)
+def test_a_condition_that_no_row_can_meet_names_what_there_is(
+    full_sweep: Path, capsys: pytest.CaptureFixture[str], condition: str, told: str
+) -> None:
+    assert main(["table", str(full_sweep), "fits", "--where", condition]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_a_sweep_is_found_by_its_name_and_by_being_the_newest(full_sweep: Path) -> None:

@@ -12,7 +12,8 @@ import made_up
 from sweep_analysis.__main__ import main
 from sweep_analysis.read.load import read_sweep
 
-COMMANDS = ("speedup", "compare", "claims", "scaling", "costs", "outliers", "modes", "ledger", "events")
+TABLES = ("claims", "fits", "costs", "outliers", "modes", "ledger", "events")
+COMMANDS = (("speedup",), ("compare",), *(("table", name) for name in TABLES))
 
 
 def sweep(folder: Path, **truth: Any) -> Path:  # noqa: ANN401 - fields of `Truth`
@@ -37,22 +38,22 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_sweep_without_a_trial_is_refused_by_every_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     folder = sweep(tmp_path)
     (folder / "trials.jsonl").write_text("")
-    message = refused(capsys, command, str(folder))
+    message = refused(capsys, command[0], str(folder), *command[1:])
     assert "trials.jsonl: no trial was recorded; run the sweep, or resume it" in message
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_older_or_newer_format_is_refused_with_line_and_remedy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     folder = sweep(tmp_path)
     file = folder / "trials.jsonl"
     file.write_text(file.read_text().replace('"schema": 1', '"schema": 0'))
-    message = refused(capsys, command, str(folder))
+    message = refused(capsys, command[0], str(folder), *command[1:])
     assert "trials.jsonl:1: field `schema` is 0, this analysis reads 1; use the analysis of the commit" in message
 
 
@@ -63,10 +64,10 @@ def test_a_file_torn_in_the_middle_is_refused_and_one_torn_at_its_end_is_noted(
     file = folder / "trials.jsonl"
     whole = file.read_bytes()
     file.write_bytes(whole[:-25])
-    assert main(["costs", str(folder)]) == 0
+    assert main(["table", str(folder), "costs"]) == 0
     assert "note: The last line of trials.jsonl" in capsys.readouterr().err
     file.write_bytes(whole[:700] + b"\n" + whole[900:])
-    assert "trials.jsonl:" in refused(capsys, "costs", str(folder))
+    assert "trials.jsonl:" in refused(capsys, "table", str(folder), "costs")
 
 
 def test_one_branch_has_speed_ups_and_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,10 +95,10 @@ def test_a_manifest_without_a_baseline_is_told(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_sweep_whose_every_trial_failed_says_so_or_has_no_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     folder = sweep(tmp_path, fails=lambda *_: "timeout", sequential=False)
-    code = main([command, str(folder)])
+    code = main([command[0], str(folder), *command[1:]])
     captured = capsys.readouterr()
     if code == 0:
         assert "0 good trials" in captured.err
@@ -108,12 +109,12 @@ def test_a_sweep_whose_every_trial_failed_says_so_or_has_no_rows(
 
 def test_the_ledger_of_a_failed_sweep_counts_every_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = sweep(tmp_path, fails=lambda *_: "timeout", sequential=False)
-    assert main(["ledger", str(folder)]) == 0
+    assert main(["table", str(folder), "ledger"]) == 0
     assert "trials,failed: timeout,packed,10,10" in capsys.readouterr().out
 
 
 def test_a_sweep_without_claims_says_where_they_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    message = refused(capsys, "claims", str(sweep(tmp_path)))
+    message = refused(capsys, "table", str(sweep(tmp_path)), "claims")
     assert "manifest.json: no branch claims anything; give branches `claims` in branches.toml" in message
 
 

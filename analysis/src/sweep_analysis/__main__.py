@@ -6,31 +6,25 @@ import argparse
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.experiment import experiment_of
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import TIME_UNITS, read_study
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
-from sweep_analysis.say.findings import analyse, usable_cpus
-from sweep_analysis.services.experiments import experiment_of
+from sweep_analysis.say.headline import headline
+from sweep_analysis.say.placements import placement_table
+from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
-from sweep_analysis.stats.claims import check_claims
 from sweep_analysis.stats.compare import FIGURES, JUDGED, in_figure, judge
-from sweep_analysis.stats.costs import costs
-from sweep_analysis.stats.events import event_rates, line_rates
-from sweep_analysis.stats.judgement import headline, judged_of
-from sweep_analysis.stats.ledger import ledger
-from sweep_analysis.stats.modes import modes
-from sweep_analysis.stats.outliers import outliers
-from sweep_analysis.stats.placements import LEVELS as LEVELS_OF_PLACEMENT
-from sweep_analysis.stats.placements import placement_table, placements
-from sweep_analysis.stats.scaling import LAWS, scaling
+from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
 
 CHECK_FAILED = 1
@@ -40,6 +34,22 @@ HOST_NOT_FIT = 4
 LEVELS = {"cell": ["cell"], "workload": ["workload"], "overall": ["overall"], "pooled": ["workload", "overall"]}
 """What `--level` may say, and the levels of `frames.COMPARISONS` that it shows."""
 
+MOST_VALUES = 12
+"""So many values of a column are named when there is none of the one that was asked for."""
+
+REMEDIES = {
+    "claims": (
+        "manifest.json",
+        "no branch claims anything",
+        "give branches `claims` in branches.toml before the sweep; its first lines say how",
+    ),
+    "events": ("", "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"),
+    "lines": ("", "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"),
+    "placements": ("", "no workload ran free and pinned on one branch", "measure again with `--placement both`"),
+    "fit-residuals": ("", "no law could be fitted", "`fits` says why; measure more thread counts"),
+}
+"""Of a table without rows: where to look, what to say, what to do; others are empty where nothing is odd."""
+
 EXAMPLES = """\
 examples (`cargo runner analysis` in the place of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
@@ -47,12 +57,11 @@ examples (`cargo runner analysis` in the place of `python -m sweep_analysis` set
   python -m sweep_analysis speedup latest --figure cycles         # at the measured clock
   python -m sweep_analysis compare latest --baseline master --level pooled --format md
   python -m sweep_analysis compare latest --figure cpu --format json
-  python -m sweep_analysis claims latest --format md              # what branches.toml expected, held or refuted
-  python -m sweep_analysis scaling latest --law usl
-  python -m sweep_analysis costs latest                           # wall time, CPU time, cycles, idle CPUs
-  python -m sweep_analysis ledger latest                          # what was left out, and why
+  python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or refuted
+  python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
+  python -m sweep_analysis table latest fits --where law=usl
+  python -m sweep_analysis table latest placements --where level=branch --format md
   python -m sweep_analysis calibration SWEEP --branch packed --figure cpu
-  python -m sweep_analysis events SWEEP --by line --format md
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
   python -m sweep_analysis notebooks --execute
@@ -103,29 +112,18 @@ def _parser() -> argparse.ArgumentParser:
     told = _command(commands, "verdict", "say in a few lines what the sweep shows, and what it cannot", _verdict)
     told.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
 
-    claimed = _prints(
-        commands, "claims", "say of each claim of branches.toml: held, refuted, not distinguishable", _claims
+    table = _prints(commands, "table", "print one of the tables behind the figures", _table)
+    table.epilog = "tables:\n" + "\n".join(f"  {name:<18}{_first_line(compute)}" for name, compute in FRAMES.items())
+    table.formatter_class = argparse.RawDescriptionHelpFormatter
+    table.add_argument("name", choices=FRAMES, metavar="NAME", help="one of those below")
+    table.add_argument(
+        "--where",
+        type=_condition,
+        action="append",
+        default=[],
+        metavar="COLUMN=VALUE",
+        help="only rows with this value, such as `level=workload`; may be given again",
     )
-    claimed.add_argument("--by-workload", action="store_true", help="ask each tested claim of every workload alone")
-
-    fitted = _prints(commands, "scaling", "print fits of Amdahl's law and the universal scalability law", _scaling)
-    fitted.add_argument("--law", choices=LAWS, help="default: both")
-    fitted.add_argument("--residuals", action="store_true", help="print the points of the fits instead")
-
-    _prints(commands, "costs", "print wall time, CPU time, cycles and idle CPUs of every cell", _costs)
-    _prints(
-        commands, "outliers", "print trials that lie far from their cell; they are labelled, not dropped", _outliers
-    )
-    placed = _prints(commands, "placements", "print what changes when workers are pinned to CPUs", _placements)
-    placed.add_argument(
-        "--level",
-        choices=LEVELS_OF_PLACEMENT,
-        default="branch",
-        help="`cell`: each branch at each thread count; `branch`: all thread counts together; `workload`: all branches "
-        "together (default: %(default)s)",
-    )
-    _prints(commands, "modes", "print which cells have several typical times", _modes)
-    _prints(commands, "ledger", "print what the figures leave out, why, and how much", _ledger)
 
     calibrated = _command(
         commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
@@ -134,14 +132,6 @@ def _parser() -> argparse.ArgumentParser:
     calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
     _takes_figure(calibrated)
     _takes_distance(calibrated)
-
-    events = _prints(commands, "events", "print what instrumented builds counted, per unit of work", _events)
-    events.add_argument(
-        "--by",
-        choices=["event", "line"],
-        default="event",
-        help="every kind of event, or accesses to each cache line of the counters (default: %(default)s)",
-    )
 
     export = _command(commands, "export", "write the tables alone", _export)
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
@@ -192,6 +182,17 @@ def _prints(
         help="`json` and `md` say where the rows come from, `csv` says so on stderr (default: %(default)s)",
     )
     return command
+
+
+def _first_line(compute: Callable[[Analysis], object]) -> str:
+    return (compute.__doc__ or "").partition("\n")[0]
+
+
+def _condition(text: str) -> tuple[str, str]:
+    column, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"`{text}` is not COLUMN=VALUE")
+    return column, value
 
 
 def _takes_figure(command: argparse.ArgumentParser) -> None:
@@ -325,66 +326,33 @@ def _verdict(asked: argparse.Namespace) -> None:
     print("\n".join(textwrap.fill(line, max(width, 40), break_on_hyphens=False) for line in lines))
 
 
-def _claims(asked: argparse.Namespace) -> None:
+def _table(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
-    times = trial_times(sweep).collect()
-    checked = check_claims(sweep, times.lazy())
-    if checked.claims.is_empty():
-        raise InputError(
-            sweep.path / "manifest.json",
-            "no branch claims anything",
-            "give branches `claims` in branches.toml before the sweep; its first lines say how",
-        )
-    if asked.by_workload:
-        read = with_panel(checked.details)
-        output.show(sweep, "claims", read.drop("panel"), asked.format, read=tables.claim_detail_table(read))
-    else:
-        names = times["workload"].unique(maintain_order=True).to_list()
-        output.show(sweep, "claims", checked.claims, asked.format, read=tables.claim_table(checked.claims, names))
+    analysis = analyse(sweep)
+    frame = analysis.frame(asked.name)
+    if frame.is_empty() and asked.name in REMEDIES:
+        file, what, remedy = REMEDIES[asked.name]
+        raise InputError(sweep.path / file, what, remedy)
+    for column, value in asked.where:
+        if column not in frame.columns:
+            raise InputError(
+                sweep.path, f"`{asked.name}` has no column `{column}`", f"it has {', '.join(frame.columns)}"
+            )
+        known = frame[column].cast(pl.String)
+        frame = frame.filter(known == value)
+        if frame.is_empty():
+            values = ", ".join(sorted(set(known.drop_nulls()))[:MOST_VALUES])
+            raise InputError(sweep.path, f"no row of `{asked.name}` has `{column}={value}`", f"it is {values}")
+    output.show(sweep, asked.name, frame, asked.format, read=_for_people(analysis, asked.name, frame))
 
 
-def _scaling(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    fits, points = scaling(trial_times(sweep))
-    frame = points if asked.residuals else fits
-    if asked.law:
-        frame = frame.filter(pl.col("law") == asked.law)
-    if asked.residuals and frame.is_empty():
-        reasons = sorted(set(fits["reason"].drop_nulls()))
-        raise InputError(asked.sweep, f"no law could be fitted: {'; '.join(reasons)}", "measure more thread counts")
-    output.show(sweep, "points" if asked.residuals else "fits", frame, asked.format)
-
-
-def _costs(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    times = trial_times(sweep).collect()
-    output.show(sweep, "costs", costs(times.lazy(), usable_cpus(sweep, times)), asked.format)
-
-
-def _outliers(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    output.show(sweep, "outliers", outliers(trial_times(sweep)).collect(), asked.format)
-
-
-def _placements(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    placed = placements(sweep, trial_times(sweep).collect())
-    if placed.is_empty():
-        raise InputError(
-            sweep.path, "no workload ran free and pinned on one branch", "measure again with `--placement both`"
-        )
-    shown = placed.filter(level=asked.level)
-    output.show(sweep, "placements", shown, asked.format, read=placement_table(shown))
-
-
-def _modes(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    output.show(sweep, "modes", modes(trial_times(sweep), sweep.iterations), asked.format)
-
-
-def _ledger(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    output.show(sweep, "ledger", ledger(sweep, trial_times(sweep), sweep.baseline), asked.format)
+def _for_people(analysis: Analysis, name: str, frame: pl.DataFrame) -> pl.DataFrame | None:
+    """The table as people read it; None if it is read as it is."""
+    if name == "claims":
+        return tables.claim_table(frame, analysis.times["workload"].unique(maintain_order=True).to_list())
+    if name == "claim-details":
+        return tables.claim_detail_table(with_panel(frame))
+    return placement_table(frame) if name == "placements" else None
 
 
 def _calibration(asked: argparse.Namespace) -> int:
@@ -410,16 +378,6 @@ def _calibration(asked: argparse.Namespace) -> int:
         f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
     )
     return 0 if found.answer == EQUAL else CHECK_FAILED
-
-
-def _events(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    frame = (event_rates if asked.by == "event" else line_rates)(sweep).collect()
-    if frame.is_empty():
-        raise InputError(
-            asked.sweep, "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"
-        )
-    output.show(sweep, "events" if asked.by == "event" else "lines", frame, asked.format)
 
 
 def _export(asked: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ import made_up
 from sweep_analysis.draw import svg
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 
 GAP = 40
 """Most pixels from a map's last row to the title of its axis."""

@@ -13,7 +13,7 @@ from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, svg
 from sweep_analysis.draw.palette import DARK, LIGHT, pairs
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import look_of
-from sweep_analysis.say.findings import Analysis, analyse
+from sweep_analysis.stats.analysis import Analysis, analyse
 
 
 @pytest.fixture(scope="module")

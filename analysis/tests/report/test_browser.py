@@ -12,7 +12,7 @@ import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 
 pytestmark = pytest.mark.skipif(browser.chromium() is None, reason="no chromium is installed")
 

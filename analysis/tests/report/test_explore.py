@@ -7,7 +7,7 @@ from pathlib import Path
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.explore import exploration
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 
 
 def test_the_chooser_has_every_cell_of_every_measure(ordinary_sweep: Path) -> None:

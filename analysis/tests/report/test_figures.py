@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 import made_up
 from sweep_analysis.draw import svg
+from sweep_analysis.draw.figure import LISTED, Figure, Listed
+from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report import figures
-from sweep_analysis.report.figure import Figure
 from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.speedup import in_cycles, speedups
+
+
+@pytest.fixture(scope="module")
+def ordinary(ordinary_sweep: Path) -> Analysis:
+    return analyse(read_sweep(ordinary_sweep))
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +37,30 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
     )
     folder = made_up.write_sweep(tmp_path_factory.mktemp("rich") / "sweep", truth)
     return {figure.name: figure for figure in figures.figures(analyse(read_sweep(folder)))}
+
+
+@dataclass
+class Recording:
+    """An analysis that keeps the names of the frames that it was asked for."""
+
+    analysis: Analysis
+    asked: set[str] = field(default_factory=set)
+
+    def __getattr__(self, attribute: str) -> object:
+        self.asked |= {name for name, compute in FRAMES.items() if compute.__name__ == attribute}
+        return getattr(self.analysis, attribute)
+
+
+@pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed.name)
+def test_a_figure_needs_the_frames_that_it_declares_and_no_others(ordinary: Analysis, listed: Listed) -> None:
+    recording = Recording(ordinary)
+    figure = listed.make(recording, figures.look_of(ordinary, LIGHT))  # type: ignore[arg-type]
+    if figure.missing is None:
+        figure.panels()
+        figure.maps()
+        figure.whole()
+    assert recording.asked <= set(figure.needs)
+    assert figure.missing is not None or recording.asked == set(figure.needs)
 
 
 @pytest.mark.parametrize("name", ["gains", "idle", "latency", "scaling", "frequency", "drift", "efficiency"])

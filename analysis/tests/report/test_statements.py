@@ -14,7 +14,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report.statement_kinds import KINDS, Asked
 from sweep_analysis.report.statements import FILES, GENERATED, made, typed_numbers
-from sweep_analysis.say.findings import Analysis, analyse
+from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs
 
 README_WORDS = 1200

@@ -18,8 +18,9 @@ from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.findings import Analysis, analyse, counter_sentences, verdict_sentences
-from sweep_analysis.stats.judgement import headline
+from sweep_analysis.say.findings import counter_sentences, verdict_sentences
+from sweep_analysis.say.headline import headline
+from sweep_analysis.stats.analysis import Analysis, analyse
 
 MOST_BYTES = 500_000
 """Of a page of ten branches and two workloads."""

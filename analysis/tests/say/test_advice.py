@@ -8,7 +8,7 @@ from typing import Any
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.advice import Advice, advice
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 
 
 def advised(folder: Path, effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`

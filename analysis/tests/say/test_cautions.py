@@ -14,7 +14,7 @@ from sweep_analysis.__main__ import BAD_INPUT, main
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions, voids
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 
 
 def sweep_at(folder: Path, distances: Sequence[float | None]) -> Path:

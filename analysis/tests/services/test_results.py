@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from served import FORUM, KV, board, made_up, server
+from sweep_analysis.read.experiment import experiment_named
 from sweep_analysis.read.labels import HERE
-from sweep_analysis.services import experiments
+from sweep_analysis.services import packets
+from sweep_analysis.services.experiments import beside
 from sweep_analysis.services.results import (
     PACKETS,
     Result,
     agreement,
-    beside,
-    experiment_named,
     result,
     result_of,
     summary,
@@ -71,7 +71,7 @@ def test_costs_of_a_service_are_medians_over_trials_in_microseconds(tmp_path: Pa
 
 def test_published_numbers_meet_what_was_measured_in_the_same_place() -> None:
     experiment = experiment_named("packets-speedup-uniform")
-    known = experiments.published(experiment.name)
+    known = packets.published(experiment.name)
     place = known.filter(pl.col("kind") == "printed").head(2)
     measured = place.with_columns(
         pl.lit(HERE).alias("origin"),
@@ -79,7 +79,7 @@ def test_published_numbers_meet_what_was_measured_in_the_same_place() -> None:
         pl.lit("measured").alias("kind"),
         (pl.col("value") * pl.Series([1.0, 2.0])).alias("value"),
     ).with_columns((pl.col("value") * 0.95).alias("low"), (pl.col("value") * 1.05).alias("high"))
-    found = Result(experiment, pl.concat([known, measured.cast(experiments.POINTS)]), 2, [])
+    found = Result(experiment, pl.concat([known, measured.cast(packets.POINTS)]), 2, [])
     assert beside(found.points, experiment.figure).height == 2
     assert summary([found]).splitlines()[2] == f"| {experiment.name} | 13 | 2 | 1 | 1 | 0 |"
 
@@ -87,10 +87,10 @@ def test_published_numbers_meet_what_was_measured_in_the_same_place() -> None:
 def test_a_number_inside_an_interval_that_holds_anything_is_no_agreement() -> None:
     measured = {"measured": 8.92, "low": -126.8, "high": 23.8}
     met = pl.DataFrame([{"published": -7.9} | measured, {"published": 24.0} | measured])
-    told = agreement(met, experiments.OVERHEAD_BY_WORDS)
+    told = agreement(met, packets.OVERHEAD_BY_WORDS)
     assert told == {"the same": 0, "another number": 1, "cannot tell": 1}
     narrow = pl.DataFrame([{"published": 2.0, "measured": 1.0, "low": -1.0, "high": 3.0}])
-    assert agreement(narrow, experiments.OVERHEAD_BY_WORDS)["the same"] == 1
+    assert agreement(narrow, packets.OVERHEAD_BY_WORDS)["the same"] == 1
 
 
 def test_times_at_a_single_value_are_bars_and_no_curve_of_one_point() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from served import FORUM, KV, board, made_up, server
 from sweep_analysis.draw.palette import LIGHT
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.services.experiments import Experiment
-from sweep_analysis.services.results import beside
+from sweep_analysis.services.experiments import beside
 from sweep_analysis.services.server_plots import WAYS, service_figures
 from sweep_analysis.services.servers import FORUM_GRID, SERVICE_BY_THREADS, lacking, points, published
 

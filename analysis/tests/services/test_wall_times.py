@@ -11,12 +11,11 @@ import pytest
 
 from made_up import Truth, write_sweep
 from sweep_analysis.draw.palette import LIGHT
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.services import experiments, wall_times
-from sweep_analysis.services.experiment_plots import experiment_figures
-from sweep_analysis.services.experiments import Experiment
-from sweep_analysis.services.wall_time_plots import WAYS
+from sweep_analysis.services import wall_times
+from sweep_analysis.services.wall_time_plots import WAYS, wall_time_figures
 from sweep_analysis.stats.speedup import trial_times
 
 LOCKS = Experiment("locks-mutex-spin", "made up", "made up", "wall-by-section", frozenset())
@@ -54,7 +53,7 @@ def section(lock: str, steps: int, contenders: int = 2, on: str = "user-threads"
 
 def drawn(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
     times = trial_times(sweep).collect()
-    return experiments.points(times, pl.DataFrame(), experiment)
+    return wall_times.points(times, experiment.name, experiment.figure)
 
 
 def test_a_point_is_the_mean_log_wall_time_of_a_run_and_its_cpu_time(tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ def test_every_table_of_the_study_is_there_in_full_and_every_way_has_a_colour() 
 
 def test_measured_and_published_stand_in_one_figure(tmp_path: Path) -> None:
     cells = [(section("spin", 1000), [1]), (section("spin", 10, on="os-threads"), [1])]
-    figures = experiment_figures(drawn(made_up(tmp_path / "sweep", cells), LOCKS), LOCKS, 2, LIGHT)
+    figures = wall_time_figures(drawn(made_up(tmp_path / "sweep", cells), LOCKS), LOCKS.figure, LIGHT)
     assert list(figures) == ["os-threads-cpus-1", "user-level-threads-on-one-os-thread"]
     texts = {name: figure.to_json() for name, figure in figures.items()}
     assert all("measured here" in text for text in texts.values())

@@ -15,8 +15,8 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
 from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.report.page import render_page
-from sweep_analysis.say.findings import analyse
 from sweep_analysis.say.tables import claim_in_words
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
 from sweep_analysis.stats.speedup import trial_times
 

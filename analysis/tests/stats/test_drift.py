@@ -13,7 +13,7 @@ import made_up
 from sweep_analysis.read.frames import PLACES, RESIDUALS
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.drift import clock_effect, drift, place_trend, places, residuals
 from sweep_analysis.stats.speedup import trial_times
 

@@ -21,7 +21,7 @@ from sweep_analysis.report.page import render_page
 from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.facts import facts
-from sweep_analysis.say.findings import analyse
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, scale, writes_per_push
 
 PACKED = {"packed_word_loads": 40, "packed_word_rmws": 10, "packed_word_cas_failures": 2, "steals_tried": 6}
@@ -176,12 +176,12 @@ def test_the_page_shows_counts_or_how_to_get_them(tmp_path: Path, sweep: Sweep) 
 
 def test_the_command_prints_events_and_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_up.write_sweep(tmp_path / "sweep", truth())
-    assert main(["events", str(folder)]) == 0
+    assert main(["table", str(folder), "events"]) == 0
     assert set(pl.read_csv(io.StringIO(capsys.readouterr().out))["event"]) == {*PACKED, *SPLIT}
-    assert main(["events", str(folder), "--by", "line", "--format", "md"]) == 0
+    assert main(["table", str(folder), "lines", "--format", "md"]) == 0
     assert "| inactive + sleeping |" in capsys.readouterr().out
     timed = made_up.write_sweep(tmp_path / "timed", truth(counts={}))
-    assert main(["events", str(timed)]) == 2
+    assert main(["table", str(timed), "events"]) == 2
     assert "no trial was counted; sweep again with `--instrument`" in capsys.readouterr().err
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 import made_up
+from sweep_analysis.draw.explain_plots import explain_figure
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import look_of
-from sweep_analysis.say.findings import Analysis, analyse
-from sweep_analysis.stats.explain import explain, explain_figure, explanation_sentences
+from sweep_analysis.say.answers import explanation_sentences
+from sweep_analysis.stats.analysis import Analysis, analyse
+from sweep_analysis.stats.explain import explain
 
 BRANCHES = ["master", "packed", "some", "few", "none"]
 WRITES = {"packed": 100, "some": 60, "few": 30, "none": 0}

@@ -9,7 +9,7 @@ import polars as pl
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say import answers
-from sweep_analysis.say.findings import Analysis, analyse
+from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.noise import noise_table, second_look
 
 

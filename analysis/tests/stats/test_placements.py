@@ -11,8 +11,9 @@ import pytest
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.findings import Analysis, analyse
-from sweep_analysis.stats.placements import CPU, WAIT, WALL, moved, placement_sentences
+from sweep_analysis.say.placements import placement_sentences
+from sweep_analysis.stats.analysis import Analysis, analyse
+from sweep_analysis.stats.placements import CPU, WAIT, WALL, moved
 
 PINNED_TAKES = 0.6
 

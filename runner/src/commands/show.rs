@@ -175,7 +175,7 @@ impl Table {
         if summary.counted() > 0 {
             eprintln!(
                 "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
-                 `cargo runner analysis events` prints them",
+                 `cargo runner analysis table SWEEP events` prints them",
                 summary.counted()
             );
         }

@@ -17,6 +17,9 @@ from sweep_analysis.read.schema import EVENTS, METRICS, TRIALS, TWIN_SUFFIX
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The checkout that this package lies in."""
 
+SWEEPS = CHECKOUT / "results" / "sweeps"
+"""Where sweeps are committed."""
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -62,7 +65,7 @@ class Sweep:
         return layouts if isinstance(layouts, int) else 1
 
 
-def find_sweep(asked: Path, sweeps: Path = CHECKOUT / "results" / "sweeps") -> Path:
+def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
     """The folder that the command line means: a path, a name below `sweeps` or the beginning of one, or `latest`.
 
     Raises:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw import cost_plots, event_plots, latency_plots, map_plots, plots, scaling_plots
+from sweep_analysis.draw import cost_plots, event_plots, latency_plots, map_plots, placement_plots, plots, scaling_plots
+from sweep_analysis.draw.figure import Figure, drawn_branches, figure, number_of_panels, per_panel
 from sweep_analysis.draw.plots import Look
 from sweep_analysis.read.labels import with_panel
-from sweep_analysis.report.figure import Figure, drawn_branches, number_of_panels, per_panel
 from sweep_analysis.say import tables
-from sweep_analysis.say.findings import Analysis
+from sweep_analysis.say.placements import placement_table
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 MOST_RATIOS = 9
@@ -18,13 +19,13 @@ MOST_RATIOS = 9
 _NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
 
 
+@figure("gains", "comparisons", "comparisons-cpu")
 def gains(analysis: Analysis, look: Look) -> Figure:
     """Which branch gains on which workload, wall time beside CPU time."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
     is_drawn = _others(analysis).height > 0
     twin = analysis.sweep.twin
     return Figure(
-        "gains",
         "Which branch gains on which workload",
         "Change against the baseline in per cent, all thread counts of a workload together. Blue takes less, orange "
         "more, in steps of 3 %; grey is inside the A/A band, what equal builds show, and everything where that is not "
@@ -39,17 +40,16 @@ def gains(analysis: Analysis, look: Look) -> Figure:
             "verdicts by wall time": _verdicts(wall, "cell", same=False).drop("threads"),
             "verdicts by CPU time": _verdicts(cpu, "cell", same=False).drop("threads"),
         },
-        data={"comparisons": wall, "comparisons-cpu": cpu},
     )
 
 
+@figure("cost", "comparisons", "comparisons-cpu")
 def cost(analysis: Analysis, look: Look) -> Figure:
     """Wall time and CPU time with intervals."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
     is_drawn = _others(analysis).height > 0
     rows = cost_plots.cost_rows(wall, cpu) if is_drawn else wall.clear()
     return Figure(
-        "cost",
         f"Wall time and CPU time relative to {look.baseline}" if look.baseline else "Wall time and CPU time",
         "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
         "bar is the A/A band: what equal builds show. A full point is a claim, a hollow one cannot be told from the "
@@ -60,6 +60,7 @@ def cost(analysis: Analysis, look: Look) -> Figure:
     )
 
 
+@figure("map", "comparisons", "comparisons-cpu")
 def cells(analysis: Analysis, look: Look) -> Figure:
     """Every cell of every branch as a map."""
     both = {"wall time": analysis.comparisons, "CPU time": analysis.cpu_comparisons}
@@ -67,7 +68,6 @@ def cells(analysis: Analysis, look: Look) -> Figure:
     files = {"wall time": "map", "CPU time": "map-cpu"}
     twin = analysis.sweep.twin
     return Figure(
-        "map",
         "Where each branch gains and loses, by threads",
         "A map for each branch, workloads down, threads across; thread counts in brackets exceed the CPUs. Colours and "
         "bold numbers as above, here of each cell.",
@@ -81,12 +81,12 @@ def cells(analysis: Analysis, look: Look) -> Figure:
     )
 
 
+@figure("intervals", "comparisons")
 def intervals(analysis: Analysis, look: Look) -> Figure:
     """Every cell of every branch with its interval."""
     rows = _others(analysis)
     panels = number_of_panels(rows)
     return Figure(
-        "intervals",
         "Branch by branch, with intervals",
         "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
         "point is a claim, a hollow one cannot be told from the baseline. Thread counts in brackets exceed the CPUs.",
@@ -100,6 +100,7 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
     )
 
 
+@figure("speedup", "speedups")
 def speedup(analysis: Analysis, look: Look) -> Figure:
     """Speed-up by threads."""
     definition = analysis.definition or ""
@@ -111,7 +112,6 @@ def speedup(analysis: Analysis, look: Look) -> Figure:
         return plots.finished(chart.properties(width=290, height=250), look.theme)
 
     return Figure(
-        "speedup",
         "Speed-up",
         f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
         "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. In "
@@ -128,19 +128,18 @@ def speedup(analysis: Analysis, look: Look) -> Figure:
             )
             for name in present
         },
-        data={"speedups": analysis.speedups},
         legend=drawn_branches(shown, look),
         in_chooser=number_of_panels(shown),
     )
 
 
+@figure("idle", "costs")
 def idle(analysis: Analysis, look: Look) -> Figure:
     """How many CPUs stand idle."""
     known = analysis.costs.filter((pl.col("program") == "parallel") & pl.col("cpus_idle").is_not_null())
     spent = known.filter(pl.col("cpu_ns_per_unit") > 0)  # the study's files tell no CPU time
     shown = spent.filter(pl.col("branch").is_in(look.branches))
     return Figure(
-        "idle",
         "How many CPUs stand idle",
         "The smaller of threads and CPUs, less the CPUs that were kept busy: a point for each branch, the line is "
         f"{look.baseline or 'the baseline'}. Where nothing stands idle, threads never sleep and their counters have "
@@ -149,16 +148,15 @@ def idle(analysis: Analysis, look: Look) -> Figure:
         panels=lambda: {"": cost_plots.idle_figure(shown, look, legend=False)},
         whole=lambda: {"idle": cost_plots.idle_figure(shown, look, legend=True)},
         numbers={"costs of every cell": tables.cost_table(with_panel(spent))},
-        data={"costs": analysis.costs},
         legend=drawn_branches(shown, look),
     )
 
 
+@figure("latency", "latencies")
 def latency(analysis: Analysis, look: Look) -> Figure:
     """How long work waits."""
     waits = analysis.waits
     return Figure(
-        "latency",
         "How long work waits",
         "Quantiles of the waits that a trial tells of itself, median over trials, on a logarithmic axis: half of the "
         "waits are shorter than p50, one in a thousand is longer than p99.9. The grey band reaches from the least to "
@@ -172,17 +170,33 @@ def latency(analysis: Analysis, look: Look) -> Figure:
         ),
         whole=lambda: {"latency": latency_plots.latency_figure(waits, look)},
         numbers={"waits in µs": tables.latency_table(with_panel(waits))},
-        data={"latencies": waits},
         legend=drawn_branches(waits, look),
     )
 
 
+@figure("placement", "placements")
+def placement(analysis: Analysis, look: Look) -> Figure:
+    """What pinning workers changes."""
+    placed = analysis.placements
+    return Figure(
+        "What changes when workers are pinned",
+        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each figure per "
+        "unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
+        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a figure of free "
+        "workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
+        missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
+        panels=lambda: {"": placement_plots.placement_figure(placed, look)},
+        whole=lambda: {"placement": placement_plots.placement_figure(placed, look)},
+        numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
+    )
+
+
+@figure("events", "events", "lines")
 def events(analysis: Analysis, look: Look) -> Figure:
     """What the scheduler did."""
     drawn = analysis.drawn_events
     lines, rates = with_panel(analysis.lines), with_panel(drawn)
     return Figure(
-        "events",
         "Who writes which line how often",
         "What the scheduler did for each unit of work, over all threads: counted by instrumented builds in trials of "
         "their own, which are never timed. A write is a read-modify-write of a counter word, whether or not it "
@@ -201,17 +215,16 @@ def events(analysis: Analysis, look: Look) -> Figure:
             "every line of the counters": tables.line_table(lines),
             "what the scheduler did": tables.event_table(rates),
         },
-        data={"events": analysis.events, "lines": analysis.lines},
         legend=drawn_branches(drawn, look),
     )
 
 
+@figure("efficiency", "speedups")
 def efficiency(analysis: Analysis, look: Look) -> Figure:
     """Speed-up over threads, and the serial fraction that would explain it."""
     definition = analysis.definition or ""
     shown = analysis.speedups.filter(pl.col("definition") == definition)
     return Figure(
-        "efficiency",
         "Efficiency, and what acts as if it were serial",
         f"Efficiency is speed-up ({DEFINITIONS.get(definition, '')}) over threads. The Karp–Flatt fraction is the "
         "serial share that would explain the speed-up: if it rises with the threads, something else than a serial "
@@ -226,6 +239,7 @@ def efficiency(analysis: Analysis, look: Look) -> Figure:
     )
 
 
+@figure("scaling", "fits", "fit-residuals")
 def law(analysis: Analysis, look: Look) -> Figure:
     """The universal scalability law, fitted."""
     name = "usl"
@@ -233,7 +247,6 @@ def law(analysis: Analysis, look: Look) -> Figure:
     reasons = analysis.fits.filter(pl.col("law") == name)["reason"].drop_nulls().unique(maintain_order=True).to_list()
     why = f": {'; '.join(reasons[:2])}" if reasons else ""
     return Figure(
-        "scaling",
         "A law of scaling, and what it leaves over",
         "The universal scalability law: a serial share of the work (sigma) bounds the speed-up, and what threads "
         "must tell each other (kappa) bends it down. Fitted within the CPUs, by relative errors. Residuals with a "
@@ -244,7 +257,6 @@ def law(analysis: Analysis, look: Look) -> Figure:
         ),
         whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, name, look)},
         numbers={"the fits": tables.fit_table(with_panel(analysis.fits))},
-        data={"fits": analysis.fits, "fit-residuals": analysis.fit_residuals},
         legend=drawn_branches(rows, look),
     )
 

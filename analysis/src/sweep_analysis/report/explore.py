@@ -10,7 +10,7 @@ from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.draw.svg import variables_by_name
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.report.figures import look_of
-from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 DIGITS = 4

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.draw import host_plots, placement_plots, trial_plots
+from sweep_analysis.draw import host_plots, trial_plots
+from sweep_analysis.draw.figure import Charts, Figure, figure
 from sweep_analysis.draw.plots import Look, lot_sentence
 from sweep_analysis.read.labels import count, with_panel
-from sweep_analysis.report.figure import Charts, Figure
 from sweep_analysis.say import tables
-from sweep_analysis.say.findings import Analysis
-from sweep_analysis.stats.placements import placement_table
+from sweep_analysis.stats.analysis import Analysis
 
 
+@figure("frequency", "clocks", is_of_every_sweep=True)
 def clock(analysis: Analysis, look: Look) -> Figure:
     """The measured clock by threads."""
     measured = analysis.clocks.filter(pl.col("trials") > 0)
     return Figure(
-        "frequency",
         "The clock that the CPUs had",
         "Measured just before and just after each trial on as many CPUs at once as it has threads; the line is the "
         "median over trials, the band reaches from the least to the most.",
@@ -25,10 +24,10 @@ def clock(analysis: Analysis, look: Look) -> Figure:
         panels=lambda: {"": host_plots.clock_figure(measured, look)},
         whole=lambda: {"frequency": host_plots.clock_figure(measured, look)},
         numbers={"the clock in GHz": tables.rounded(analysis.clocks)},
-        data={"clocks": analysis.clocks},
     )
 
 
+@figure("drift", "residuals", "places", is_of_every_sweep=True)
 def drift(analysis: Analysis, look: Look) -> Figure:
     """What moved times beside branches: the moment, the place in the block, the clock."""
     rows, theme = analysis.residuals, look.theme
@@ -43,7 +42,6 @@ def drift(analysis: Analysis, look: Look) -> Figure:
 
     files = {"over the sweep": "drift", "by place in the block": "places", "by measured clock": "clock-effect"}
     return Figure(
-        "drift",
         "What moved times beside branches",
         "Over the sweep: each point is a block, and how much more time it took than the other blocks of the same "
         "cells; on a steady host the points lie around zero all along. By place: the time of the first, second, … "
@@ -55,33 +53,14 @@ def drift(analysis: Analysis, look: Look) -> Figure:
         panels=charts,
         whole=lambda: {files[name]: chart for name, chart in charts().items()},
         numbers={"by place in the block": tables.place_table(analysis.places)} if rows.height else {},
-        data={"residuals": rows, "places": analysis.places},
     )
 
 
-def placement(analysis: Analysis, look: Look) -> Figure:
-    """What pinning workers changes."""
-    placed = analysis.placements
-    return Figure(
-        "placement",
-        "What changes when workers are pinned",
-        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each figure per "
-        "unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
-        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a figure of free "
-        "workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
-        missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
-        panels=lambda: {"": placement_plots.placement_figure(placed, look)},
-        whole=lambda: {"placement": placement_plots.placement_figure(placed, look)},
-        numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
-        data={"placements": placed},
-    )
-
-
+@figure("outliers", "outliers", "outlier-shares")
 def outliers(analysis: Analysis, look: Look) -> Figure:
     """Trials far from their cell: when, and on which branch."""
     labelled = analysis.outliers
     return Figure(
-        "outliers",
         "Trials far from the others of their cell",
         "Left: when they ran. Together in time they are the host's doing, alone they are the program's or the "
         "branch's. Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
@@ -95,10 +74,10 @@ def outliers(analysis: Analysis, look: Look) -> Figure:
             "by branch": tables.rounded(analysis.outlier_shares),
             "every one": tables.outlier_table(with_panel(labelled)),
         },
-        data={"outliers": labelled},
     )
 
 
+@figure("modes", "modes")
 def modes(analysis: Analysis, look: Look) -> Figure:
     """Cells with several typical times."""
     tested = analysis.modes.filter(pl.col("p_value").is_not_null())
@@ -112,7 +91,6 @@ def modes(analysis: Analysis, look: Look) -> Figure:
     )
     rest = flagged.height - shown.height
     return Figure(
-        "modes",
         "Cells with several typical times",
         f"In {flagged.height} of {tested.height} tested, values fall into groups, and a median tells only which group "
         "is larger: a small change can move it from one to the other. Each tick is a trial beside the others of its "
@@ -122,16 +100,14 @@ def modes(analysis: Analysis, look: Look) -> Figure:
         panels=lambda: {"": trial_plots.mode_figure(values, look.theme)},
         whole=lambda: {"modes": trial_plots.mode_figure(values, look.theme)},
         numbers={"those flagged": tables.mode_table(with_panel(flagged))},
-        data={"modes": analysis.modes},
     )
 
 
-def ledger(analysis: Analysis) -> Figure:
+@figure("ledger", "ledger", is_of_every_sweep=True)
+def ledger(analysis: Analysis, _look: Look) -> Figure:
     """What the figures leave out. A table: there is nothing to see in a picture of a list of reasons."""
     return Figure(
-        "ledger",
         "What was left out of which figure",
         "Everything that a figure leaves out, why, and how much of it.",
         numbers={"what was left out": tables.ledger_table(analysis.ledger)},
-        data={"ledger": analysis.ledger},
     )

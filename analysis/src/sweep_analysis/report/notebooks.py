@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from pathlib import Path
@@ -12,13 +11,9 @@ import altair as alt
 import nbformat
 from nbclient import NotebookClient
 
-from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
 
-ROOT = Path(__file__).resolve().parents[4]
-"""The checkout."""
-
-NOTEBOOKS = ROOT / "analysis" / "notebooks"
-SWEEPS = ROOT / "results" / "sweeps"
+NOTEBOOKS = CHECKOUT / "analysis" / "notebooks"
 
 SWEEP_VARIABLE = "SWEEP_ANALYSIS_SWEEP"
 """Environment variable with the folder of the sweep that notebooks show."""
@@ -34,23 +29,9 @@ def chosen_sweep(name: str) -> Sweep:
     return read_sweep(Path(chosen) if chosen else SWEEPS / name)
 
 
-def newest_of(experiment: str) -> Sweep | None:
-    """The newest committed sweep of a named experiment; None if there is none."""
-    for folder in sorted(SWEEPS.iterdir(), reverse=True):
-        asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
-        if (asked.get("experiment") or {}).get("name") == experiment:
-            return read_sweep(folder)
-    return None
-
-
 def draw_pictures(scale: float) -> None:
     """Keep charts as pictures, so that any viewer shows them, of `scale` pixels per pixel."""
     alt.renderers.enable("png", scale_factor=scale)
-
-
-def bullets(sentences: list[str]) -> str:
-    """Sentences as a Markdown list."""
-    return "\n".join(f"* {sentence}" for sentence in sentences)
 
 
 def execute_all(sweep: Path | None = None) -> None:

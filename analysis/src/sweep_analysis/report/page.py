@@ -13,25 +13,20 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from sweep_analysis.draw import svg
+from sweep_analysis.draw.figure import Figure
 from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.palette import LIGHT, styles
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.report.explore import exploration
-from sweep_analysis.report.figure import Figure
 from sweep_analysis.report.figures import look_of
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.facts import facts, hypotheses
-from sweep_analysis.say.findings import (
-    Analysis,
-    claims_sentence,
-    counter_sentences,
-    noise_sentences,
-    verdict_sentences,
-)
-from sweep_analysis.services import experiments
-from sweep_analysis.stats.judgement import headline
+from sweep_analysis.say.findings import claims_sentence, counter_sentences, noise_sentences, verdict_sentences
+from sweep_analysis.say.headline import headline
+from sweep_analysis.stats.analysis import Analysis
 
 FIRST_CAUTIONS = 3
 """So many cautions stand in the first screen; all of them below."""
@@ -162,7 +157,7 @@ def section(figure: Figure) -> Section:
     return Section(figure, pictures, figure.maps(), left_out)
 
 
-def _own_advice(experiment: experiments.Experiment) -> Advice:
+def _own_advice(experiment: Experiment) -> Advice:
     """What stands in place of the advice in a sweep that asks another question."""
     answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
     repeats = "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"

@@ -23,14 +23,14 @@ from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report.figures import figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
-from sweep_analysis.say.findings import Analysis
+from sweep_analysis.say.headline import FIGURE_NAMES
+from sweep_analysis.say.placements import placement_table
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
-from sweep_analysis.stats.judgement import FIGURE_NAMES
 from sweep_analysis.stats.noise import second_look
-from sweep_analysis.stats.placements import placement_table
 
 PICTURES = CHECKOUT / "results" / "figures"
 """Where the pictures of statements lie."""

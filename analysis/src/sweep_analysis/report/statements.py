@@ -14,7 +14,7 @@ from pathlib import Path
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep
 from sweep_analysis.report.statement_kinds import KINDS, Asked
-from sweep_analysis.say.findings import Analysis, analyse
+from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [
     CHECKOUT / name

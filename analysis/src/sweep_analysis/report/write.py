@@ -11,14 +11,15 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from sweep_analysis.draw import svg
+from sweep_analysis.draw.figure import Figure
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.provenance import provenance
-from sweep_analysis.report.figure import Figure
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.report.progress import Progress
 from sweep_analysis.say import tables
-from sweep_analysis.say.findings import Analysis, analyse
+from sweep_analysis.services.experiments import points_of
+from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
 SCALE = 2
 """Pixels of a PNG per pixel of its SVG, unless it is very tall."""
@@ -46,31 +47,10 @@ def write_report(sweep: Sweep, output: Path) -> Path:
 
 def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES) -> None:
     """Write every frame in each of the formats, and `provenance.json`, which says where all of them are from."""
-    frames = {
-        "trials": analysis.times,
-        "speedups": analysis.speedups,
-        "comparisons": analysis.comparisons,
-        "comparisons-cpu": analysis.cpu_comparisons,
-        "failures": analysis.failures,
-        "events": analysis.events,
-        "lines": analysis.lines,
-        "latencies": analysis.waits,
-        "clocks": analysis.clocks,
-        "residuals": analysis.residuals,
-        "places": analysis.places,
-        "fits": analysis.fits,
-        "fit-residuals": analysis.fit_residuals,
-        "claims": analysis.claims,
-        "claim-details": analysis.claim_details,
-        "costs": analysis.costs,
-        "outliers": analysis.outliers,
-        "outlier-shares": analysis.outlier_shares,
-        "modes": analysis.modes,
-        "placements": analysis.placements,
-        "ledger": analysis.ledger,
-    }
-    if analysis.experiment is not None:
-        frames["experiment"] = analysis.points
+    frames = {name: analysis.frame(name) for name in FRAMES}
+    points = points_of(analysis)
+    if points is not None:
+        frames["experiment"] = points
     for name, frame in frames.items():
         for suffix in suffixes:
             tables.write(frame, folder / f"{name}.{suffix}")

@@ -18,16 +18,9 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.schema import PANEL
+from sweep_analysis.say.headline import FIGURE_NAMES, SHOWN, change, headline, why_unjudged
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED
-from sweep_analysis.stats.judgement import (
-    FIGURE_NAMES,
-    SHOWN,
-    Judgement,
-    change,
-    headline,
-    of_the_fork,
-    why_unjudged,
-)
+from sweep_analysis.stats.judgement import Judgement, of_the_fork
 
 MARGIN = 1.02
 """Ratio up to which a loss is small enough to be taken for none: what the calibration allows a mean, too."""

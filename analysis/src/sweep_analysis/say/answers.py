@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.labels import HERE, PUBLISHED, count
-from sweep_analysis.say.findings import Analysis
-from sweep_analysis.services import document_findings, documents
-from sweep_analysis.services import results as experiment_results
-from sweep_analysis.services.results import OTHER, SAME, UNTOLD, Result
+from sweep_analysis.read.labels import count
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import FASTER, SLOWER
 from sweep_analysis.stats.explain import SURE, Explanation
 from sweep_analysis.stats.noise import second_look
-
-POOL, LOCK_FREE = "pool", "lock-free"
-"""Ways to hand packets on, as the packet study's experiments name them."""
 
 
 def answer(*sentences: str) -> str:
     """An answer as Markdown."""
     return f"**Answer.** {' '.join(sentences)}"
+
+
+def bullets(sentences: list[str]) -> str:
+    """Sentences as a Markdown list."""
+    return "\n".join(f"* {sentence}" for sentence in sentences)
 
 
 def noise(once: Analysis, layouts: Analysis) -> str:
@@ -59,32 +58,25 @@ def counts(found: Explanation, plain: str) -> str:
     return f"No: branches that save writes over {plain} take more time ({told})."
 
 
-def packets(results: list[Result]) -> str:
-    """How many published numbers came again, and whether workers that take from any queue make up for owners."""
-    met = [(each, experiment_results.beside(each.points, each.experiment.figure)) for each in results]
-    printed = sum(_published(each.points).height for each in results)
-    words = [experiment_results.agreement(rows, each.experiment.figure) for each, rows in met]
-    same, other, untold = (sum(found[word] for found in words) for word in (SAME, OTHER, UNTOLD))
-    told = (
-        f"Of {printed} published numbers {sum(rows.height for _, rows in met)} were measured in the same place: "
-        f"{same} came again, {other} did not, and of {untold} that cannot be told."
+def explanation_sentences(found: Explanation, plain: str) -> list[str]:
+    """What the counts explain, in words."""
+    if found.cells.is_empty():
+        return ["Nothing was counted and timed in the same cells, so nothing is explained."]
+    sentences = []
+    certain = found.cells.filter((pl.col("saved_ns_low") > 0) | (pl.col("saved_ns_high") < 0))
+    sentences.append(
+        f"In {certain.height} of {found.cells.height} cells the interval of the time saved against {plain} "
+        "excludes zero."
     )
-    place = ["generator", "depth", "words", "threads"]
-    speedups = [each.points.filter(pl.col("origin") == HERE) for each in results if "speedup" in each.experiment.figure]
-    if not speedups:
-        return told
-    points = pl.concat(speedups).select(*place, "way", "low", "high").drop_nulls().unique([*place, "way"])
-    both = points.filter(way=POOL).join(points.filter(way=LOCK_FREE), on=place, suffix="_other")
-    ahead = both.filter(pl.col("low") > pl.col("high_other")).height
-    behind = both.filter(pl.col("high") < pl.col("low_other")).height
-    return (
-        f"{told} A work-stealing pool is faster than queues that workers own in {ahead} of {both.height} places "
-        f"measured here, slower in {behind}; in the others intervals overlap."
-    )
-
-
-def _published(points: pl.DataFrame) -> pl.DataFrame:
-    return points.filter((pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound"))
+    if found.correlation is not None and found.p_value is not None:
+        gains = found.correlation > 0
+        verdict = "the more writes a branch saves, the more time" if gains else "saved writes come with lost time"
+        told = verdict if found.p_value < SURE else "whether writes explain times cannot be told here"
+        sentences.append(
+            f"Spearman's rank correlation between the share of writes saved and the share of time saved is "
+            f"{found.correlation:+.2f} (p = {found.p_value:.2f}): {told}."
+        )
+    return sentences
 
 
 def frequency(made: Analysis, effect: str, clock_change: float) -> str:
@@ -97,16 +89,4 @@ def frequency(made: Analysis, effect: str, clock_change: float) -> str:
         f"{'No' if is_same else 'Yes'}: the made-up branch has {'the same verdict' if is_same else 'other verdicts'} "
         f"in the two modes ({words}). The clock that was measured differs by {clock_change:.2%} between thread counts, "
         "so here it bends no curve by more; what a host does that can hold its frequency was not measured."
-    )
-
-
-def orders(results: list[Result]) -> str:
-    """How often two ways have the order that was printed."""
-    by_name = {each.experiment.name: each for each in results}
-    found = [by_name[name] for *_, name in documents.DOCUMENTS]
-    agreed = [document_findings.agreement(each.points, each.experiment.figure) for each in found]
-    same, other, untold = (sum(column) for column in zip(*agreed, strict=True))
-    return (
-        f"Of {same + other + untold} places in which two ways were printed and measured, {same} have the printed order "
-        f"here, {other} the opposite one, and of {untold} it cannot be told, because the intervals overlap."
     )

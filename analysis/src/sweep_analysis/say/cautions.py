@@ -5,18 +5,14 @@ Some cautions void the whole sweep: `voids` says these alone, and they stand bes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, PARALLEL
-from sweep_analysis.stats.placements import placement_sentences
+from sweep_analysis.say.placements import placement_sentences
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.speedup import DEFINITIONS
-
-if TYPE_CHECKING:  # findings and verdicts ask this module what voids them
-    from sweep_analysis.say.findings import Analysis
 
 STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""

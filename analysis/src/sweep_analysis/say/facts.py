@@ -9,7 +9,7 @@ import polars as pl
 from sweep_analysis.read.labels import count, ranges
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL
-from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.analysis import Analysis
 
 
 def facts(analysis: Analysis) -> dict[str, str]:

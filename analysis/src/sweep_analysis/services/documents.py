@@ -6,9 +6,9 @@ import polars as pl
 
 from sweep_analysis.read.labels import PUBLISHED
 from sweep_analysis.say import tables
-from sweep_analysis.services import document_findings
-from sweep_analysis.services import servers as services
-from sweep_analysis.services.results import Result, beside
+from sweep_analysis.services import document_findings, servers
+from sweep_analysis.services.experiments import beside
+from sweep_analysis.services.results import Result
 
 DOCUMENTS = (
     ("a key-value server", "all tables, graphs by method and by order of requests, what was left out", "kv-queues"),
@@ -42,7 +42,7 @@ def overview(results: list[Result]) -> str:
                 "table or figure": shown,
                 "experiment": name,
                 "sweep": each.sweep.path.name if each.sweep else "not measured yet",
-                "not measured yet": ", ".join(services.lacking(each.points, each.experiment.figure)),
+                "not measured yet": ", ".join(servers.lacking(each.points, each.experiment.figure)),
                 "printed numbers": each.points.filter(pl.col("origin") == PUBLISHED).height,
                 "measured beside": beside(each.points, each.experiment.figure).height,
                 "same order": same,
@@ -51,3 +51,15 @@ def overview(results: list[Result]) -> str:
             }
         )
     return tables.markdown(pl.DataFrame(rows))
+
+
+def orders(results: list[Result]) -> str:
+    """How often two ways have the order that was printed."""
+    by_name = {each.experiment.name: each for each in results}
+    found = [by_name[name] for *_, name in DOCUMENTS]
+    agreed = [document_findings.agreement(each.points, each.experiment.figure) for each in found]
+    same, other, untold = (sum(column) for column in zip(*agreed, strict=True))
+    return (
+        f"Of {same + other + untold} places in which two ways were printed and measured, {same} have the printed order "
+        f"here, {other} the opposite one, and of {untold} it cannot be told, because the intervals overlap."
+    )

@@ -1,229 +1,175 @@
-"""The figures of named experiments, with what was published beside what was measured.
-
-An experiment's cells differ in parameters of the workload; here they become columns: the *way* packets are handed on
-(strategy, and lock where it has one), the mean `words` of a packet, the `depth` of a queue, the `generator`.
-"""
+"""The figure of a named experiment: what was measured beside what was published. Figures come in families."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
 
-import numpy as np
+import altair as alt
 import polars as pl
 
-from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
-from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL
-from sweep_analysis.services import wall_times
-from sweep_analysis.stats.location import described
-from sweep_analysis.stats.units import by_unit
-
-ANSWERS = "answers"
-"""Figure of experiments about correctness: a table."""
-
-SPEEDUP_BY_WORDS = "speedup-by-words"
-"""Speed-up by threads, a panel for each number of words."""
-
-SPEEDUP_BY_BRANCH = "speedup-by-branch"
-"""Speed-up by threads, a panel for each workload: what every report shows."""
-
-OVERHEAD_BY_WORDS = "overhead-by-words"
-"""Loss of throughput against `lock-free` by number of words."""
-
-LOCKED = ("home-queue", "awesome")
-"""Strategies in which the lock means something."""
-
-REFERENCE = "lock-free"
-"""The way whose throughput others lose against."""
-
-POINTS = pl.Schema(
-    {
-        "origin": pl.String,  # `HERE` or `PUBLISHED`
-        "branch": pl.String,  # null where published
-        "generator": pl.String,
-        "way": pl.String,
-        "depth": pl.Int64,
-        "words": pl.Int64,  # null for a bound that holds for all
-        "threads": pl.Int64,  # dispatcher included; null for a bound that holds for all
-        "value": pl.Float64,  # speed-up over the sequential program, or lost throughput in per cent
-        "low": pl.Float64,  # 95 % interval; null where published
-        "high": pl.Float64,
-        "kind": pl.String,  # `measured`, `printed`, `derived`, `bound`
-        "trials": pl.Int64,
-    }
-)
-"""One row per point of an experiment's figure."""
+from sweep_analysis.draw.figure import Charts, Figure
+from sweep_analysis.draw.palette import LIGHT, Theme
+from sweep_analysis.read.experiment import SPEEDUP_BY_BRANCH, Experiment
+from sweep_analysis.read.labels import HERE, PUBLISHED
+from sweep_analysis.services import packets, servers, wall_times
+from sweep_analysis.services.packet_plots import packet_figures
+from sweep_analysis.services.server_plots import service_figures
+from sweep_analysis.services.wall_time_plots import wall_time_figures
+from sweep_analysis.stats.analysis import Analysis
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """What the manifest says of the experiment that a sweep is.
+class Family:
+    """What figures of one kind have in common.
 
     Attributes:
-        name: name in `experiments.toml`.
-        shows: what it is for, in one line.
-        source: where it was published.
-        figure: what is drawn.
-        sequential_ignores: parameters that mean nothing to the sequential program.
+        points: the figure as numbers, measured and published.
+        published: what was published alone.
+        charts: the charts by name, from `points`, the experiment, the CPUs of the host and the colours.
+        about: how to read them, by the figure's name and the CPUs of the host.
+        place: columns that say where a published number stands.
+        value: the column with the number.
+        ends: the columns with the ends of its interval; none where it has no interval.
+        told: columns that a reader needs to know of a published number.
+        comparable: of `points`, the rows that published and measured numbers may share.
     """
 
-    name: str
-    shows: str
-    source: str
-    figure: str
-    sequential_ignores: frozenset[str]
-
-    @property
-    def has_own_figure(self) -> bool:
-        """Whether its figure, or table, takes the place of the figures of branches, which are not judged then."""
-        return self.figure != SPEEDUP_BY_BRANCH
-
-
-def experiment_of(sweep: Sweep) -> Experiment | None:
-    """The experiment that a sweep is; None for a sweep started from a preset."""
-    asked: dict[str, Any] | None = sweep.manifest.get("asked", {}).get("experiment")
-    if asked is None:
-        return None
-    ignores = frozenset(asked["sequential_ignores"])
-    return Experiment(asked["name"], asked["shows"], asked["source"], asked["figure"], ignores)
+    points: Callable[[Analysis, Experiment], pl.DataFrame]
+    published: Callable[[Experiment], pl.DataFrame]
+    charts: Callable[[pl.DataFrame, Experiment, int | None, Theme], Mapping[str, alt.VConcatChart]]
+    about: Callable[[str, int | None], str]
+    place: tuple[str, ...]
+    value: str
+    ends: tuple[str, ...] = ("low", "high")
+    told: tuple[str, ...] = ()
+    comparable: Callable[[pl.DataFrame], pl.DataFrame] = lambda points: points
 
 
-def points(times: pl.DataFrame, speedups: pl.DataFrame, experiment: Experiment) -> pl.DataFrame:
-    """The experiment's figure as numbers, measured and published.
-
-    In:  rows of `frames.TIMES` and `frames.SPEEDUPS`.
-    Out: rows of `POINTS`, or of `wall_times.WALL_POINTS`; empty for experiments that draw no figure of their own.
-    """
-    if experiment.figure in wall_times.AXES:
-        return wall_times.points(times, experiment.name, experiment.figure)
-    if experiment.figure == SPEEDUP_BY_WORDS:
-        measured = _speedup_points(speedups)
-    elif experiment.figure == OVERHEAD_BY_WORDS:
-        measured = _overhead_points(times)
-    else:
-        return pl.DataFrame(schema=POINTS)
-    return pl.concat([measured, published(experiment.name)]).sort(
-        ["origin", "generator", "depth", "words", "way", "branch", "threads"]
-    )
+_ABOVE = "Above what was measured here, below what was published; "
+_MEANS = f"{_ABOVE}points are means of trials, bars their 95 % intervals."
 
 
-def published(experiment: str) -> pl.DataFrame:
-    """What the study printed for an experiment: rows of `POINTS`."""
-    file = resources.files("sweep_analysis.services").joinpath("published/packets-2021.csv")
-    frame = pl.read_csv(file.read_bytes()).filter(pl.col("experiment") == experiment)
-    known = [name for name in POINTS if name in frame.columns]
-    missing = [pl.lit(None).alias(name) for name in POINTS if name not in [*known, "origin"]]
-    return frame.select(*known, *missing, pl.lit(PUBLISHED).alias("origin")).select(POINTS.names()).cast(POINTS)
-
-
-def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
-    """Whether every cell gave the sequential program's answer.
-
-    Out: one row per branch and set of parameters: `workload`, `parameters` (those that differ), `branch`, `threads`,
-         `trials`, `agreeing` (trials with the answer of the sequential program on the same instance), `answer`.
-    """
-    frame = sweep.trials.collect().with_columns(
-        pl.col("parameters")
-        .map_elements(lambda text: without(text, experiment.sequential_ignores), return_dtype=pl.String)
-        .alias("instance")
-    )
-    instance = ["workload", "size", "instance", "input"]
-    known = (
-        frame.filter((pl.col("program") == SEQUENTIAL) & (pl.col("outcome") == "ok"))
-        .group_by(instance)
-        .agg(pl.col("answer").first().alias("expected"), pl.col("answer").n_unique().alias("different"))
-        .filter(pl.col("different") == 1)
-        .drop("different")
-    )
-    pool = frame.filter(pl.col("program") == PARALLEL).join(known, on=instance, how="left", nulls_equal=True)
-    common = set.intersection(*(set(text.split()) for text in pool["parameters"])) if pool.height else set()
-    agrees = (pl.col("outcome") == "ok") & (pl.col("answer") == pl.col("expected"))
+def _about_dots(_figure: str, cpus: int | None) -> str:
     return (
-        pool.group_by(["workload", "parameters", "branch"])
-        .agg(
-            pl.col("threads").unique().sort().cast(pl.String).str.join(", ").alias("threads"),
-            pl.len().cast(pl.Int64).alias("trials"),
-            agrees.fill_null(value=False).sum().cast(pl.Int64).alias("agreeing"),
-            pl.col("expected").first().alias("answer"),
+        f"{_ABOVE}dots are measured or printed, squares derived from printed numbers. Bars are 95 % intervals, cut off "
+        f"at the edge. The dotted line is one times faster for each worker{', up to the CPUs' if cpus else ''}."
+    )
+
+
+def _about_packets(figure: str, cpus: int | None) -> str:
+    if figure == packets.ANSWERS:
+        return "A table: whether every way gave the sequential program's answer."
+    if figure == packets.OVERHEAD_BY_WORDS:
+        return "A panel for each lock: dots were measured here, bars are their 95 % intervals, diamonds were published."
+    return _about_dots(figure, cpus)
+
+
+PACKETS = Family(
+    points=lambda analysis, experiment: (
+        packets.answers(analysis.sweep, experiment)
+        if experiment.figure == packets.ANSWERS
+        else packets.points(analysis.times, analysis.speedups, experiment)
+    ),
+    published=lambda experiment: packets.published(experiment.name),
+    charts=lambda points, experiment, cpus, theme: (
+        {} if experiment.figure == packets.ANSWERS else packet_figures(points, experiment, cpus, theme)
+    ),
+    about=_about_packets,
+    place=("generator", "way", "depth", "words", "threads"),
+    value="value",
+    told=("kind",),
+    comparable=lambda points: points.filter(pl.col("kind") != "bound"),
+)
+
+WALL_TIMES = Family(
+    points=lambda analysis, experiment: wall_times.points(analysis.times, experiment.name, experiment.figure),
+    published=lambda experiment: wall_times.published(experiment.name, experiment.figure),
+    charts=lambda points, experiment, _, theme: wall_time_figures(points, experiment.figure, theme),
+    about=_about_dots,
+    place=("place", "panel", "way", "x"),
+    value="wall_ms",
+)
+
+SERVICE = Family(
+    points=lambda analysis, experiment: servers.points(analysis.sweep, experiment),
+    published=lambda experiment: servers.points(None, experiment),
+    charts=lambda points, experiment, _, theme: service_figures(points, experiment.figure, theme),
+    about=lambda _figure, _cpus: _MEANS,
+    place=("side", "panel", "way", "threads"),
+    value="value_ms",
+    comparable=lambda points: points.rename({"low_ms": "low", "high_ms": "high"}),
+)
+
+FORUM = Family(
+    SERVICE.points,
+    SERVICE.published,
+    SERVICE.charts,
+    SERVICE.about,
+    place=("harness", "kind", "posters", "readers"),
+    value="difference_percent",
+    ends=(),
+    # What a document calls its own and the reference are not our two implementations: only differences compare.
+    comparable=lambda points: points.join(servers.COMPARED.select("harness", "way"), on="way"),
+)
+
+FAMILIES: dict[str, Family] = {
+    packets.ANSWERS: PACKETS,
+    packets.SPEEDUP_BY_WORDS: PACKETS,
+    packets.OVERHEAD_BY_WORDS: PACKETS,
+    SPEEDUP_BY_BRANCH: PACKETS,
+    **dict.fromkeys(wall_times.AXES, WALL_TIMES),
+    servers.SERVICE_BY_THREADS: SERVICE,
+    servers.FORUM_GRID: FORUM,
+}
+"""By the figure's name in `experiments.toml`."""
+
+
+def points_of(analysis: Analysis) -> pl.DataFrame | None:
+    """The experiment's result as rows: answers, or the points of its figure; None if the sweep is no experiment."""
+    experiment = analysis.experiment
+    return None if experiment is None else FAMILIES[experiment.figure].points(analysis, experiment)
+
+
+def experiment_figure(analysis: Analysis, experiment: Experiment) -> Figure:
+    """The figure that takes the place of those of branches."""
+    family = FAMILIES[experiment.figure]
+    points = family.points(analysis, experiment)
+
+    def draw() -> Charts:
+        return dict(family.charts(points, experiment, analysis.cpus, LIGHT))
+
+    return Figure(
+        f"Experiment {experiment.name}: {experiment.shows}",
+        f"After the {experiment.source}. {family.about(experiment.figure, analysis.cpus)}",
+        panels=draw,
+        titled=True,
+        whole=lambda: {f"{experiment.name}-{name}": chart for name, chart in draw().items()},
+        numbers={"the experiment": points},
+        name=experiment.name,
+        needs=("experiment",),
+    )
+
+
+def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
+    """Published numbers with what was measured in the same place.
+
+    In:  points of a `Family`.
+    Out: one row per published number and branch measured there: columns of the place, `published`, `kind` where numbers
+         were printed or derived from print, `branch`, `measured`, `low`, `high`. For a board both numbers are the
+         difference from its reference in per cent, and there is no interval. Bounds have no rows, nor have numbers that
+         nothing measured answers.
+    """
+    family = FAMILIES[figure]
+    rows = family.comparable(points)
+    known = rows.filter(pl.col("origin") == PUBLISHED)
+    measured = rows.filter(pl.col("origin") == HERE)
+    return (
+        known.select(*family.place, pl.col(family.value).alias("published"), *family.told)
+        .join(
+            measured.select(*family.place, "branch", pl.col(family.value).alias("measured"), *family.ends),
+            on=family.place,
         )
-        .with_columns(
-            pl.col("parameters").map_elements(
-                lambda text: " ".join(word for word in text.split() if word not in common), return_dtype=pl.String
-            )
-        )
-        .sort(["workload", "parameters", "branch"])
+        .drop_nulls(["published", "measured"])
+        .sort([*family.place, "branch"])
     )
-
-
-def _with_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add `generator`, `words`, `depth` and `way`, taken from `parameters`."""
-    way = (
-        pl.when(parameter("strategy").is_in(LOCKED))
-        .then(pl.concat_str(parameter("strategy"), pl.lit(", "), parameter("lock")))
-        .otherwise(parameter("strategy"))
-    )
-    return frame.with_columns(
-        parameter("generator").alias("generator"),
-        parameter("words").cast(pl.Int64).alias("words"),
-        parameter("depth").cast(pl.Int64).alias("depth"),
-        way.alias("way"),
-    )
-
-
-def _speedup_points(speedups: pl.DataFrame) -> pl.DataFrame:
-    frame = _with_columns(speedups.filter(pl.col("definition") == "sequential"))
-    return frame.select(
-        pl.lit(HERE).alias("origin"),
-        "branch",
-        "generator",
-        "way",
-        "depth",
-        "words",
-        "threads",
-        pl.col("speedup").alias("value"),
-        pl.col("speedup_low").alias("low"),
-        pl.col("speedup_high").alias("high"),
-        pl.lit("measured").alias("kind"),
-        "trials",
-    ).cast(POINTS)
-
-
-def _overhead_points(times: pl.DataFrame) -> pl.DataFrame:
-    """Throughput lost against `REFERENCE` at the same depth, words, threads and branch, in per cent."""
-    columns = _with_columns(times.select("parameters").unique()).rows_by_key("parameters", named=True, unique=True)
-    units = by_unit(times.filter(pl.col("program") == PARALLEL).lazy(), "ns_per_unit")
-    constant = ("generator", "depth", "words", "threads")
-    places = [columns[key["parameters"]] | {"threads": key["threads"]} for key in units.cells.rows(named=True)]
-    references = {
-        tuple(place[name] for name in constant): at for at, place in enumerate(places) if place["way"] == REFERENCE
-    }
-    rows = []
-    for at, place in enumerate(places):
-        reference = references.get(tuple(place[name] for name in constant))
-        if place["way"] == REFERENCE or reference is None:
-            continue
-        middle, low, high = described(units.values[reference] - units.values[at])
-        rows += [
-            {name: place[name] for name in constant}
-            | {
-                "branch": branch,
-                "origin": HERE,
-                "way": place["way"],
-                "value": _lost(middle[row]),
-                "low": _lost(high[row]),
-                "high": _lost(low[row]),
-                "kind": "measured",
-                "trials": int(units.pairs[at, row]),
-            }
-            for row, branch in enumerate(units.branches)
-            if np.isfinite(middle[row])
-        ]
-    frame = pl.DataFrame(rows, schema=POINTS)
-    return frame.with_columns(pl.col("low", "high").fill_nan(None))
-
-
-def _lost(ratio: float) -> float:
-    """Throughput lost in per cent, from the reference's time per packet over one's own."""
-    return 100 * (1 - float(ratio))

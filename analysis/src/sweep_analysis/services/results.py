@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT
+from sweep_analysis.read.experiment import Experiment, experiment_named, newest_of
 from sweep_analysis.read.labels import HERE, PUBLISHED, count
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.report import notebooks
 from sweep_analysis.say import tables
+from sweep_analysis.say.answers import bullets
 from sweep_analysis.say.facts import host
-from sweep_analysis.say.findings import Analysis, analyse
-from sweep_analysis.services import document_findings, experiments, wall_times
-from sweep_analysis.services import servers as services
-from sweep_analysis.services.experiment_plots import experiment_figures
-from sweep_analysis.services.experiments import Experiment
+from sweep_analysis.services import document_findings, servers
+from sweep_analysis.services.experiments import FAMILIES, beside
+from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
+from sweep_analysis.stats.analysis import Analysis, analyse
 
 PACKETS = (
     "packets-idle-lock-overhead",
@@ -28,6 +27,8 @@ PACKETS = (
 )
 """The packet study's experiments 1 to 4, as `experiments.toml` names them."""
 
+POOL, LOCK_FREE = "pool", "lock-free"
+"""Ways to hand packets on, as those experiments name them."""
 
 SAME, OTHER, UNTOLD = "the same", "another number", "cannot tell"
 """What a published number is beside the interval of what was measured in the same place."""
@@ -43,8 +44,7 @@ class Result:
 
     Attributes:
         experiment: as `experiments.toml` has it.
-        points: rows of `experiments.POINTS`, `wall_times.WALL_POINTS`, `services.SERVICE_POINTS` or
-            `services.FORUM_POINTS`; only published ones if there is no sweep.
+        points: those of its `Family`; only published ones if there is no sweep.
         cpus: CPUs of the host that measured; None if none did.
         sentences: what was measured where, or what is missing.
         sweep: what was measured; None if nothing was.
@@ -58,11 +58,11 @@ class Result:
 
     def found(self) -> str:
         """What was found for an experiment of the documents, as Markdown."""
-        return notebooks.bullets(document_findings.found(self.experiment.name, self.points) or ["Nothing yet."])
+        return bullets(document_findings.found(self.experiment.name, self.points) or ["Nothing yet."])
 
     def charts(self) -> list[alt.VConcatChart]:
         """Measured above published; what has one of the two alone is drawn with that one."""
-        return list(experiment_figures(self.points, self.experiment, self.cpus, LIGHT).values())
+        return list(FAMILIES[self.experiment.figure].charts(self.points, self.experiment, self.cpus, LIGHT).values())
 
     def table(self) -> str:
         """Published numbers beside what was measured in the same place, as Markdown."""
@@ -74,58 +74,17 @@ class Result:
 
 def result_of(name: str) -> Result:
     """An experiment by the newest committed sweep of it, or by what was published alone."""
-    return result(experiment_named(name), notebooks.newest_of(name))
+    return result(experiment_named(name), newest_of(name))
 
 
 def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """An experiment by `sweep`, or by what was published alone."""
+    family = FAMILIES[experiment.figure]
     if sweep is None:
-        return Result(experiment, _published(experiment), None, [_not_measured(experiment)])
+        return Result(experiment, family.published(experiment), None, [_not_measured(experiment)])
     analysis = analyse(sweep)
-    return Result(experiment, analysis.points, analysis.cpus, _sentences(analysis, experiment), sweep)
-
-
-def experiment_named(name: str) -> Experiment:
-    """The experiment of `experiments.toml` with that name.
-
-    Raises:
-        KeyError: there is none.
-    """
-    listed = tomllib.loads((notebooks.ROOT / "experiments.toml").read_text(encoding="utf-8"))["experiment"]
-    row = {entry["name"]: entry for entry in listed}[name]
-    ignores = frozenset(row.get("sequential-ignores", []))
-    return Experiment(name, row["shows"], row["source"], row["figure"], ignores)
-
-
-def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
-    """Published numbers with what was measured in the same place.
-
-    In:  `points` of a `Result`.
-    Out: one row per published number and branch measured there: columns of the place, `published`, `kind` where numbers
-         were printed or derived from print, `branch`, `measured`, `low`, `high`. For a board both numbers are the
-         difference from its reference in per cent, and there is no interval. Bounds have no rows, nor have numbers that
-         nothing measured answers.
-    """
-    interval, told = ["low", "high"], list[str]()
-    if figure == services.FORUM_GRID:
-        # What a document calls its own and the reference are not our two implementations: only differences compare.
-        place, value, interval = ["harness", "kind", "posters", "readers"], "difference_percent", []
-        points = points.join(services.COMPARED.select("harness", "way"), on="way")
-    elif figure in services.FIGURES:
-        place, value = ["side", "panel", "way", "threads"], "value_ms"
-        points = points.rename({"low_ms": "low", "high_ms": "high"})
-    elif figure in wall_times.AXES:
-        place, value = ["place", "panel", "way", "x"], "wall_ms"
-    else:
-        place, value, told = ["generator", "way", "depth", "words", "threads"], "value", ["kind"]
-        points = points.filter(pl.col("kind") != "bound")
-    known = points.filter(pl.col("origin") == PUBLISHED).select(*place, pl.col(value).alias("published"), *told)
-    measured = points.filter(pl.col("origin") == HERE)
-    return (
-        known.join(measured.select(*place, "branch", pl.col(value).alias("measured"), *interval), on=place)
-        .drop_nulls(["published", "measured"])
-        .sort([*place, "branch"])
-    )
+    points = family.points(analysis, experiment)
+    return Result(experiment, points, analysis.cpus, _sentences(analysis, experiment, points), sweep)
 
 
 def agreement(met: pl.DataFrame, figure: str) -> dict[str, int]:
@@ -134,12 +93,40 @@ def agreement(met: pl.DataFrame, figure: str) -> dict[str, int]:
     The same: inside the interval, and that is narrow enough to exclude much else (`MOST_WIDE`). In: rows of `beside`.
     """
     width = pl.col("high") - pl.col("low")
-    narrow = width <= (MOST_POINTS if figure == experiments.OVERHEAD_BY_WORDS else MOST_WIDE * pl.col("measured").abs())
+    narrow = width <= (MOST_POINTS if figure == OVERHEAD_BY_WORDS else MOST_WIDE * pl.col("measured").abs())
     inside = pl.col("published").is_between(pl.col("low"), pl.col("high"))
     told = met.select(
         pl.when(~inside).then(pl.lit(OTHER)).when(narrow).then(pl.lit(SAME)).otherwise(pl.lit(UNTOLD)).alias("told")
     )["told"]
     return {word: int((told == word).sum()) for word in (SAME, OTHER, UNTOLD)}
+
+
+def packets(results: list[Result]) -> str:
+    """How many published numbers came again, and whether workers that take from any queue make up for owners."""
+    met = [(each, beside(each.points, each.experiment.figure)) for each in results]
+    printed = sum(_published(each.points).height for each in results)
+    words = [agreement(rows, each.experiment.figure) for each, rows in met]
+    same, other, untold = (sum(found[word] for found in words) for word in (SAME, OTHER, UNTOLD))
+    told = (
+        f"Of {printed} published numbers {sum(rows.height for _, rows in met)} were measured in the same place: "
+        f"{same} came again, {other} did not, and of {untold} that cannot be told."
+    )
+    place = ["generator", "depth", "words", "threads"]
+    speedups = [each.points.filter(pl.col("origin") == HERE) for each in results if "speedup" in each.experiment.figure]
+    if not speedups:
+        return told
+    points = pl.concat(speedups).select(*place, "way", "low", "high").drop_nulls().unique([*place, "way"])
+    both = points.filter(way=POOL).join(points.filter(way=LOCK_FREE), on=place, suffix="_other")
+    ahead = both.filter(pl.col("low") > pl.col("high_other")).height
+    behind = both.filter(pl.col("high") < pl.col("low_other")).height
+    return (
+        f"{told} A work-stealing pool is faster than queues that workers own in {ahead} of {both.height} places "
+        f"measured here, slower in {behind}; in the others intervals overlap."
+    )
+
+
+def _published(points: pl.DataFrame) -> pl.DataFrame:
+    return points.filter((pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound"))
 
 
 def summary(results: list[Result]) -> str:
@@ -159,15 +146,6 @@ def summary(results: list[Result]) -> str:
     return tables.markdown(pl.DataFrame(rows))
 
 
-def _published(experiment: Experiment) -> pl.DataFrame:
-    """What was published for an experiment, in the form of its figure."""
-    if experiment.figure in services.FIGURES:
-        return services.points(None, experiment)
-    if experiment.figure in wall_times.AXES:
-        return wall_times.published(experiment.name, experiment.figure)
-    return experiments.published(experiment.name)
-
-
 def _not_measured(experiment: Experiment) -> str:
     """What stands in the place of measurements while there are none, with the remedy."""
     return (
@@ -176,7 +154,7 @@ def _not_measured(experiment: Experiment) -> str:
     )
 
 
-def _sentences(analysis: Analysis, experiment: Experiment) -> list[str]:
+def _sentences(analysis: Analysis, experiment: Experiment, points: pl.DataFrame) -> list[str]:
     """Which sweep, how many trials, on which host; and what its points cannot be set against."""
     good, failed = analysis.times.height, analysis.failures.height
     found = [f"Sweep {analysis.sweep.path.name}: {count(good, 'good trial')}, {failed} failed, on {host(analysis)}."]
@@ -186,7 +164,7 @@ def _sentences(analysis: Analysis, experiment: Experiment) -> list[str]:
             f"Points with more than {count(analysis.cpus, 'thread')} have more threads than CPUs: they show how the "
             "ways behave when threads crowd, and cannot be set against those of the study's 14 cores."
         )
-    lacking = services.lacking(analysis.points, experiment.figure)
+    lacking = servers.lacking(points, experiment.figure)
     if lacking:
         found.append(
             f"Not measured yet, for the sweep is older: {'; '.join(lacking)}. "

@@ -11,10 +11,10 @@ from importlib import resources
 import polars as pl
 from scipy import stats
 
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL
-from sweep_analysis.services.experiments import Experiment
 
 SERVICE_BY_THREADS = "service-by-threads"
 """Figure of a key-value server: times of a request and of a session by threads, a line for each queue and store."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import altair as alt
 import polars as pl
 from scipy import stats
 
-from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, branch_colours, finished, side_by_side
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.schema import PANEL
-from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import compare
 
 SURE = 0.05
@@ -86,63 +84,3 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         return Explanation(shown, None, None)
     found = stats.spearmanr(write.to_numpy(), time.to_numpy())
     return Explanation(shown, float(found.statistic), float(found.pvalue))
-
-
-def explanation_sentences(found: Explanation, plain: str) -> list[str]:
-    """What the counts explain, in words."""
-    if found.cells.is_empty():
-        return ["Nothing was counted and timed in the same cells, so nothing is explained."]
-    sentences = []
-    certain = found.cells.filter((pl.col("saved_ns_low") > 0) | (pl.col("saved_ns_high") < 0))
-    sentences.append(
-        f"In {certain.height} of {found.cells.height} cells the interval of the time saved against {plain} "
-        "excludes zero."
-    )
-    if found.correlation is not None and found.p_value is not None:
-        gains = found.correlation > 0
-        verdict = "the more writes a branch saves, the more time" if gains else "saved writes come with lost time"
-        told = verdict if found.p_value < SURE else "whether writes explain times cannot be told here"
-        sentences.append(
-            f"Spearman's rank correlation between the share of writes saved and the share of time saved is "
-            f"{found.correlation:+.2f} (p = {found.p_value:.2f}): {told}."
-        )
-    return sentences
-
-
-def explain_figure(found: Explanation, look: Look) -> alt.ConcatChart:
-    """Time saved upwards, writes saved across, a panel per workload, a point per branch and thread count.
-
-    Points on the zero line save no time; intervals are those of the time.
-    """
-    names = [branch for branch in look.branches if branch in found.cells["branch"]]
-    colour, _ = branch_colours(names, look, legend=True)
-    charts = []
-    for part in found.cells.partition_by("panel", maintain_order=True):
-        shares = part.with_columns(
-            *(
-                (pl.col(name) / pl.col("plain_ns")).alias(name)
-                for name in ("saved_ns", "saved_ns_low", "saved_ns_high")
-            ),
-            (pl.col("saved_writes") / pl.col("plain_writes")).clip(-1, 1).alias("saved_writes"),
-        )
-        widest = 1.2 * max(0.03, *shares["saved_ns"].abs())
-        scale = alt.Scale(domain=[-widest, widest], clamp=True, nice=False)
-        x = alt.X(
-            "saved_writes:Q",
-            scale=alt.Scale(domain=[-1, 1]),
-            title="share of writes saved",
-            axis=alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5),
-        )
-        y = alt.Y(
-            "saved_ns:Q", scale=scale, title="share of time saved", axis=alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
-        )
-        base = alt.Chart(shares)
-        layers = [
-            alt.Chart(shares.head(1)).mark_rule(color=look.theme.faint_ink).encode(y=alt.datum(0)),
-            base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(
-                x=x, y=alt.Y("saved_ns_low:Q", scale=scale), y2="saved_ns_high:Q", color=colour
-            ),
-            base.mark_point(size=50, filled=True, opacity=1).encode(x=x, y=y, color=colour),
-        ]
-        charts.append(alt.LayerChart(layer=layers).properties(title=str(part["panel"][0]), width=300, height=180))
-    return finished(side_by_side(charts, 2), look.theme)

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from sweep_analysis.read.frames import COMPARISONS, FAILURES
-from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL, TWIN_SUFFIX
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, judge
-from sweep_analysis.stats.location import FEWEST_UNITS
+from sweep_analysis.stats.compare import judge
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
-
-FIGURE_NAMES = {"time": "time", "cpu": "CPU time", "cycles": "cycles"}
-"""Keys of `compare.FIGURES` in sentences."""
-SHOWN = 4
-"""Most claims of a kind that are told in a sentence or a list; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -123,66 +116,3 @@ def _forks(sweep: Sweep) -> list[tuple[str, set[str]]]:
     """Name and features of every branch that is the fork."""
     sources = [(branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])]
     return [(name, set(source["features"])) for name, source in sources if source.get("kind") == "fork"]
-
-
-def headline(judgement: Judgement) -> str:
-    """What is claimed of the branches, all of it: overall, on workloads and in cells, by wall and by CPU time."""
-    rows = judgement.rows
-    tested = rows.filter(pl.col("verdict") != UNJUDGED)
-    if tested.is_empty():
-        return f"No branch is judged: {why_unjudged(judgement)}."
-    baseline = judgement.baseline
-    claims = tested.filter(pl.col("verdict") != UNCLEAR)
-    unjudged = rows.height - tested.height
-    rest = f" {unjudged} of {rows.height} comparisons are not judged." if unjudged else ""
-    asked = f"{count(tested.height, 'comparison')}, corrected together"
-    if claims.is_empty():
-        return (
-            f"No branch can be told from {baseline}: not over all workloads, not on one of them and in no cell, "
-            f"neither by wall time nor by CPU time ({asked}).{rest}"
-        )
-    told = []
-    for level, where in (("overall", "Over all workloads together"), ("workload", "On single workloads"),
-                         ("cell", "At single thread counts")):  # fmt: skip
-        mine = claims.filter(level=level).sort("time_ratio")
-        if mine.height:
-            shown = "; ".join(change(row, baseline) for row in mine.head(SHOWN).rows(named=True))
-            more = f"; and {mine.height - SHOWN} more" if mine.height > SHOWN else ""
-            told.append(f"{where}: {shown}{more}.")
-    unclear = tested.height - claims.height
-    others = f" In the other {unclear} of {asked}, nothing can be told from {baseline}." if unclear else ""
-    return f"{' '.join(told)}{others}{rest}"
-
-
-def change(row: dict[str, Any], baseline: str | None) -> str:
-    """A claim in words. In: a row of `judged` that is faster or slower."""
-    ratio, low, high = (percent(row[name]) for name in ("time_ratio", "ratio_low", "ratio_high"))
-    what = FIGURE_NAMES[row["figure"]]
-    threads = f", {count(row['threads'], 'thread')}" if row["threads"] is not None else ""
-    where = f" on {row['panel']}{threads}" if row["panel"] else ""
-    return f"{row['branch']} takes {ratio} {what} ({low} to {high}) against {baseline}{where}"
-
-
-def why_unjudged(judgement: Judgement) -> str:
-    """Why no branch of this sweep is judged, as the end of a sentence."""
-    rows = judgement.rows
-    if judgement.baseline is None or rows.is_empty():
-        return "no baseline was measured beside another branch"
-    if not judgement.has_twin:
-        return "the baseline did not run a second time (no A/A twin), so the noise is unknown"
-    most = int(rows.select(pl.col("units").max()).item())
-    if most < FEWEST_UNITS:
-        return (
-            f"each branch was measured in {count(most, 'build')}, and what one build owes to where its code lies in "
-            f"memory is known from {FEWEST_UNITS} on (`--layouts 7 --trials 7`)"
-        )
-    return "ratios drifted over the sweep by more than they show"
-
-
-def changes(rows: pl.DataFrame) -> str:
-    """Each branch with its change and the interval, the fastest first."""
-    names = ("branch", "figure", "time_ratio", "ratio_low", "ratio_high")
-    return ", ".join(
-        f"{branch} {percent(ratio)} {FIGURE_NAMES[figure]} ({percent(low)} to {percent(high)})"
-        for branch, figure, ratio, low, high in rows.sort("time_ratio").select(names).rows()
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.labels import percent, with_panel
-from sweep_analysis.say.findings import Analysis
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 CLAIMS = (FASTER, SLOWER)

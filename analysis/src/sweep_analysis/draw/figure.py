@@ -1,9 +1,12 @@
-"""One figure of a report, and what all entries of the list of figures share."""
+"""The list of figures, what each needs, and what they share.
+
+A figure is one function under `figure`: page, folder, tables beside the page and notebooks take it from `LISTED`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import altair as alt
 import polars as pl
@@ -12,6 +15,7 @@ from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.plots import Look
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.schema import PANEL
+from sweep_analysis.stats.analysis import Analysis
 
 Charts = dict[str, alt.TopLevelMixin]
 
@@ -21,7 +25,6 @@ class Figure:
     """One figure of a report.
 
     Attributes:
-        name: of its files, and its anchor on the page.
         title: what it shows, in a few words.
         about: how to read it.
         missing: what is missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for.
@@ -29,14 +32,14 @@ class Figure:
         maps: its heat maps for the page, by heading; a page draws these as tables, which fit a phone.
         whole: the same by name for files, all panels in one chart.
         numbers: tables of its numbers for people, by heading.
-        data: full frames behind it, by the name of the file.
         legend: the branches that its lines stand for, if the page shows their key with it.
         titled: whether its charts have titles of their own; else the page writes their names above them.
         in_chooser: number of its panels, if the page's chooser draws the same one at a time: so very many may be left
             to it.
+        name: of its files, and its anchor on the page.
+        needs: names of the frames behind it, `Analysis.frame` has them.
     """
 
-    name: str
     title: str
     about: str
     missing: str | None = None
@@ -44,10 +47,45 @@ class Figure:
     maps: Callable[[], dict[str, list[HeatMap]]] = dict
     whole: Callable[[], Charts] = dict
     numbers: dict[str, pl.DataFrame] = field(default_factory=dict)
-    data: dict[str, pl.DataFrame] = field(default_factory=dict)
     legend: tuple[str, ...] = ()
     titled: bool = False
     in_chooser: int = 0
+    name: str = ""
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An entry of the list of figures.
+
+    Attributes:
+        name: of its files, and its anchor on the page.
+        is_of_every_sweep: whether it stands beside an experiment's own figure, too.
+        make: makes it, drawn when asked for.
+    """
+
+    name: str
+    is_of_every_sweep: bool
+    make: Callable[[Analysis, Look], Figure]
+
+
+LISTED: list[Listed] = []
+"""All figures in the order of the page."""
+
+
+def figure(
+    name: str, *needs: str, is_of_every_sweep: bool = False
+) -> Callable[[Callable[[Analysis, Look], Figure]], Callable[[Analysis, Look], Figure]]:
+    """List what a function makes as the figure `name`, which shows the frames `needs` and no others."""
+
+    def listed(make: Callable[[Analysis, Look], Figure]) -> Callable[[Analysis, Look], Figure]:
+        def named(analysis: Analysis, look: Look) -> Figure:
+            return replace(make(analysis, look), name=name, needs=needs)
+
+        LISTED.append(Listed(name, is_of_every_sweep, named))
+        return named
+
+    return listed
 
 
 def number_of_panels(frame: pl.DataFrame) -> int:

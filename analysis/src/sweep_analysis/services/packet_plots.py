@@ -1,4 +1,4 @@
-"""Draws the figures of named experiments, what was published beside what was measured. No statistics."""
+"""Draws the figures of the packet study, what was published beside what was measured. No statistics."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import polars as pl
 
 from sweep_analysis.draw.palette import Theme
 from sweep_analysis.draw.plots import finished
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED
-from sweep_analysis.services import servers as services
-from sweep_analysis.services.experiments import OVERHEAD_BY_WORDS, Experiment
-from sweep_analysis.services.server_plots import service_figures
-from sweep_analysis.services.wall_time_plots import wall_time_figures
-from sweep_analysis.services.wall_times import AXES
+from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
 
 WIDTH = 190
 HEIGHT = 170
@@ -42,18 +39,13 @@ WAYS = {
 """Colour of each way to hand packets on; the first is the paper's opposite."""
 
 
-def experiment_figures(
+def packet_figures(
     points: pl.DataFrame, experiment: Experiment, cpus: int | None, theme: Theme
 ) -> dict[str, alt.VConcatChart]:
-    """The charts of an experiment by name, measured above, published below; one of the two alone is drawn alone.
+    """One chart for each generator and depth, a panel for each number of words; in: rows of `packets.POINTS`.
 
-    Of the packet study: one chart for each generator and depth, a panel for each number of words. In: rows of
-    `findings.Analysis.points`.
+    Measured above, published below; one of the two alone is drawn alone.
     """
-    if experiment.figure in services.FIGURES:
-        return service_figures(points, experiment.figure, theme)
-    if experiment.figure in AXES:
-        return wall_time_figures(points, experiment.figure, theme)
     figures = {}
     measured = points.filter(pl.col("origin") == HERE)
     places = (

@@ -1,4 +1,4 @@
-"""The figures of named experiments, on made-up trials with a known answer."""
+"""The figures of the packet study, on made-up trials with a known answer."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pytest
 
 from made_up import Truth, write_sweep
 from sweep_analysis.draw.palette import LIGHT
+from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
-from sweep_analysis.say.findings import analyse
-from sweep_analysis.services import experiments
-from sweep_analysis.services.experiment_plots import WAYS, experiment_figures
-from sweep_analysis.services.experiments import Experiment, answers, points, published
+from sweep_analysis.services import packets
+from sweep_analysis.services.packet_plots import WAYS, packet_figures
+from sweep_analysis.services.packets import answers, points, published
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.speedup import speedups, trial_times
 
 IGNORED = ["depth", "lock", "strategy"]
@@ -36,7 +37,7 @@ def made_up(folder: Path, cells: list[dict[str, Any]]) -> Sweep:
         "name": "packets-speedup-uniform",
         "shows": "made up",
         "source": "made up",
-        "figure": experiments.SPEEDUP_BY_WORDS,
+        "figure": packets.SPEEDUP_BY_WORDS,
         "sequential_ignores": IGNORED,
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -85,7 +86,7 @@ def test_the_sequential_program_with_the_same_words_is_the_reference_of_every_wa
         pool("home-queue", 1000, 8000, lock="mcs"),
         pool("lock-free", 2000, 4000, depth=8),
     ]
-    here = drawn(made_up(tmp_path / "sweep", cells), experiments.SPEEDUP_BY_WORDS).filter(pl.col("origin") == HERE)
+    here = drawn(made_up(tmp_path / "sweep", cells), packets.SPEEDUP_BY_WORDS).filter(pl.col("origin") == HERE)
     found = {(row["way"], row["words"], row["depth"]): row["value"] for row in here.rows(named=True)}
     assert found == pytest.approx(
         {("lock-free", 1000, 32): 2.0, ("home-queue, mcs", 1000, 32): 1.0, ("lock-free", 2000, 8): 4.0}
@@ -100,7 +101,7 @@ def test_overhead_is_the_share_of_throughput_that_a_lock_takes(tmp_path: Path) -
         pool("home-queue", 50, 1600, lock="tas"),
         pool("home-queue", 100, 1600),  # without its reference
     ]
-    frame = drawn(made_up(tmp_path / "sweep", cells), experiments.OVERHEAD_BY_WORDS)
+    frame = drawn(made_up(tmp_path / "sweep", cells), packets.OVERHEAD_BY_WORDS)
     here = frame.filter(pl.col("origin") == HERE)
     found = {(row["way"], row["words"]): row["value"] for row in here.rows(named=True)}
     assert found == pytest.approx({("home-queue, mutex", 25): 10.0, ("home-queue, tas", 50): -25.0})
@@ -115,7 +116,7 @@ def test_answers_are_compared_with_the_sequential_program_of_the_same_instance(t
         pool("awesome", 2000, 1, answer="six", lock="tas"),
         pool("awesome", 3000, 1, answer="six", lock="tas"),  # nothing to compare with
     ]
-    frame = answers(made_up(tmp_path / "sweep", cells), experiment(experiments.ANSWERS))
+    frame = answers(made_up(tmp_path / "sweep", cells), experiment(packets.ANSWERS))
     found = {row["parameters"]: (row["agreeing"], row["trials"]) for row in frame.rows(named=True)}
     assert found == {
         "lock=mutex strategy=pool words=1000": (1, 1),
@@ -143,8 +144,8 @@ def test_every_published_way_has_a_colour() -> None:
 
 def test_measured_and_published_stand_in_one_figure_for_each_depth(tmp_path: Path) -> None:
     cells = [sequential(8000, 8000), pool("lock-free", 8000, 4000), pool("lock-free", 8000, 4000, depth=8)]
-    frame = drawn(made_up(tmp_path / "sweep", cells), experiments.SPEEDUP_BY_WORDS)
-    figures = experiment_figures(frame, experiment(experiments.SPEEDUP_BY_WORDS), 2, LIGHT)
+    frame = drawn(made_up(tmp_path / "sweep", cells), packets.SPEEDUP_BY_WORDS)
+    figures = packet_figures(frame, experiment(packets.SPEEDUP_BY_WORDS), 2, LIGHT)
     assert list(figures) == ["uniform-depth-8", "uniform-depth-32"]
     for figure in figures.values():
         text = figure.to_json()

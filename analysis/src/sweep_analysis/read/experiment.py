@@ -1,0 +1,67 @@
+"""Named experiments: what `experiments.toml` says of one, and which sweep is one."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
+
+SPEEDUP_BY_BRANCH = "speedup-by-branch"
+"""Speed-up by threads, a panel for each workload: what every report shows."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What the manifest says of the experiment that a sweep is.
+
+    Attributes:
+        name: name in `experiments.toml`.
+        shows: what it is for, in one line.
+        source: where it was published.
+        figure: what is drawn.
+        sequential_ignores: parameters that mean nothing to the sequential program.
+    """
+
+    name: str
+    shows: str
+    source: str
+    figure: str
+    sequential_ignores: frozenset[str]
+
+    @property
+    def has_own_figure(self) -> bool:
+        """Whether its figure, or table, takes the place of the figures of branches, which are not judged then."""
+        return self.figure != SPEEDUP_BY_BRANCH
+
+
+def experiment_of(sweep: Sweep) -> Experiment | None:
+    """The experiment that a sweep is; None for a sweep started from a preset."""
+    asked: dict[str, Any] | None = sweep.manifest.get("asked", {}).get("experiment")
+    if asked is None:
+        return None
+    ignores = frozenset(asked["sequential_ignores"])
+    return Experiment(asked["name"], asked["shows"], asked["source"], asked["figure"], ignores)
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment of `experiments.toml` with that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    listed = tomllib.loads((CHECKOUT / "experiments.toml").read_text(encoding="utf-8"))["experiment"]
+    row = {entry["name"]: entry for entry in listed}[name]
+    ignores = frozenset(row.get("sequential-ignores", []))
+    return Experiment(name, row["shows"], row["source"], row["figure"], ignores)
+
+
+def newest_of(experiment: str) -> Sweep | None:
+    """The newest committed sweep of a named experiment; None if there is none."""
+    for folder in sorted(SWEEPS.iterdir(), reverse=True):
+        asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
+        if (asked.get("experiment") or {}).get("name") == experiment:
+            return read_sweep(folder)
+    return None

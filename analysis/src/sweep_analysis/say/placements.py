@@ -1,0 +1,48 @@
+"""What pinning changes, in sentences and as a table for people."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.schema import FREE
+from sweep_analysis.stats.placements import moved
+
+
+def placement_sentences(placed: pl.DataFrame) -> list[str]:
+    """Which workloads take more or less of what when their workers are pinned, beyond noise; a sentence, or none.
+
+    In: rows of `frames.PLACEMENTS`.
+    """
+    found = with_panel(moved(placed).with_columns(placement=pl.lit(FREE)))
+    if found.is_empty():
+        return []
+    told = []
+    for part in found.partition_by("panel", "threads", maintain_order=True):
+        of_place = [
+            f"{figure} {percent(ratio)} ({percent(low)} to {percent(high)})"
+            for figure, ratio, low, high in part.select("figure", "ratio", "ratio_low", "ratio_high").rows()
+        ]
+        told.append(f"{part['panel'][0]} on {count(part['threads'][0], 'thread')}: {', '.join(of_place)}")
+    changes = "; ".join(told)
+    intro = (
+        "Where workers run decides these figures, whatever the branch. Pinned, worker i on the i-th CPU, against where"
+    )
+    return [f"{intro} the kernel puts them: {changes}."]
+
+
+def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.PLACEMENTS` that a reader needs, ratios as changes in per cent."""
+    named = with_panel(placed.with_columns(placement=pl.lit(FREE)))
+    changes = {"ratio": "pinned", "ratio_low": "from", "ratio_high": "to"}
+    return named.select(
+        pl.col("panel").alias("workload"),
+        pl.col("threads").cast(pl.String).fill_null("all"),
+        pl.col("branch").fill_null("all"),
+        "figure",
+        *(pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head) for name, head in changes.items()),
+        "pairs",
+        "units",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        pl.when("moved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("moved"),
+    )

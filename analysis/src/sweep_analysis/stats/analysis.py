@@ -1,0 +1,235 @@
+"""All that is computed of one sweep: each frame when it is first asked for, and once.
+
+A frame is added here and nowhere else: report, command line and figures take it from `FRAMES`, by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from sweep_analysis.read.experiment import Experiment, experiment_of
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.stats.claims import Checked, check_claims
+from sweep_analysis.stats.clocks import clocks
+from sweep_analysis.stats.costs import costs
+from sweep_analysis.stats.drift import ClockEffect, Drift, clock_effect, drift, place_trend, places, residuals
+from sweep_analysis.stats.events import event_rates, headline_rates, line_rates
+from sweep_analysis.stats.judgement import Judgement, judged_of
+from sweep_analysis.stats.latency import latencies
+from sweep_analysis.stats.ledger import ledger
+from sweep_analysis.stats.modes import mode_values, modes
+from sweep_analysis.stats.outliers import outliers, shares
+from sweep_analysis.stats.placements import placements
+from sweep_analysis.stats.scaling import scaling
+from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
+
+_Compute = Callable[["Analysis"], pl.DataFrame]
+
+FRAMES: dict[str, _Compute] = {}
+"""What computes each frame of `Analysis`, by the name of its table."""
+
+
+def _frame(name: str) -> Callable[[_Compute], cached_property[pl.DataFrame]]:
+    """Make a method of `Analysis` one of its frames."""
+
+    def entered(compute: _Compute) -> cached_property[pl.DataFrame]:
+        FRAMES[name] = compute
+        return cached_property(compute)
+
+    return entered
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All that is computed of one sweep.
+
+    Attributes:
+        sweep: what was read.
+        baseline: what branches are compared with; None if the sweep names nothing.
+    """
+
+    sweep: Sweep
+    baseline: str | None
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """One of `FRAMES` by its name."""
+        found: pl.DataFrame = getattr(self, FRAMES[name].__name__)
+        return found
+
+    @_frame("trials")
+    def times(self) -> pl.DataFrame:
+        """One time for each good trial: rows of `frames.TIMES`."""
+        return trial_times(self.sweep).collect()
+
+    @_frame("speedups")
+    def speedups(self) -> pl.DataFrame:
+        """Speed-ups by every definition: rows of `frames.SPEEDUPS`."""
+        ignored = self.experiment.sequential_ignores if self.experiment else frozenset[str]()
+        return speedups(self.times.lazy(), self.baseline, ignored)
+
+    @_frame("comparisons")
+    def comparisons(self) -> pl.DataFrame:
+        """The judgement by wall time against the baseline, all levels: rows of `frames.COMPARISONS`."""
+        return self.judgement.of("time")
+
+    @_frame("comparisons-cpu")
+    def cpu_comparisons(self) -> pl.DataFrame:
+        """The same by CPU time; empty if none was told."""
+        return self.judgement.of("cpu")
+
+    @_frame("failures")
+    def failures(self) -> pl.DataFrame:
+        """Trials whose outcome is not `ok`: rows of `schema.TRIALS`."""
+        return self.sweep.trials.filter(pl.col("outcome") != "ok").collect()
+
+    @_frame("events")
+    def events(self) -> pl.DataFrame:
+        """What instrumented builds counted, per unit of work: rows of `frames.EVENT_RATES`."""
+        return event_rates(self.sweep).collect()
+
+    @_frame("lines")
+    def lines(self) -> pl.DataFrame:
+        """Accesses to each cache line of the counters, per unit of work: rows of `frames.LINE_RATES`."""
+        return line_rates(self.sweep).collect()
+
+    @_frame("latencies")
+    def waits(self) -> pl.DataFrame:
+        """How long work waited, in quantiles: rows of `frames.LATENCIES`."""
+        return latencies(self.sweep).collect()
+
+    @_frame("clocks")
+    def clocks(self) -> pl.DataFrame:
+        """The measured clock by threads: rows of `frames.CLOCKS`."""
+        return clocks(self.sweep).collect()
+
+    @_frame("residuals")
+    def residuals(self) -> pl.DataFrame:
+        """Each time beside the others of its cell, over the sweep: rows of `frames.RESIDUALS`."""
+        return residuals(self.times.lazy()).collect()
+
+    @_frame("places")
+    def places(self) -> pl.DataFrame:
+        """Times by place in the block: rows of `frames.PLACES`."""
+        return places(self.times.lazy())
+
+    @_frame("fits")
+    def fits(self) -> pl.DataFrame:
+        """Laws of scaling, fitted: rows of `frames.FITS`."""
+        return self._scaling[0]
+
+    @_frame("fit-residuals")
+    def fit_residuals(self) -> pl.DataFrame:
+        """The points of those fits: rows of `frames.RESIDUALS_OF_FITS`."""
+        return self._scaling[1]
+
+    @_frame("claims")
+    def claims(self) -> pl.DataFrame:
+        """What was claimed before the sweep, and what became of it: rows of `frames.CLAIMS`."""
+        return self._checked.claims
+
+    @_frame("claim-details")
+    def claim_details(self) -> pl.DataFrame:
+        """The same by workload: rows of `frames.CLAIM_DETAILS`."""
+        return self._checked.details
+
+    @_frame("costs")
+    def costs(self) -> pl.DataFrame:
+        """Wall time, CPU time, cycles, CPUs busy and idle of every cell: rows of `frames.COSTS`."""
+        return costs(self.times.lazy(), self.cpus)
+
+    @_frame("outliers")
+    def outliers(self) -> pl.DataFrame:
+        """Trials far from their cell, which are labelled and stay: rows of `frames.OUTLIERS`."""
+        return outliers(self.times.lazy()).collect()
+
+    @_frame("outlier-shares")
+    def outlier_shares(self) -> pl.DataFrame:
+        """How many trials of each branch are labelled: rows of `frames.OUTLIER_SHARES`."""
+        return shares(self.outliers, self.times)
+
+    @_frame("modes")
+    def modes(self) -> pl.DataFrame:
+        """Which cells have several typical times: rows of `frames.MODES`."""
+        return modes(self.times.lazy(), self.sweep.iterations)
+
+    @_frame("placements")
+    def placements(self) -> pl.DataFrame:
+        """What pinning changes; empty if the sweep has not both placements: rows of `frames.PLACEMENTS`."""
+        return placements(self.sweep, self.times)
+
+    @_frame("ledger")
+    def ledger(self) -> pl.DataFrame:
+        """What the figures leave out, and why: rows of `frames.LEDGER`."""
+        return ledger(self.sweep, self.times.lazy(), self.sweep.baseline)
+
+    @cached_property
+    def drawn_events(self) -> pl.DataFrame:
+        """Of `events`, what `events.HEADLINE` names: rows of `frames.EVENT_RATES`."""
+        return headline_rates(self.sweep).collect()
+
+    @cached_property
+    def uncounted(self) -> pl.DataFrame:
+        """Trials of instrumented builds that failed: rows of `schema.TRIALS`."""
+        return self.sweep.counted.filter(pl.col("outcome") != "ok").collect()
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """All that is judged of this sweep."""
+        return judged_of(self.sweep, self.times, self.baseline)
+
+    @cached_property
+    def trend(self) -> Drift | None:
+        """Drift of the whole sweep; None with too few blocks."""
+        return drift(self.times.lazy())
+
+    @cached_property
+    def place_trend(self) -> Drift | None:
+        """Trend from the first trial of a block to its last; None with too few blocks."""
+        return place_trend(self.times.lazy())
+
+    @cached_property
+    def clock_effect(self) -> ClockEffect | None:
+        """How far times follow the measured clock; None if that cannot be told."""
+        return clock_effect(self.times.lazy())
+
+    def mode_values(self, found: pl.DataFrame) -> pl.DataFrame:
+        """The values behind flagged rows of `modes`: rows of `frames.MODE_VALUES`."""
+        return mode_values(found, self.times.lazy(), self.sweep.iterations)
+
+    @cached_property
+    def experiment(self) -> Experiment | None:
+        """The named experiment that the sweep is."""
+        return experiment_of(self.sweep)
+
+    @property
+    def cpus(self) -> int | None:
+        """CPUs that the trials could use: as the host says, else the most threads not marked oversubscribed."""
+        usable = self.sweep.host.get("cpus_usable")
+        if isinstance(usable, int):
+            return usable
+        known = self.times.filter(pl.col("oversubscribed"))
+        within = self.times.filter(~pl.col("oversubscribed"))["threads"].to_list()
+        return max(within) if known.height and within else None
+
+    @property
+    def definition(self) -> str | None:
+        """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference; None: no data."""
+        present = set(self.speedups["definition"])
+        return next((name for name in DEFINITIONS if name in present), None)
+
+    @cached_property
+    def _scaling(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return scaling(self.times.lazy())
+
+    @cached_property
+    def _checked(self) -> Checked:
+        return check_claims(self.sweep, with_time_outs(self.sweep, self.times).lazy())
+
+
+def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
+    """What can be computed of a sweep; `baseline` replaces the one that the sweep names."""
+    return Analysis(sweep, baseline or sweep.baseline)
