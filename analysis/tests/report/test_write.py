@@ -71,6 +71,7 @@ def test_the_page_names_no_address_outside_itself(report: Path) -> None:
 def test_the_page_leads_to_all_digits_of_its_figures(report: Path) -> None:
     links = set(re.findall(r'href="(tables/[^"]+)"', (report / "index.html").read_text()))
     names = {"speedups", "comparisons", "comparisons-cpu", "residuals", "costs", "places", "outliers", "ledger"}
+    names |= {"outlier-shares"}
     assert links == {f"tables/{name}.csv" for name in names}
     assert all((report / link).is_file() for link in links)
 
