@@ -83,7 +83,7 @@ fn command() -> clap::Command {
 /// Parses the command line and does what it says.
 ///
 /// # Errors
-/// Whatever stops a command; [`crate::stop::exit_of`] gives its exit code.
+/// Whatever stops a command; [`crate::exit::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
     // Answers a shell's question and ends, if the environment says that one asks.
     CompleteEnv::with_factory(command).bin("runner").complete();

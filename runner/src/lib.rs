@@ -15,6 +15,7 @@ pub mod config;
 pub mod digest;
 pub mod doctor;
 pub mod estimate;
+pub mod exit;
 pub mod experiments;
 pub mod frequency;
 pub mod host;

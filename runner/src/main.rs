@@ -6,10 +6,10 @@ fn main() -> ExitCode {
     match runner::cli::run() {
         Ok(exit) => ExitCode::from(exit.code()),
         // Whoever read our output has enough of it: `… | head` is no failure.
-        Err(error) if runner::stop::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if runner::exit::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(runner::stop::exit_of(&error).code())
+            ExitCode::from(runner::exit::exit_of(&error).code())
         }
     }
 }

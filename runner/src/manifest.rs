@@ -218,3 +218,27 @@ pub fn identities<'a>(
     };
     builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan;
+    use crate::sweep_dir::SweepDir;
+
+    /// So many of the oldest, whatever is added.
+    const LOOKED_AT: usize = 4;
+
+    #[test]
+    fn committed_sweeps_still_have_the_order_and_the_identities_that_they_were_begun_with() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let sweeps = SweepDir::all(&checkout.join("results/sweeps"));
+        assert!(!sweeps.is_empty());
+        for sweep in sweeps.iter().take(LOOKED_AT) {
+            let manifest = sweep.manifest().unwrap();
+            let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
+            assert_eq!(plan.digest(), manifest.plan_digest, "{}", manifest.name);
+        }
+    }
+}

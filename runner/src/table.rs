@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 use anyhow::{Context as _, Result};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
 use serde::Serialize;
+use textwrap::{Options, WordSplitter};
 
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -142,7 +143,11 @@ impl Sheet {
         for row in &self.rows {
             table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {
                 // A bar would end the cell.
-                let text = if is_markdown { text.replace('|', "\\|") } else { broken(text, width) };
+                let text = if is_markdown {
+                    text.replace('|', "\\|")
+                } else {
+                    textwrap::fill(text, width)
+                };
                 let cell = Cell::new(text);
                 colour.map_or(cell.clone(), |colour| cell.fg(colour))
             }));
@@ -189,35 +194,12 @@ impl Sheet {
     }
 }
 
-/// Words in lines of at most `width` characters; lines after the first begin with `indent`.
+/// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words stay whole, so
+/// that names can be copied.
 #[must_use]
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) => lines.push(format!("{indent}{word}")),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n")
-}
-
-/// The text in lines of at most `width` characters, broken behind spaces and dashes where it has some.
-fn broken(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_inclusive([' ', '-']) {
-        let line = lines.last_mut().expect("there is a first line");
-        if !line.is_empty() && line.chars().count() + word.trim_end().chars().count() > width {
-            lines.push(word.to_owned());
-        } else {
-            line.push_str(word);
-        }
-    }
-    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+    let options = Options::new(width).subsequent_indent(indent).break_words(false);
+    textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
 #[cfg(test)]

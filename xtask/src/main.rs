@@ -14,7 +14,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use runner::config::ConfigError;
-use runner::stop::{Stop, exit_of};
+use runner::exit::exit_of;
+use runner::stop::Stop;
 
 use crate::variants::Variants;
 

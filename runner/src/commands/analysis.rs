@@ -50,7 +50,7 @@ fn ended(status: ExitStatus) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stop::exit_of;
+    use crate::exit::exit_of;
 
     #[test]
     fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {

@@ -9,10 +9,11 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::builds::{Builder, Built};
 use crate::config::Branch;
+use crate::exit::exit_of;
 use crate::options::complete;
 use crate::place::Place;
 use crate::progress::{BuildBar, human};
-use crate::stop::{Exit, Stop, exit_of};
+use crate::stop::{Exit, Stop};
 use crate::{interrupt, selection};
 
 /// Arguments of `build`.

@@ -1,6 +1,5 @@
 //! A sweep that is new: builds, plan, folder.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -8,13 +7,12 @@ use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
-use super::{Purpose, Ready, SweepArgs, warn_of};
+use super::arguments::{Purpose, SweepArgs};
+use super::ready::{Ready, build_all, warn_of};
 use crate::builds::Builder;
-use crate::commands::build;
-use crate::config::Branch;
 use crate::host::Host;
 use crate::interrupt;
-use crate::manifest::{Manifest, MeasuredBranch, identities, sweep_name};
+use crate::manifest::{Manifest, identities, sweep_name};
 use crate::options::meaning::{asked, builds};
 use crate::place::Place;
 use crate::plan::{self, Asked};
@@ -107,56 +105,4 @@ fn check_inputs(asked: &Asked, inputs: &[Option<PathBuf>], binary: &Path) -> Res
         }
     }
     Ok(())
-}
-
-pub(super) type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);
-
-pub(super) fn build_all(
-    builder: &Builder<'_>,
-    branches: &[Branch],
-    keeps_going: bool,
-) -> Result<Measured> {
-    let (built, failed) = build::all(builder, branches, keeps_going)?;
-    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name))
-    {
-        bail!(Stop::BuildFailed(format!(
-            "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
-            baseline.name
-        )));
-    }
-    let measured = branches
-        .iter()
-        .map(|branch| MeasuredBranch {
-            name: branch.name.clone(),
-            source: branch.source.clone(),
-            baseline: branch.baseline,
-            hypothesis: branch.hypothesis.clone(),
-            claims: branch.claims.clone(),
-            receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
-            build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
-        })
-        .collect();
-    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binaries)).collect()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    /// So many of the oldest, whatever is added.
-    const LOOKED_AT: usize = 4;
-
-    #[test]
-    fn committed_sweeps_still_have_the_order_and_the_identities_that_they_were_begun_with() {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let sweeps = SweepDir::all(&checkout.join("results/sweeps"));
-        assert!(!sweeps.is_empty());
-        for sweep in sweeps.iter().take(LOOKED_AT) {
-            let manifest = sweep.manifest().unwrap();
-            let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
-            assert_eq!(plan.digest(), manifest.plan_digest, "{}", manifest.name);
-        }
-    }
 }

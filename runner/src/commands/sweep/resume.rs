@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use super::begin::build_all;
-use super::{Ready, SweepArgs, warn_of};
+use super::arguments::SweepArgs;
+use super::ready::{Ready, build_all, warn_of};
 use crate::builds::Builder;
 use crate::checkout::Commit;
 use crate::config::Branch;

@@ -1,0 +1,72 @@
+//! What `sweep` is asked: its options, its help text, and what another command wants of it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::commands::show::Table;
+use crate::config::Config;
+use crate::manifest::Manifest;
+use crate::options::Selection;
+use crate::sweep_dir::SweepDir;
+use crate::table::Format;
+
+/// Arguments of `sweep`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(in crate::commands) selection: Selection,
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no other
+    /// selection, except `--input` if the instance file is outside the checkout
+    #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
+                                "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
+                                "instrument", "shard"])]
+    pub(in crate::commands) resume: Option<String>,
+    /// Parent folder of the sweep [default: results/sweeps]
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::commands) output: Option<PathBuf>,
+    /// Continue without branches that cannot be built; their trials are recorded as `build-failed`
+    #[arg(long)]
+    pub(super) keep_going: bool,
+    /// Output format of the result at the end
+    #[arg(long, value_enum, default_value = "table")]
+    pub(super) format: Format,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner sweep --branches all
+      every branch on the headline workloads; `cargo runner plan --branches all` says how long
+  cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
+      some branches (globs and exclusions; the baseline is always among them)
+  cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
+      a TSPLIB instance
+  cargo runner sweep --workloads quicksort --parameter elements=5000000
+      another instance size
+  cargo runner sweep --branches packed,split-counters --instrument
+      also count what the scheduler does, in separate builds
+  cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
+      one figure of a study by its name, with shorter runs
+  cargo runner sweep --resume
+      continue the newest unfinished sweep
+
+Ctrl-C stops at once and loses at most the running trial.
+
+Exit codes:
+  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+
+/// Makes a page of a sweep and its table; the flag says whether this command line began the sweep.
+pub(super) type MakePage = fn(&SweepDir, &Manifest, &Table, bool, Format) -> Result<String>;
+
+/// What one command that sweeps does otherwise than another.
+pub(crate) struct Purpose {
+    /// The command, for hints how to go on.
+    pub(crate) command: &'static str,
+    /// Branches in the place of those of branches.toml.
+    pub(crate) config: Option<Config>,
+    /// Makes a page of the table, if it is not printed as `show` does.
+    pub(crate) page: Option<MakePage>,
+}

@@ -1,0 +1,135 @@
+//! The end of a sweep: its table, its account, its exit code.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::arguments::{Purpose, SweepArgs};
+use crate::commands::show::Table;
+use crate::manifest::Manifest;
+use crate::place::Place;
+use crate::progress::{count, human};
+use crate::stop::{Exit, Stop};
+use crate::summary::{Agreement, Summary};
+use crate::sweep::Tally;
+use crate::sweep_dir::SweepDir;
+use crate::table::Format;
+
+fn done_now(trials: usize, failed: usize, tally: Tally) -> String {
+    if tally.trials == 0 {
+        return format!(
+            "all {trials} trials were there already, so nothing was run; {failed} failed."
+        );
+    }
+    let ran = count(tally.trials, "trial", "trials");
+    format!("{ran} in {}, {failed} of {trials} failed:\n{}", human(tally.wall), accounts(tally))
+}
+
+/// Where the time went, and why if much of it went elsewhere than into trials.
+fn accounts(tally: Tally) -> String {
+    /// What a sweep should spend in trials.
+    const SHARE: f64 = 90.0;
+    let wall = tally.wall.as_secs_f64().max(1e-9);
+    let share = |part: Duration| 100.0 * part.as_secs_f64() / wall;
+    let named = tally.in_trials + tally.settling + tally.clocking + tally.writing;
+    let mut text = format!(
+        "{:.0} % inside trials, {:.0} % pauses before them, {:.0} % clock, {:.0} % writing, {:.0} % other",
+        share(tally.in_trials),
+        share(tally.settling),
+        share(tally.clocking),
+        share(tally.writing),
+        share(tally.wall.saturating_sub(named)),
+    );
+    if share(tally.in_trials) < SHARE {
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3 / tally.trials.max(1) as f64;
+        let around = tally.wall.saturating_sub(tally.in_trials);
+        let _ = write!(
+            text,
+            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; a larger\n\
+             --size or more --iterations use time better)",
+            milliseconds(tally.in_trials),
+            milliseconds(around),
+        );
+    }
+    text
+}
+
+pub(super) fn finish(
+    place: &Place,
+    arguments: &SweepArgs,
+    purpose: &Purpose,
+    sweep: &SweepDir,
+    manifest: &Manifest,
+    summary: &Summary,
+    tally: Tally,
+) -> Result<Exit> {
+    let which = place.reference_to(sweep);
+    let left = manifest.trials_planned.saturating_sub(summary.trials());
+    if tally.is_interrupted {
+        bail!(Stop::Interrupted(format!(
+            "interrupted with {left} of {} trials left; every finished one is kept. Go on with: \
+             cargo runner {} --resume {which}",
+            manifest.trials_planned, purpose.command
+        )));
+    }
+    let table = Table::of(place, sweep, manifest, summary, arguments.format)?;
+    let text = match purpose.page {
+        Some(page) => page(sweep, manifest, &table, arguments.resume.is_none(), arguments.format)?,
+        None => table.text,
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    let failed = summary.failed();
+    let end = format!(
+        "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
+        done_now(summary.trials(), failed, tally),
+        place.checkout.shown(sweep.path()),
+    );
+    match arguments.format {
+        Format::Table => std::io::stdout().write_all(end.as_bytes())?,
+        _ => eprint!("{end}"),
+    }
+    if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
+        eprintln!(
+            "without branch `{}`, which could not be built; `build_error` in {}/manifest.json says why",
+            unbuilt.name,
+            place.checkout.shown(sweep.path())
+        );
+        return Ok(Exit::BuildFailed);
+    }
+    let is_proven =
+        !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
+    Ok(if failed == 0 && is_proven { Exit::Good } else { Exit::TrialsFailed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(in_trials_ms: u64) -> Tally {
+        Tally {
+            trials: 10,
+            wall: Duration::from_secs(1),
+            in_trials: Duration::from_millis(in_trials_ms),
+            settling: Duration::from_millis(40),
+            clocking: Duration::from_millis(20),
+            writing: Duration::from_millis(10),
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
+        let text = accounts(tally(910));
+        let shares: Vec<u32> =
+            text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
+    }
+
+    #[test]
+    fn a_sweep_of_short_trials_says_that_they_are_short() {
+        assert!(accounts(tally(500)).contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(!accounts(tally(910)).contains("short"));
+    }
+}

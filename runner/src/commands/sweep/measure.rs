@@ -1,0 +1,159 @@
+//! The trials of a sweep, run and recorded.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use jiff::Timestamp;
+
+use super::arguments::{Purpose, SweepArgs};
+use super::finish::finish;
+use super::ready::Ready;
+use crate::estimate::Past;
+use crate::frequency::control::Controller;
+use crate::host::Host;
+use crate::host::gauges::Gauges;
+use crate::id::Id;
+use crate::interrupt;
+use crate::manifest::{Manifest, Run};
+use crate::place::Place;
+use crate::plan::{Asked, Plan};
+use crate::progress::{Progress, headline, human};
+use crate::record::Record;
+use crate::stop::{Exit, Stop};
+use crate::summary::Summary;
+use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
+use crate::sweep_dir::SweepDir;
+use crate::trial::Subprocesses;
+use crate::trials_file::Appender;
+
+pub(super) fn measure(
+    place: &Place,
+    arguments: &SweepArgs,
+    purpose: &Purpose,
+    ready: Ready,
+) -> Result<Exit> {
+    let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
+    let mut appender = sweep.appender()?;
+    if let Some(torn) = appender.torn() {
+        let torn = place.checkout.shown(torn);
+        eprintln!(
+            "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
+        );
+    }
+    let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
+    announce(place, &sweep, &manifest.asked, &plan, done.len());
+    let started_at = Timestamp::now();
+    let mut run = Run {
+        started_at: started_at.to_string(),
+        ended_at: started_at.to_string(),
+        end: "killed".to_owned(),
+        trials: 0,
+        failed: 0,
+        wall_ns: 0,
+        in_trials_ns: 0,
+        settling_ns: 0,
+        clocking_ns: 0,
+        writing_ns: 0,
+        builds_ns: nanoseconds(building),
+    };
+    // Written now, so that a run which is killed has left its trace; replaced at its end.
+    manifest.runs.push(run.clone());
+    sweep.write_manifest(&manifest)?;
+    let setup = arguments.selection.frequency.setup();
+    let mut frequency = Controller::new(setup, arguments.selection.allow_uncontrolled);
+    let job = Job {
+        asked: &manifest.asked,
+        plan: &plan,
+        inputs,
+        done,
+        cpus: Host::usable_cpus(),
+        settle: SETTLE,
+    };
+    let result = run_trials(place, &job, binaries, &mut appender, &mut summary, &mut frequency);
+    let tally = result.as_ref().copied().unwrap_or_default();
+    let end = match &result {
+        Err(_) => "failed",
+        Ok(tally) if tally.is_interrupted => "interrupted",
+        Ok(_) => "finished",
+    };
+    run.ended_at = Timestamp::now().to_string();
+    end.clone_into(&mut run.end);
+    run.trials = tally.trials;
+    run.failed = tally.failed;
+    run.wall_ns = nanoseconds(tally.wall);
+    run.in_trials_ns = nanoseconds(tally.in_trials);
+    run.settling_ns = nanoseconds(tally.settling);
+    run.clocking_ns = nanoseconds(tally.clocking);
+    run.writing_ns = nanoseconds(tally.writing);
+    manifest.runs.pop();
+    manifest.runs.push(run);
+    let noted = sweep.write_manifest(&manifest);
+    result?;
+    noted?;
+    finish(place, arguments, purpose, &sweep, &manifest, &summary, tally)
+}
+
+/// What earlier runs recorded: for the tables, and as identities.
+fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summary, HashSet<Id>)> {
+    let mut summary = Summary::new(&manifest.asked);
+    let mut done = HashSet::new();
+    for record in sweep.records()? {
+        let record = record?;
+        summary.add(&record);
+        done.insert(record.trial);
+    }
+    let mut strays = done.clone();
+    for trial in plan.trials() {
+        strays.remove(&trial.id);
+    }
+    if let Some(stray) = strays.into_iter().min() {
+        bail!(Stop::BadInput(format!(
+            "{}: trial {stray} is not part of the plan; sweeps are never edited by hand",
+            sweep.name()
+        )));
+    }
+    Ok((summary, done))
+}
+
+fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
+    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id(), asked);
+    let left = 1.0 - done as f64 / plan.len().max(1) as f64;
+    let time = past.estimate(asked, plan).time.mul_f64(left);
+    eprintln!("{}", headline(asked, plan));
+    eprintln!("writing {}, about {}", place.checkout.shown(sweep.path()), human(time));
+    if done > 0 {
+        eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
+    }
+}
+
+fn run_trials(
+    place: &Place,
+    job: &Job<'_>,
+    binaries: BTreeMap<String, Vec<PathBuf>>,
+    appender: &mut Appender,
+    summary: &mut Summary,
+    frequency: &mut Controller,
+) -> Result<Tally> {
+    let mut progress = Progress::new(job.plan, &job.done);
+    let limit = Duration::from_secs_f64(job.asked.timeout_s);
+    let mut keep = |record: &Record| {
+        appender.append(record)?;
+        summary.add(record);
+        Ok(())
+    };
+    let tally = sweep::run(
+        job,
+        &mut Surroundings {
+            trials: &mut Subprocesses::new(binaries, limit, place.checkout.clone()),
+            frequency,
+            keep: &mut keep,
+            watch: &mut progress,
+            is_interrupted: &interrupt::is_requested,
+            gauges: &Gauges::of(&Host::default()),
+        },
+    );
+    progress.finish();
+    tally
+}

@@ -1,0 +1,69 @@
+//! What a sweep needs before its first trial: a host that was looked at, and a binary of each branch.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::builds::Builder;
+use crate::commands::build;
+use crate::config::Branch;
+use crate::doctor;
+use crate::host::Host;
+use crate::manifest::{Manifest, MeasuredBranch};
+use crate::plan::Plan;
+use crate::stop::Stop;
+use crate::sweep_dir::SweepDir;
+
+/// All that is needed to run trials.
+pub(super) struct Ready {
+    pub(super) sweep: SweepDir,
+    pub(super) manifest: Manifest,
+    pub(super) plan: Plan,
+    pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
+    /// Instance files for the processes, one for each of the workloads asked for.
+    pub(super) inputs: Vec<Option<PathBuf>>,
+    /// Time that the builds took.
+    pub(super) building: Duration,
+}
+
+/// Says what about the host makes times doubtful: once it is clear that something will be measured, and
+/// before the builds, which are a load themselves.
+pub(super) fn warn_of(host: &Host) {
+    for finding in doctor::first_look(host) {
+        eprintln!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
+    }
+}
+
+/// What is known of each branch, and its binaries.
+pub(super) type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);
+
+/// Builds the branches of a sweep; nothing can be compared without the baseline.
+pub(super) fn build_all(
+    builder: &Builder<'_>,
+    branches: &[Branch],
+    keeps_going: bool,
+) -> Result<Measured> {
+    let (built, failed) = build::all(builder, branches, keeps_going)?;
+    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name))
+    {
+        bail!(Stop::BuildFailed(format!(
+            "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
+            baseline.name
+        )));
+    }
+    let measured = branches
+        .iter()
+        .map(|branch| MeasuredBranch {
+            name: branch.name.clone(),
+            source: branch.source.clone(),
+            baseline: branch.baseline,
+            hypothesis: branch.hypothesis.clone(),
+            claims: branch.claims.clone(),
+            receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
+            build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
+        })
+        .collect();
+    Ok((measured, built.into_iter().map(|(name, built)| (name, built.binaries)).collect()))
+}
