@@ -18,7 +18,7 @@ import polars as pl
 from sweep_analysis.draw import svg
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count, percent, ranges, with_panel
-from sweep_analysis.read.load import CHECKOUT
+from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report.figures import figures
 from sweep_analysis.say import tables
@@ -111,10 +111,16 @@ def _evidence(asked: Asked) -> str:
             f"{link[0].upper()}{link[1:]}, {day.day} {day:%B %Y}, {_host(analysis)}: "
             f"{count(len(sweep.branches), 'branch', 'branches')} in {count(sweep.layouts, 'build')} each, "
             f"{count(workloads, 'workload')}, threads {ranges(threads)}, {count(trials, 'trial')}, "
-            f"{failed or 'none'} failed. Again: `cargo runner {' '.join(sweep.manifest['command_line'])}`"
+            f"{failed or 'none'} failed. Again: `{_command(sweep)}`"
         )
     listed = "\n".join(f"- {line}" for line in lines)
     return f"**Evidence.** {lines[0]}" if len(lines) == 1 else f"**Evidence.**\n\n{listed}"
+
+
+def _command(sweep: Sweep) -> str:
+    """What measures a sweep again; one build is said, because it was once what one got without a word."""
+    words = ["cargo", "runner", *sweep.manifest["command_line"]]
+    return " ".join(words if sweep.layouts > 1 or "--layouts" in words else [*words, "--layouts", "1"])
 
 
 def _advice(asked: Asked) -> str:
