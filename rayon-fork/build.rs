@@ -1,4 +1,49 @@
-//! Cargo wants a build script of every package with `links`; there is nothing to build.
+//! Refuses features that exclude each other. Which do, and why, is in `Cargo.toml`, where the runner
+//! and xtask read it, too.
+
+use std::{env, fs, process};
+
 fn main() {
+    let manifest =
+        fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
+    let is_on = |feature: &str| env::var_os(variable(feature)).is_some();
+    let layouts = strings(&manifest, "layouts");
+    let mut chosen = layouts.iter().filter(|layout| is_on(layout));
+    let layout = chosen.next().unwrap_or(&layouts[0]);
+    if let Some(other) = chosen.next() {
+        refuse(layout, other, "both are layouts of the counters, of which there is one");
+    }
+    for row in strings(&manifest, "exclusive").chunks_exact(3) {
+        if is_on(row[0]) && is_on(row[1]) {
+            refuse(row[0], row[1], row[2]);
+        }
+    }
+    // For a test: the words of which the variant's name is made.
+    let other: Vec<_> = strings(&manifest, "other").into_iter().map(variable).collect();
+    let features = env::vars().filter(|(name, _)| !other.contains(name)).filter_map(|(name, _)| {
+        Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase().replace('_', "-"))
+    });
+    let words: Vec<_> = features.chain([(*layout).to_owned()]).collect();
+    println!("cargo::rustc-env=FORK_VARIANT={}", words.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=Cargo.toml");
+}
+
+/// What Cargo sets for a build script where the feature is on.
+fn variable(feature: &str) -> String {
+    format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"))
+}
+
+fn refuse(one: &str, other: &str, reason: &str) -> ! {
+    eprintln!(
+        "error: features `{one}` and `{other}` of rayon-core exclude each other: {reason}; keep one"
+    );
+    process::exit(1)
+}
+
+/// All strings in the list `key` of the manifest, which ends with a line of its own.
+fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
+    let (_, list) = manifest.split_once(&format!("\n{key} = [\n")).expect("a list of that name");
+    let (list, _) = list.split_once("\n]").expect("an end of the list");
+    list.split('"').skip(1).step_by(2).collect()
 }

@@ -1,8 +1,7 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// Room for the longest name, `split-idle+asymmetric-fence+sleepers-only+cache-padded`, and for the two
-/// modifiers outside the counters, `+in-place-join+notify-unlocked`.
-const CAPACITY: usize = 96;
+/// Room for every modifier there is, and some more. A longer name does not compile.
+const CAPACITY: usize = 256;
 
 /// Text of which the first `len` bytes are meant.
 pub(crate) struct Name {
@@ -11,21 +10,26 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// The parts one after the other.
-    pub(crate) const fn join(parts: &[&str]) -> Self {
-        let mut name = Self { bytes: [0; CAPACITY], len: 0 };
+    /// `first` and then the others, one after the other.
+    pub(crate) const fn join(first: &str, others: &[&str]) -> Self {
+        let mut name = Self { bytes: [0; CAPACITY], len: 0 }.with(first);
         let mut part = 0;
-        while part < parts.len() {
-            let text = parts[part].as_bytes();
-            let mut at = 0;
-            while at < text.len() {
-                name.bytes[name.len] = text[at];
-                name.len += 1;
-                at += 1;
-            }
+        while part < others.len() {
+            name = name.with(others[part]);
             part += 1;
         }
         name
+    }
+
+    const fn with(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        let mut at = 0;
+        while at < text.len() {
+            self.bytes[self.len] = text[at];
+            self.len += 1;
+            at += 1;
+        }
+        self
     }
 
     pub(crate) const fn as_str(&self) -> &str {

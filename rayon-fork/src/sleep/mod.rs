@@ -24,14 +24,14 @@ mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
 
+use self::counters::axes::Events;
 use self::counters::counts::Counts;
-use self::counters::{PushFence, Selected, SleepCounters, SleepyTicket};
+use self::counters::fences::Fence;
+use self::counters::{EventsOf, FenceOf, Selected, SleepCounters, SleepyTicket};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{
-    Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
-};
+use crate::sync::modelled::{Ordering, fence, yield_now};
 use crossbeam_utils::CachePadded;
 use std::{fmt, io};
 
@@ -106,7 +106,7 @@ impl Sleep {
     ///
     /// # Errors
     ///
-    /// If the variant needs fences that the system refuses.
+    /// If the system refuses what the fences need.
     ///
     /// # Panics
     ///
@@ -124,7 +124,7 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
         if C::COUNTS_SEARCHERS {
             pool.field("inactive", &self.counters.inactive());
         }
-        if C::COUNTS_EVENTS {
+        if EventsOf::<C>::COUNTED {
             pool.field("events", &self.counters.events());
         }
         pool.field("workers", &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>());
@@ -137,9 +137,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             workers <= MAX_WORKERS,
             "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
         );
-        if C::PUSH_FENCE == PushFence::Light {
-            prepare_heavy_fences()?;
-        }
+        FenceOf::<C>::prepare()?;
         Ok(Self {
             counters: C::new(workers),
             slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
@@ -187,12 +185,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             }
             Phase::Searching { .. } => {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
-                if C::PUSH_FENCE == PushFence::Full && !C::SCANS_BEFORE_SLEEP {
-                    // ORDERING: SeqCst fence, pairs with the one in `job_pushed`. The events are
-                    // read or stepped, the search for jobs comes next: a publisher whose job it
-                    // misses must find those events even (README, section 9).
-                    fence(Ordering::SeqCst);
-                }
+                FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
                 hooks::count(Event::Yield);
                 yield_now();
@@ -204,28 +197,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// One job was pushed on the calling worker's deque, which was empty before or was not.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
-        match C::PUSH_FENCE {
-            PushFence::Absent => {}
-            PushFence::Full => {
-                // ORDERING: SeqCst fence, pairs with the one in `scan_and_park`, or with the one in
-                // `found_nothing`. The job is stored, the counters are read next; if that read
-                // misses a sleeper or a sleepy worker, its scan or search must find the job
-                // (README, sections 5 and 9).
-                fence(Ordering::SeqCst);
-                hooks::count(Event::PushFence);
-            }
-            // ORDERING: light fence, pairs with the heavy one in `scan_and_park`, for the same
-            // reason: the job is stored, the sleepers are read next.
-            PushFence::Light => light_fence(),
-        }
+        FenceOf::<C>::after_push();
         self.announce_job(queue_was_empty);
     }
 
     /// One job was injected from outside the pool, into a queue that was empty before or was not.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
-        // ORDERING: SeqCst fence, pairs with those in `check_and_park` and `scan_and_park`, as in
-        // `job_pushed`. An injected job has no owner who would come back for it, so this one is
+        // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is stored,
+        // the sleepers are read next; if that read misses a sleeper, it must find the job (README,
+        // section 5). An injected job has no owner who would come back for it, so this fence is
         // never left out.
         fence(Ordering::SeqCst);
         self.announce_job(queue_was_empty);
@@ -276,7 +257,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if !latch.try_get_sleepy() {
             return;
         }
-        if C::SCANS_BEFORE_SLEEP {
+        if FenceOf::<C>::SCANS_BEFORE_SLEEP {
             self.scan_and_park(idle, ticket, latch, queues);
         } else {
             self.check_and_park(idle, ticket, latch, queues);
@@ -297,8 +278,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// With an events counter: no job was announced since the last search began, and none was
-    /// injected; then block.
+    /// Where the fence does not ask for a scan: no job was announced since the last search began, and
+    /// none was injected; then block.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod,
@@ -312,10 +293,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             if !self.try_register(idle, ticket, latch) {
                 return false;
             }
-            // ORDERING: SeqCst fence, pairs with the one in `job_injected`. We are counted as
-            // asleep and now look at the queue; without it both could pass, and the job would be
-            // stranded (README, section 5).
-            fence(Ordering::SeqCst);
+            FenceOf::<C>::after_registering();
             let has_work = queues.has_broadcasts() || queues.has_injected();
             if has_work {
                 self.counters.end_sleep(worker);
@@ -324,8 +302,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         });
     }
 
-    /// Without an events counter, or with a heavy fence: register, unless there is news, look over
-    /// every queue once more, and only then block.
+    /// Where the fence asks for a scan: register, unless there is news, look over every queue once
+    /// more, and only then block.
     ///
     /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
     /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
@@ -344,15 +322,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return;
         }
-        // ORDERING: SeqCst or heavy fence, pairs with those in `job_pushed` and `job_injected`. We
-        // are counted as asleep and now look at the queues; either the publisher sees us, or we see
-        // its job (README, section 5).
-        if C::PUSH_FENCE == PushFence::Light {
-            heavy_fence();
-            hooks::count(Event::HeavyFence);
-        } else {
-            fence(Ordering::SeqCst);
-        }
+        FenceOf::<C>::after_registering();
         if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
             slot.disarm(|| self.counters.end_sleep(worker));
         } else {

@@ -3,7 +3,7 @@
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{Packed, Split, SplitIdle, axes::*};
+use super::counters::{EventsOf, FenceOf, Packed, Split, SplitIdle, axes::*, fences::*};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
@@ -109,7 +109,7 @@ fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Counts>() {
     }
     sleep.job_pushed(true);
     sleep.found_nothing(&mut idle, &latch, &queues);
-    if C::COUNTS_EVENTS {
+    if EventsOf::<C>::COUNTED {
         assert_eq!(queues.scans.get(), 0, "the news alone turned it back");
         assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), 2);
     } else {
@@ -129,7 +129,7 @@ fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Coun
 }
 
 fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>() {
-    if C::SCANS_BEFORE_SLEEP {
+    if FenceOf::<C>::SCANS_BEFORE_SLEEP {
         let (sleep, mut idle, latch) = one_worker::<C>();
         let queues = Scripted { stealable: true, ..Scripted::default() };
         rounds_until_scan(&sleep, &mut idle, &latch, &queues);
@@ -138,7 +138,7 @@ fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>
 }
 
 fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: Counts>() {
-    if !C::SCANS_BEFORE_SLEEP {
+    if !FenceOf::<C>::SCANS_BEFORE_SLEEP {
         return; // It scans under the lock, so nobody can claim it before it blocks.
     }
     for injected in [false, true] {
@@ -304,31 +304,27 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
 }
 
 macro_rules! policy_tests {
-    ($($module:ident: $counters:ty = $name:literal;)*) => {
-        $(mod $module {
-            use super::*;
-
-            policy_tests! { @tests $counters:
-                a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
-                news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds,
-                a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,
-                a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it,
-                a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once,
-                a_set_latch_keeps_its_owner_awake_and_uncounted,
-                a_sleeper_is_roused_by_an_injected_job,
-                a_sleeper_is_roused_by_a_pushed_job,
-                a_sleeper_is_roused_by_name_and_once,
-                a_sleeper_is_roused_by_whoever_sets_its_latch,
-                a_searcher_that_stops_rouses_two_of_three_sleepers,
-                no_injected_job_is_stranded_in_a_long_exchange,
-            }
-        })*
+    ($layout:ident $($axis:ident)*) => {
+        policy_tests! { @tests $layout<($($axis),*)>:
+            a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
+            news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds,
+            a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,
+            a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it,
+            a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once,
+            a_set_latch_keeps_its_owner_awake_and_uncounted,
+            a_sleeper_is_roused_by_an_injected_job,
+            a_sleeper_is_roused_by_a_pushed_job,
+            a_sleeper_is_roused_by_name_and_once,
+            a_sleeper_is_roused_by_whoever_sets_its_latch,
+            a_searcher_that_stops_rouses_two_of_three_sleepers,
+            no_injected_job_is_stranded_in_a_long_exchange,
+        }
     };
     (@tests $counters:ty: $($test:ident,)*) => {
         $(#[test]
         fn $test() {
             let _watchdog = Watchdog::new(concat!(stringify!($test), ", ", stringify!($counters)));
-            super::$test::<$counters>();
+            crate::sleep::tests::$test::<$counters>();
         })*
     };
 }

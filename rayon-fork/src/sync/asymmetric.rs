@@ -5,16 +5,16 @@
 //! fences. Two light fences order nothing between each other. The pair is that of the C++
 //! proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
 //!
-//! On Linux, in a build with the feature `asymmetric-fence`, a light fence only keeps the compiler
+//! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler
 //! from moving accesses over it, and a heavy one makes every CPU that runs a thread of this process
 //! execute a full fence, by `membarrier(2)`. A thread that does not run passed one when it lost its
 //! CPU. If that forced fence falls before the light one in a thread's program, the loads behind the
 //! light one see what the caller of `heavy_fence` did before; else the stores before it are visible
 //! when `heavy_fence` returns.
 //!
-//! Elsewhere, under Miri, and where no selected variant needs them, both are full fences.
+//! Elsewhere, under Miri, and without the feature, both are full fences.
 
-#[cfg(not(all(feature = "asymmetric-fence", target_os = "linux", not(miri))))]
+#[cfg(not(all(feature = "membarrier", target_os = "linux", not(miri))))]
 mod fences {
     use std::io;
     use std::sync::atomic::{Ordering, fence};
@@ -40,7 +40,7 @@ mod fences {
     }
 }
 
-#[cfg(all(feature = "asymmetric-fence", target_os = "linux", not(miri)))]
+#[cfg(all(feature = "membarrier", target_os = "linux", not(miri)))]
 mod fences {
     use rustix::thread::{MembarrierCommand, membarrier};
     use std::io;

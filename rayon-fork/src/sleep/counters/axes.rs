@@ -1,8 +1,37 @@
-//! What the layouts are generic over: padding, events, and the rule by which a new job wakes
-//! sleepers.
+//! What the layouts are generic over: events, fence, wake rule and padding, each axis a type.
 
+use super::fences::Fence;
 use crossbeam_utils::CachePadded;
 use std::ops::Deref;
+
+/// One choice on each axis.
+pub(crate) trait Axes: Send + Sync + 'static {
+    type Events: Events;
+    type Fence: Fence;
+    type WakeRule: WakeRule;
+    type Padding: Padding;
+
+    /// What the choices add to the variant's name, in this order.
+    const MODIFIERS: &'static [&'static str];
+}
+
+impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
+    type Events = E;
+    type Fence = F;
+    type WakeRule = W;
+    type Padding = P;
+
+    const MODIFIERS: &'static [&'static str] = {
+        assert!(
+            E::COUNTED || F::SCANS_BEFORE_SLEEP,
+            "without events nothing tells a sleeper of a job, so it must scan"
+        );
+        &[E::MODIFIER, F::MODIFIER, W::MODIFIER, P::MODIFIER]
+    };
+}
+
+/// A counter word, placed as the axes say.
+pub(crate) type Line<A, T> = <<A as Axes>::Padding as Padding>::Line<T>;
 
 /// Where a counter word lies.
 pub(crate) trait Padding: Send + Sync + 'static {
@@ -47,25 +76,12 @@ impl Padding for Padded {
     type Line<T: Send + Sync + 'static> = CachePadded<T>;
 }
 
-/// What stands between pushing an internal job and announcing it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PushFence {
-    /// Nothing.
-    Absent,
-    /// A `SeqCst` fence.
-    Full,
-    /// The free side of an asymmetric pair.
-    Light,
-}
-
 /// Whether announcements of jobs are counted.
 pub(crate) trait Events: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
     /// A jobs event counter (JEC) tells sleepy workers that there is news.
     const COUNTED: bool;
-    /// See [`PUSH_FENCE`](super::SleepCounters::PUSH_FENCE).
-    const PUSH_FENCE: PushFence;
 }
 
 /// Announcements are counted; what a layout asks for that has no form without them.
@@ -75,52 +91,20 @@ pub(crate) trait CountedEvents: Events {}
 /// some were.
 pub(crate) enum Jec {}
 
-/// With a jobs event counter, and yet pushes fence: no job can slip past a worker that becomes
-/// sleepy.
-pub(crate) enum FencedJec {}
-
-/// With a jobs event counter; and sleepers, before they scan, fence for those who push.
-pub(crate) enum AsymmetricJec {}
-
-/// Without one: pushes fence, and sleepers scan.
+/// Without one: sleepers must scan.
 pub(crate) enum NoJec {}
-
-/// Without one: sleepers fence for those who push, and scan.
-pub(crate) enum AsymmetricNoJec {}
 
 impl Events for Jec {
     const MODIFIER: &'static str = "";
     const COUNTED: bool = true;
-    const PUSH_FENCE: PushFence = PushFence::Absent;
 }
 
-impl Events for FencedJec {
-    const MODIFIER: &'static str = "+push-fence";
-    const COUNTED: bool = true;
-    const PUSH_FENCE: PushFence = PushFence::Full;
-}
-
-impl Events for AsymmetricJec {
-    const MODIFIER: &'static str = "+asymmetric-fence";
-    const COUNTED: bool = true;
-    const PUSH_FENCE: PushFence = PushFence::Light;
-}
-
-impl Events for AsymmetricNoJec {
-    const MODIFIER: &'static str = "+no-jec+asymmetric-fence";
-    const COUNTED: bool = false;
-    const PUSH_FENCE: PushFence = PushFence::Light;
-}
+impl CountedEvents for Jec {}
 
 impl Events for NoJec {
     const MODIFIER: &'static str = "+no-jec";
     const COUNTED: bool = false;
-    const PUSH_FENCE: PushFence = PushFence::Full;
 }
-
-impl CountedEvents for Jec {}
-impl CountedEvents for FencedJec {}
-impl CountedEvents for AsymmetricJec {}
 
 /// How many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {

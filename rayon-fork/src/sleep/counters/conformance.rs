@@ -2,28 +2,13 @@
 
 use super::axes::*;
 use super::counts::Counts;
-use super::variants::{COUNT, for_every_variant};
+use super::fences::*;
+use super::variants::for_every_variant;
 use super::{
-    COUNT_BITS, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split, SplitIdle,
+    COUNT_BITS, EventsOf, FenceOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket,
+    Split, SplitIdle, WakeRuleOf,
 };
-
-/// What a variant is meant to decide.
-trait Traits: Counts {
-    /// A new job with an empty queue is left to workers that search.
-    const LEAVES_JOBS_TO_SEARCHERS: bool;
-}
-
-impl<P: Padding, E: Events, W: WakeRule> Traits for Packed<P, E, W> {
-    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-}
-
-impl<P: Padding, E: Events, W: WakeRule> Traits for Split<P, E, W> {
-    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-}
-
-impl<P: Padding, E: CountedEvents, W: WakeRule> Traits for SplitIdle<P, E, W> {
-    const LEAVES_JOBS_TO_SEARCHERS: bool = W::COUNTS_SEARCHERS;
-}
+use std::collections::{BTreeSet, HashSet};
 
 /// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the
 /// lower numbers.
@@ -39,7 +24,7 @@ fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     counters
 }
 
-fn a_job_wakes_nobody_if_nobody_sleeps<C: Traits>() {
+fn a_job_wakes_nobody_if_nobody_sleeps<C: Counts>() {
     for searching in 0..3 {
         let counters = pool::<C>(0, searching);
         assert_eq!(counters.announce_job(true), 0);
@@ -47,7 +32,7 @@ fn a_job_wakes_nobody_if_nobody_sleeps<C: Traits>() {
     }
 }
 
-fn a_job_wakes_one_sleeper_if_nobody_searches<C: Traits>() {
+fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
     for asleep in 1..4 {
         let counters = pool::<C>(asleep, 0);
         assert_eq!(counters.announce_job(true), 1);
@@ -55,58 +40,58 @@ fn a_job_wakes_one_sleeper_if_nobody_searches<C: Traits>() {
     }
 }
 
-fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Traits>() {
+fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Counts>() {
     let counters = pool::<C>(2, 1);
-    assert_eq!(counters.announce_job(true), usize::from(!C::LEAVES_JOBS_TO_SEARCHERS));
+    assert_eq!(counters.announce_job(true), usize::from(!WakeRuleOf::<C>::COUNTS_SEARCHERS));
 }
 
-fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Traits>() {
+fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Counts>() {
     let counters = pool::<C>(2, 3);
     assert_eq!(counters.announce_job(false), 1);
 }
 
-fn a_woken_sleeper_is_not_counted_on_again<C: Traits>() {
+fn a_woken_sleeper_is_not_counted_on_again<C: Counts>() {
     let counters = pool::<C>(1, 0);
     counters.end_sleep(0);
     assert_eq!(counters.announce_job(false), 0);
 }
 
-fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Traits>() {
+fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Counts>() {
     for (asleep, expected) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
         let counters = pool::<C>(asleep, 1);
         assert_eq!(counters.end_search(asleep), expected, "with {asleep} asleep");
     }
 }
 
-fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Traits>() {
+fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>() {
     let counters = pool::<C>(0, 2);
     let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
     counters.announce_job(true);
     for (worker, ticket) in tickets.into_iter().enumerate() {
-        assert_eq!(counters.try_begin_sleep(worker, ticket), !C::COUNTS_EVENTS);
+        assert_eq!(counters.try_begin_sleep(worker, ticket), !EventsOf::<C>::COUNTED);
     }
-    let expected = if C::COUNTS_EVENTS { 0 } else { 2 };
+    let expected = if EventsOf::<C>::COUNTED { 0 } else { 2 };
     assert_eq!(counters.sleeping(), expected, "whoever was refused is not counted");
 }
 
-fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Traits>() {
+fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Counts>() {
     let counters = pool::<C>(0, 1);
     counters.announce_job(true);
     let ticket = counters.become_sleepy(0);
     assert!(counters.try_begin_sleep(0, ticket));
 }
 
-fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Traits>() {
+fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Counts>() {
     let counters = pool::<C>(0, 2);
     let early = counters.become_sleepy(0);
     counters.announce_job(true);
     let late = counters.become_sleepy(1);
-    assert_eq!(counters.try_begin_sleep(0, early), !C::COUNTS_EVENTS);
+    assert_eq!(counters.try_begin_sleep(0, early), !EventsOf::<C>::COUNTED);
     assert!(counters.try_begin_sleep(1, late));
 }
 
 /// All calls in random order, against a pool that is kept as a list of what each worker does.
-fn a_long_random_history_agrees_with_plain_book_keeping<C: Traits>() {
+fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
     #[derive(Clone, Copy, PartialEq)]
     enum Doing {
         Working,
@@ -133,7 +118,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Traits>() {
             doing if choice < 2 => {
                 let queue_was_empty = choice == 0;
                 let is_left_to_searcher =
-                    C::LEAVES_JOBS_TO_SEARCHERS && queue_was_empty && searching > 0;
+                    WakeRuleOf::<C>::COUNTS_SEARCHERS && queue_was_empty && searching > 0;
                 let expected = usize::from(asleep > 0 && !is_left_to_searcher);
                 assert_eq!(counters.announce_job(queue_was_empty), expected, "step {step}");
                 announcements += 1;
@@ -151,7 +136,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Traits>() {
                 Doing::Sleepy { ticket: counters.become_sleepy(worker), announcements }
             }
             Doing::Sleepy { ticket, announcements: then } => {
-                let may_sleep = !C::COUNTS_EVENTS || announcements == then;
+                let may_sleep = !EventsOf::<C>::COUNTED || announcements == then;
                 assert_eq!(counters.try_begin_sleep(worker, ticket), may_sleep, "step {step}");
                 if may_sleep { Doing::Sleeping } else { Doing::Searching }
             }
@@ -176,7 +161,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Traits>() {
     );
 }
 
-fn a_pool_of_the_largest_size_is_counted_exactly<C: Traits>() {
+fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
     let counters = pool::<C>(MAX_WORKERS, 0);
     let inactive = if C::COUNTS_SEARCHERS { MAX_WORKERS } else { 0 };
     assert_eq!(
@@ -191,100 +176,97 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: Traits>() {
     assert_eq!((counters.sleeping(), counters.inactive()), (0, 0));
     assert_eq!(
         counters.events(),
-        usize::from(C::COUNTS_EVENTS),
+        usize::from(EventsOf::<C>::COUNTED),
         "one announcement, and no carry out of the counts"
     );
 }
 
 macro_rules! conformance_tests {
-    ($($module:ident: $counters:ty = $name:literal;)*) => {
-        $(mod $module {
-            use super::*;
-
-            conformance_tests! { @tests $counters:
-                a_job_wakes_nobody_if_nobody_sleeps,
-                a_job_wakes_one_sleeper_if_nobody_searches,
-                a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule,
-                a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search,
-                a_woken_sleeper_is_not_counted_on_again,
-                a_searcher_that_stops_calls_up_to_two_sleepers,
-                jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted,
-                jobs_announced_before_the_ticket_do_not_cancel_sleep,
-                news_told_again_by_another_sleepy_worker_still_cancel_sleep,
-                a_long_random_history_agrees_with_plain_book_keeping,
-                a_pool_of_the_largest_size_is_counted_exactly,
-            }
-
-            #[test]
-            fn its_name_is_that_of_its_parts() {
-                assert_eq!(<$counters>::NAME, $name);
-            }
-
-            #[test]
-            fn pushes_fence_where_its_name_says_so_or_there_are_no_events() {
-                let named = if $name.contains("+asymmetric-fence") {
-                    PushFence::Light
-                } else if $name.contains("+push-fence") || $name.contains("+no-jec") {
-                    PushFence::Full
-                } else {
-                    PushFence::Absent
-                };
-                assert_eq!(<$counters>::PUSH_FENCE, named);
-            }
-
-            #[test]
-            fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one() {
-                let is_named = ["+no-jec", "+asymmetric-fence"].iter().any(|it| $name.contains(it));
-                assert_eq!(<$counters>::SCANS_BEFORE_SLEEP, is_named);
-            }
-        })*
-
-        #[test]
-        fn no_two_variants_share_a_name_and_one_of_them_was_built() {
-            let names = [$($name),*];
-            let distinct: std::collections::HashSet<_> = names.into();
-            assert_eq!(distinct.len(), COUNT);
-            assert!(distinct.contains(Selected::NAME), "{} is not listed", Selected::NAME);
+    ($layout:ident $($axis:ident)*) => {
+        conformance_tests! { @tests $layout<($($axis),*)>:
+            a_job_wakes_nobody_if_nobody_sleeps,
+            a_job_wakes_one_sleeper_if_nobody_searches,
+            a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule,
+            a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search,
+            a_woken_sleeper_is_not_counted_on_again,
+            a_searcher_that_stops_calls_up_to_two_sleepers,
+            jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted,
+            jobs_announced_before_the_ticket_do_not_cancel_sleep,
+            news_told_again_by_another_sleepy_worker_still_cancel_sleep,
+            a_long_random_history_agrees_with_plain_book_keeping,
+            a_pool_of_the_largest_size_is_counted_exactly,
         }
     };
     (@tests $counters:ty: $($test:ident,)*) => {
+        #[test]
+        fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one() {
+            let name = <$counters>::NAME;
+            let is_named = ["+no-jec", "+asymmetric-fence"].iter().any(|it| name.contains(it));
+            assert_eq!(FenceOf::<$counters>::SCANS_BEFORE_SLEEP, is_named);
+        }
+
         $(#[test]
         fn $test() {
-            super::$test::<$counters>();
+            crate::sleep::counters::conformance::$test::<$counters>();
         })*
     };
 }
 for_every_variant!(conformance_tests);
 
 #[test]
-fn the_built_variant_is_the_one_that_the_features_say() {
-    let mut name = String::from(if cfg!(feature = "split") {
-        "split"
-    } else if cfg!(feature = "split-idle") {
-        "split-idle"
-    } else {
-        "packed"
-    });
-    for (modifier, is_on) in [
-        ("+no-jec", cfg!(feature = "no-jec")),
-        ("+push-fence", cfg!(feature = "push-fence")),
-        ("+asymmetric-fence", cfg!(feature = "asymmetric-fence")),
-        ("+sleepers-only", cfg!(feature = "sleepers-only")),
-        ("+cache-padded", cfg!(feature = "cache-padded")),
-    ] {
-        name += if is_on { modifier } else { "" };
+fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() {
+    assert_eq!(Packed::<(Jec, NoFence, IdleFirst, Inline)>::NAME, "packed");
+    assert_eq!(
+        Packed::<(Jec, AsymmetricFence, IdleFirst, Padded)>::NAME,
+        "packed+asymmetric-fence+cache-padded"
+    );
+    assert_eq!(
+        Split::<(NoJec, ScanFence, SleepersOnly, Padded)>::NAME,
+        "split+no-jec+sleepers-only+cache-padded"
+    );
+    assert_eq!(
+        Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME,
+        "split+no-jec+asymmetric-fence"
+    );
+    assert_eq!(
+        SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME,
+        "split-idle+push-fence+sleepers-only"
+    );
+}
+
+#[test]
+fn no_two_variants_share_a_name_and_one_of_them_was_built() {
+    let mut names = Vec::new();
+    macro_rules! add_name {
+        ($layout:ident $($axis:ident)*) => {
+            names.push(<$layout<($($axis),*)>>::NAME);
+        };
     }
-    assert_eq!(Selected::NAME, name);
+    for_every_variant!(here add_name);
+    let distinct: HashSet<_> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
+    assert!(distinct.contains(&Selected::NAME), "{} is not among {names:?}", Selected::NAME);
+}
+
+#[test]
+fn the_built_variant_is_the_one_that_the_features_say() {
+    // Set by `build.rs`.
+    let asked: BTreeSet<_> = env!("FORK_VARIANT").split_whitespace().collect();
+    assert_eq!(crate::rayon_fork_variant().split('+').collect::<BTreeSet<_>>(), asked);
 }
 
 #[test]
 fn split_idle_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
     let three_asleep_and_news = (1 << COUNT_BITS) | 3;
     for inactive in 0..=3 {
-        let torn = SplitIdle::<Inline, Jec, IdleFirst>::from_words(three_asleep_and_news, inactive);
+        let torn = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(
+            three_asleep_and_news,
+            inactive,
+        );
         assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
     }
-    let apart = SplitIdle::<Inline, Jec, IdleFirst>::from_words(three_asleep_and_news, 4);
+    let apart =
+        SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, 4);
     assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
 }
 
@@ -292,10 +274,10 @@ fn split_idle_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
 fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
     // S was read before, I after two workers left: as if more slept than are inactive.
     for inactive in 0..=3 {
-        let torn = Split::<Inline, Jec, IdleFirst>::from_words(3, inactive, 1);
+        let torn = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, inactive, 1);
         assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
     }
-    let apart = Split::<Inline, Jec, IdleFirst>::from_words(3, 4, 1);
+    let apart = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, 4, 1);
     assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
 }
 
@@ -303,7 +285,7 @@ fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
 fn packed_events_wrap_without_touching_the_counts() {
     let counts = (2 << COUNT_BITS) | 1;
     let last_event = usize::MAX << (2 * COUNT_BITS);
-    let counters = Packed::<Inline, Jec, IdleFirst>::from_word(last_event | counts);
+    let counters = Packed::<(Jec, NoFence, IdleFirst, Inline)>::from_word(last_event | counts);
     assert_eq!(
         counters.become_sleepy(0),
         SleepyTicket(0),
@@ -316,7 +298,7 @@ fn packed_events_wrap_without_touching_the_counts() {
 #[test]
 fn split_idle_events_wrap_without_touching_the_sleepers() {
     let last_event = usize::MAX << COUNT_BITS;
-    let counters = SplitIdle::<Inline, Jec, IdleFirst>::from_words(last_event | 1, 2);
+    let counters = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(last_event | 1, 2);
     assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
     assert_eq!((counters.sleeping(), counters.inactive()), (1, 2));
     assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
@@ -324,22 +306,22 @@ fn split_idle_events_wrap_without_touching_the_sleepers() {
 
 #[test]
 fn split_events_wrap_to_zero() {
-    let counters = Split::<Inline, Jec, IdleFirst>::from_words(0, 1, usize::MAX);
+    let counters = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(0, 1, usize::MAX);
     assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
     assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
 }
 
 #[test]
 fn words_that_a_variant_does_not_use_stay_untouched() {
-    let without_events = pool::<Split<Inline, NoJec, IdleFirst>>(1, 1);
+    let without_events = pool::<Split<(NoJec, ScanFence, IdleFirst, Inline)>>(1, 1);
     without_events.announce_job(true);
     assert_eq!((without_events.inactive(), without_events.events()), (2, 0));
 
-    let without_searchers = pool::<Split<Padded, Jec, SleepersOnly>>(1, 1);
+    let without_searchers = pool::<Split<(Jec, NoFence, SleepersOnly, Padded)>>(1, 1);
     without_searchers.announce_job(true);
     assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
 
-    let without_searchers = pool::<SplitIdle<Padded, Jec, SleepersOnly>>(1, 1);
+    let without_searchers = pool::<SplitIdle<(Jec, NoFence, SleepersOnly, Padded)>>(1, 1);
     without_searchers.announce_job(true);
     assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
 }

@@ -1,7 +1,7 @@
 //! The counts themselves, for people and for tests. The pool has no use for them; it asks for
 //! decisions.
 
-use super::axes::{CountedEvents, Events, Padding, WakeRule};
+use super::axes::{Axes, CountedEvents, WakeRule};
 use super::{Packed, SleepCounters, Split, SplitIdle, packed, split_idle};
 #[cfg(feature = "instrument")]
 use crate::hooks;
@@ -20,7 +20,7 @@ pub(crate) trait Counts: SleepCounters {
     fn events(&self) -> usize;
 }
 
-impl<P: Padding, E: Events, W: WakeRule> Counts for Packed<P, E, W> {
+impl<A: Axes> Counts for Packed<A> {
     const COUNTS_SEARCHERS: bool = true;
 
     #[cfg(feature = "instrument")]
@@ -41,15 +41,15 @@ impl<P: Padding, E: Events, W: WakeRule> Counts for Packed<P, E, W> {
     }
 }
 
-impl<P: Padding, E: Events, W: WakeRule> Counts for Split<P, E, W> {
-    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+impl<A: Axes> Counts for Split<A> {
+    const COUNTS_SEARCHERS: bool = A::WakeRule::COUNTS_SEARCHERS;
 
     #[cfg(feature = "instrument")]
     fn uses(word: hooks::Word) -> bool {
         match word {
             hooks::Word::Sleeping => true,
-            hooks::Word::Inactive => W::COUNTS_SEARCHERS,
-            hooks::Word::Events => E::COUNTED,
+            hooks::Word::Inactive => A::WakeRule::COUNTS_SEARCHERS,
+            hooks::Word::Events => A::Events::COUNTED,
             hooks::Word::Packed | hooks::Word::SleepingEvents => false,
         }
     }
@@ -67,14 +67,14 @@ impl<P: Padding, E: Events, W: WakeRule> Counts for Split<P, E, W> {
     }
 }
 
-impl<P: Padding, E: CountedEvents, W: WakeRule> Counts for SplitIdle<P, E, W> {
-    const COUNTS_SEARCHERS: bool = W::COUNTS_SEARCHERS;
+impl<A: Axes<Events: CountedEvents>> Counts for SplitIdle<A> {
+    const COUNTS_SEARCHERS: bool = A::WakeRule::COUNTS_SEARCHERS;
 
     #[cfg(feature = "instrument")]
     fn uses(word: hooks::Word) -> bool {
         match word {
             hooks::Word::SleepingEvents => true,
-            hooks::Word::Inactive => W::COUNTS_SEARCHERS,
+            hooks::Word::Inactive => A::WakeRule::COUNTS_SEARCHERS,
             hooks::Word::Packed | hooks::Word::Sleeping | hooks::Word::Events => false,
         }
     }

@@ -1,5 +1,4 @@
-//! How a pool counts its searching and its sleeping workers: the interface, its variants, and the
-//! choice of one.
+//! How a pool counts its searching and its sleeping workers: the interface, and its variants.
 //!
 //! | file             | holds                                                          |
 //! |------------------|----------------------------------------------------------------|
@@ -8,19 +7,19 @@
 //! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
 //! | `words.rs`       | what more than one layout does with one of its words           |
 //! | `counted.rs`     | one word: an atomic number whose accesses can be counted       |
-//! | `axes.rs`        | what the layouts are generic over: padding, events, wake rule  |
-//! | `variants.rs`    | the list of all variants                                       |
+//! | `axes.rs`        | what the layouts are generic over: events, wake rule, padding  |
+//! | `fences.rs`      | ... and the fences of a push and of a worker that falls asleep |
+//! | `variants.rs`    | all variants, and the one that features choose                 |
 //! | `counts.rs`      | for people and for tests: the counts themselves                |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //! | `walk.rs`        | for tests: the example of the sleep README                     |
 //!
-//! This is the only file that names a counter feature. A feature picks a type; every type is
-//! compiled and tested in every build. To add a variant, add an implementation, a feature here, and
-//! a line in `variants.rs`.
+//! How to add a variant is in the README of the crate.
 
 pub(crate) mod axes;
 mod counted;
 pub(crate) mod counts;
+pub(crate) mod fences;
 mod packed;
 mod split;
 mod split_idle;
@@ -32,58 +31,11 @@ mod conformance;
 #[cfg(all(test, not(fork_loom)))]
 mod walk;
 
-pub(crate) use self::axes::PushFence;
+use self::axes::Axes;
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
 pub(crate) use self::split_idle::SplitIdle;
-
-#[cfg(all(feature = "packed", feature = "split"))]
-compile_error!(
-    "features `packed` and `split` exclude each other: `packed` is the default, leave it out"
-);
-
-#[cfg(all(feature = "split-idle", any(feature = "packed", feature = "split")))]
-compile_error!("feature `split-idle` is a layout of its own: leave out `packed` and `split`");
-#[cfg(all(feature = "split-idle", feature = "no-jec"))]
-compile_error!(
-    "feature `split-idle` keeps sleepers and events in one word; without events, by `no-jec`, \
-     nothing would tell it from `split`: use `split` with `no-jec`"
-);
-#[cfg(all(feature = "push-fence", feature = "no-jec"))]
-compile_error!("feature `no-jec` fences every push already: leave out `push-fence`");
-#[cfg(all(feature = "push-fence", feature = "asymmetric-fence"))]
-compile_error!(
-    "feature `asymmetric-fence` does without the fence that `push-fence` puts into every push: \
-     leave one of them out"
-);
-
-#[cfg(not(any(feature = "split", feature = "split-idle")))]
-pub(crate) type Selected = Packed<SelectedPadding, SelectedEvents, SelectedWakeRule>;
-#[cfg(feature = "split")]
-pub(crate) type Selected = Split<SelectedPadding, SelectedEvents, SelectedWakeRule>;
-#[cfg(all(feature = "split-idle", not(any(feature = "split", feature = "no-jec"))))]
-pub(crate) type Selected = SplitIdle<SelectedPadding, SelectedEvents, SelectedWakeRule>;
-
-#[cfg(not(feature = "cache-padded"))]
-type SelectedPadding = axes::Inline;
-#[cfg(feature = "cache-padded")]
-type SelectedPadding = axes::Padded;
-
-#[cfg(not(any(feature = "no-jec", feature = "push-fence", feature = "asymmetric-fence")))]
-type SelectedEvents = axes::Jec;
-#[cfg(all(feature = "push-fence", not(any(feature = "no-jec", feature = "asymmetric-fence"))))]
-type SelectedEvents = axes::FencedJec;
-#[cfg(all(feature = "asymmetric-fence", not(feature = "no-jec")))]
-type SelectedEvents = axes::AsymmetricJec;
-#[cfg(all(feature = "no-jec", not(feature = "asymmetric-fence")))]
-type SelectedEvents = axes::NoJec;
-#[cfg(all(feature = "no-jec", feature = "asymmetric-fence"))]
-type SelectedEvents = axes::AsymmetricNoJec;
-
-#[cfg(not(feature = "sleepers-only"))]
-type SelectedWakeRule = axes::IdleFirst;
-#[cfg(feature = "sleepers-only")]
-type SelectedWakeRule = axes::SleepersOnly;
+pub(crate) use self::variants::Selected;
 
 /// Bits in which a packed word counts workers of one kind.
 const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
@@ -108,17 +60,8 @@ const WAKES_PER_END_OF_SEARCH: usize = 2;
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// As in `branches.toml` and in every trial record.
     const NAME: &'static str;
-    /// Announcements are counted.
-    const COUNTS_EVENTS: bool;
-    /// What stands between pushing an internal job and `announce_job`. The partner of the scan below,
-    /// or of the search after `become_sleepy`: a scan without it loses wake-ups, and events without
-    /// it leave the hole of the README's section 9.
-    const PUSH_FENCE: PushFence;
-    /// A worker looks over every queue after it registered as a sleeper: without an events counter
-    /// nothing tells it of new jobs, and a heavy fence is worth its price only where the worker is
-    /// about to block. If not set, it looks only at what outsiders fill.
-    const SCANS_BEFORE_SLEEP: bool =
-        !Self::COUNTS_EVENTS || matches!(Self::PUSH_FENCE, PushFence::Light);
+    /// What is chosen on each axis.
+    type Axes: Axes;
 
     /// For `workers` workers, all of them active.
     fn new(workers: usize) -> Self;
@@ -154,3 +97,11 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 /// without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepyTicket(pub(crate) usize);
+
+/// Whether counters of type `C` count announcements.
+pub(crate) type EventsOf<C> = <<C as SleepCounters>::Axes as Axes>::Events;
+/// The fences that go with counters of type `C`.
+pub(crate) type FenceOf<C> = <<C as SleepCounters>::Axes as Axes>::Fence;
+/// How many sleepers a new job wakes by counters of type `C`.
+#[cfg(all(test, not(fork_loom)))]
+type WakeRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::WakeRule;

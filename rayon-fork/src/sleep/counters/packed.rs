@@ -14,7 +14,7 @@
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
 //! lines of its own.
 
-use super::axes::{Events, Padding, PushFence, WakeRule};
+use super::axes::{Axes, Events, Line, WakeRule};
 use super::counted::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
@@ -28,20 +28,25 @@ const ONE_EVENT: usize = 1 << (2 * COUNT_BITS);
 const SLEEPING: usize = ONE_INACTIVE - 1;
 
 /// Counters in one word.
-pub(crate) struct Packed<P: Padding, E, W> {
-    pub(crate) word: P::Line<CountedWord<counted::Packed>>,
-    axes: PhantomData<(E, W)>,
+pub(crate) struct Packed<A: Axes> {
+    pub(crate) word: Line<A, CountedWord<counted::Packed>>,
+    axes: PhantomData<A>,
 }
 
 const _: () = assert!(MAX_WORKERS == SLEEPING);
 #[cfg(not(fork_loom))]
 const _: () = {
     use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use super::fences::NoFence;
     use crossbeam_utils::CachePadded;
 
-    assert!(size_of::<Packed<Inline, Jec, IdleFirst>>() == size_of::<usize>());
-    assert!(align_of::<Packed<Padded, Jec, IdleFirst>>() == align_of::<CachePadded<usize>>());
-    assert!(size_of::<Packed<Padded, Jec, IdleFirst>>() == size_of::<CachePadded<usize>>());
+    assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Inline)>>() == size_of::<usize>());
+    assert!(
+        align_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == align_of::<CachePadded<usize>>()
+    );
+    assert!(
+        size_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == size_of::<CachePadded<usize>>()
+    );
 };
 
 /// One value of the word, taken apart.
@@ -70,8 +75,8 @@ impl Word {
     }
 }
 
-impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
-    const FULL_NAME: Name = Name::join(&["packed", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+impl<A: Axes> Packed<A> {
+    const FULL_NAME: Name = Name::join("packed", A::MODIFIERS);
 
     /// Counters that continue from `word`.
     pub(crate) fn from_word(word: usize) -> Self {
@@ -96,19 +101,23 @@ impl<P: Padding, E: Events, W: WakeRule> Packed<P, E, W> {
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
-        let word =
-            if E::COUNTED { self.count_event_if(|word| !word.has_news()) } else { self.load() };
+        let word = if A::Events::COUNTED {
+            self.count_event_if(|word| !word.has_news())
+        } else {
+            self.load()
+        };
         if word.sleeping() == 0 {
             return 0;
         }
-        W::sleepers_to_wake(word.sleeping(), queue_was_empty, || word.inactive() - word.sleeping())
+        A::WakeRule::sleepers_to_wake(word.sleeping(), queue_was_empty, || {
+            word.inactive() - word.sleeping()
+        })
     }
 }
 
-impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
+impl<A: Axes> SleepCounters for Packed<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    const COUNTS_EVENTS: bool = E::COUNTED;
-    const PUSH_FENCE: PushFence = E::PUSH_FENCE;
+    type Axes = A;
 
     fn new(_workers: usize) -> Self {
         Self::from_word(0)
@@ -138,14 +147,14 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
-        if !E::COUNTED {
+        if !A::Events::COUNTED {
             return SleepyTicket(0);
         }
         SleepyTicket(self.count_event_if(Word::has_news).events())
     }
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
-        if !E::COUNTED {
+        if !A::Events::COUNTED {
             // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the
             // publisher's follows in the caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
@@ -184,7 +193,7 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Packed<P, E, W> {
         let word = self.load();
         // One mask and one comparison in the common case: news were told already, and nobody
         // sleeps.
-        let quiet = if E::COUNTED { ONE_EVENT } else { 0 };
+        let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
         if word.0 & (ONE_EVENT | SLEEPING) == quiet {
             0
         } else {

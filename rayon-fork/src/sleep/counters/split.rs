@@ -18,7 +18,7 @@
 //! There is no snapshot of all three. What that means for each step, and why values of different
 //! age do no harm, is in the sleep README, section 8.
 
-use super::axes::{Events, Padding, PushFence, WakeRule};
+use super::axes::{Axes, Events, Line, WakeRule};
 use super::counted::{self, CountedWord};
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
@@ -27,21 +27,22 @@ use std::marker::PhantomData;
 
 /// Counters in three words.
 #[repr(C, align(32))]
-pub(crate) struct Split<P: Padding, E, W> {
-    pub(crate) sleeping: P::Line<CountedWord<counted::Sleeping>>,
-    pub(crate) inactive: P::Line<CountedWord<counted::Inactive>>,
-    pub(crate) events: P::Line<CountedWord<counted::Events>>,
-    axes: PhantomData<(E, W)>,
+pub(crate) struct Split<A: Axes> {
+    pub(crate) sleeping: Line<A, CountedWord<counted::Sleeping>>,
+    pub(crate) inactive: Line<A, CountedWord<counted::Inactive>>,
+    pub(crate) events: Line<A, CountedWord<counted::Events>>,
+    axes: PhantomData<A>,
 }
 
 #[cfg(not(fork_loom))]
 const _: () = {
     use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use super::fences::NoFence;
     use crossbeam_utils::CachePadded;
     use std::mem::offset_of;
 
-    type Together = Split<Inline, Jec, IdleFirst>;
-    type Apart = Split<Padded, Jec, IdleFirst>;
+    type Together = Split<(Jec, NoFence, IdleFirst, Inline)>;
+    type Apart = Split<(Jec, NoFence, IdleFirst, Padded)>;
 
     assert!(size_of::<Together>() == 32 && align_of::<Together>() == 32);
 
@@ -55,8 +56,8 @@ fn is_odd(events: usize) -> bool {
     events & 1 != 0
 }
 
-impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
-    const FULL_NAME: Name = Name::join(&["split", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+impl<A: Axes> Split<A> {
+    const FULL_NAME: Name = Name::join("split", A::MODIFIERS);
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(sleeping: usize, inactive: usize, events: usize) -> Self {
@@ -83,16 +84,15 @@ impl<P: Padding, E: Events, W: WakeRule> Split<P, E, W> {
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
-        W::sleepers_to_wake(sleeping, queue_was_empty, || {
+        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
             words::searching(&self.inactive, sleeping)
         })
     }
 }
 
-impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
+impl<A: Axes> SleepCounters for Split<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    const COUNTS_EVENTS: bool = E::COUNTED;
-    const PUSH_FENCE: PushFence = E::PUSH_FENCE;
+    type Axes = A;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0, 0)
@@ -100,18 +100,18 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
 
     #[inline]
     fn begin_search(&self, _worker: usize) {
-        words::begin_search::<W>(&self.inactive);
+        words::begin_search::<A::WakeRule>(&self.inactive);
     }
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        words::end_search::<W>(&self.inactive);
+        words::end_search::<A::WakeRule>(&self.inactive);
         // ORDERING: SeqCst, as all accesses to counters.
         self.sleeping.load(Ordering::SeqCst).min(WAKES_PER_END_OF_SEARCH)
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
-        SleepyTicket(if E::COUNTED { self.count_event_if(is_odd) } else { 0 })
+        SleepyTicket(if A::Events::COUNTED { self.count_event_if(is_odd) } else { 0 })
     }
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
@@ -120,7 +120,7 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
         // let both pass (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
         debug_or_loom_assert!(before < MAX_WORKERS, "more workers sleep than a pool can have");
-        if !E::COUNTED {
+        if !A::Events::COUNTED {
             return true;
         }
         fence_for_loom();
@@ -140,7 +140,7 @@ impl<P: Padding, E: Events, W: WakeRule> SleepCounters for Split<P, E, W> {
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
-        if E::COUNTED {
+        if A::Events::COUNTED {
             // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
             // is read, and even if S will turn out to be 0: it speaks to the sleepy, who are not in
             // S yet.

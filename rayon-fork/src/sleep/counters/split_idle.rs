@@ -19,7 +19,7 @@
 //! Sleepers and events go together as in `packed.rs`, searchers are apart as in `split.rs`; why
 //! values of different age do no harm is in the sleep README, section 8.
 
-use super::axes::{CountedEvents, Padding, PushFence, WakeRule};
+use super::axes::{Axes, CountedEvents, Line, WakeRule};
 use super::counted::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
 use crate::name::Name;
@@ -35,21 +35,22 @@ const SLEEPING: usize = ONE_EVENT - 1;
 #[repr(C)]
 #[cfg_attr(target_pointer_width = "64", repr(align(16)))]
 #[cfg_attr(target_pointer_width = "32", repr(align(8)))]
-pub(crate) struct SplitIdle<P: Padding, E, W> {
-    pub(crate) word: P::Line<CountedWord<counted::SleepingEvents>>,
-    pub(crate) inactive: P::Line<CountedWord<counted::Inactive>>,
-    axes: PhantomData<(E, W)>,
+pub(crate) struct SplitIdle<A: Axes> {
+    pub(crate) word: Line<A, CountedWord<counted::SleepingEvents>>,
+    pub(crate) inactive: Line<A, CountedWord<counted::Inactive>>,
+    axes: PhantomData<A>,
 }
 
 const _: () = assert!(MAX_WORKERS == SLEEPING);
 #[cfg(not(fork_loom))]
 const _: () = {
     use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use super::fences::NoFence;
     use crossbeam_utils::CachePadded;
     use std::mem::offset_of;
 
-    type Together = SplitIdle<Inline, Jec, IdleFirst>;
-    type Apart = SplitIdle<Padded, Jec, IdleFirst>;
+    type Together = SplitIdle<(Jec, NoFence, IdleFirst, Inline)>;
+    type Apart = SplitIdle<(Jec, NoFence, IdleFirst, Padded)>;
 
     assert!(size_of::<Together>() == 2 * size_of::<usize>());
     assert!(align_of::<Together>() == size_of::<Together>());
@@ -80,8 +81,8 @@ impl Word {
     }
 }
 
-impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
-    const FULL_NAME: Name = Name::join(&["split-idle", E::MODIFIER, W::MODIFIER, P::MODIFIER]);
+impl<A: Axes<Events: CountedEvents>> SplitIdle<A> {
+    const FULL_NAME: Name = Name::join("split-idle", A::MODIFIERS);
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(word: usize, inactive: usize) -> Self {
@@ -114,16 +115,15 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SplitIdle<P, E, W> {
         if sleeping == 0 {
             return 0;
         }
-        W::sleepers_to_wake(sleeping, queue_was_empty, || {
+        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
             words::searching(&self.inactive, sleeping)
         })
     }
 }
 
-impl<P: Padding, E: CountedEvents, W: WakeRule> SleepCounters for SplitIdle<P, E, W> {
+impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    const COUNTS_EVENTS: bool = E::COUNTED;
-    const PUSH_FENCE: PushFence = E::PUSH_FENCE;
+    type Axes = A;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0)
@@ -131,12 +131,12 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> SleepCounters for SplitIdle<P, E
 
     #[inline]
     fn begin_search(&self, _worker: usize) {
-        words::begin_search::<W>(&self.inactive);
+        words::begin_search::<A::WakeRule>(&self.inactive);
     }
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        words::end_search::<W>(&self.inactive);
+        words::end_search::<A::WakeRule>(&self.inactive);
         self.load().sleeping().min(WAKES_PER_END_OF_SEARCH)
     }
 

@@ -1,125 +1,98 @@
-//! Every variant, once: the list that makes each build compile all of them, and that tests run
-//! through.
+//! All variants, as the product of the axes, and the one that features choose. Every build compiles
+//! all of them; tests and models run through them.
+//!
+//! This is the only file that names a counter feature. Which features exclude each other is in
+//! `Cargo.toml`, and refused by `build.rs`.
 
-/// Calls `$callback!` with `name: type = "name";` for every variant.
-macro_rules! for_every_variant {
-    ($callback:ident) => {
-        $callback! {
-            packed: Packed<Inline, Jec, IdleFirst> = "packed";
-            packed_padded: Packed<Padded, Jec, IdleFirst> = "packed+cache-padded";
-            packed_sleepers_only: Packed<Inline, Jec, SleepersOnly> = "packed+sleepers-only";
-            packed_sleepers_only_padded: Packed<Padded, Jec, SleepersOnly> = "packed+sleepers-only+cache-padded";
-            packed_push_fence: Packed<Inline, FencedJec, IdleFirst> = "packed+push-fence";
-            packed_push_fence_padded: Packed<Padded, FencedJec, IdleFirst> = "packed+push-fence+cache-padded";
-            packed_push_fence_sleepers_only: Packed<Inline, FencedJec, SleepersOnly> = "packed+push-fence+sleepers-only";
-            packed_push_fence_sleepers_only_padded: Packed<Padded, FencedJec, SleepersOnly> = "packed+push-fence+sleepers-only+cache-padded";
-            packed_asymmetric: Packed<Inline, AsymmetricJec, IdleFirst> = "packed+asymmetric-fence";
-            packed_asymmetric_padded: Packed<Padded, AsymmetricJec, IdleFirst> = "packed+asymmetric-fence+cache-padded";
-            packed_asymmetric_sleepers_only: Packed<Inline, AsymmetricJec, SleepersOnly> = "packed+asymmetric-fence+sleepers-only";
-            packed_asymmetric_sleepers_only_padded: Packed<Padded, AsymmetricJec, SleepersOnly> = "packed+asymmetric-fence+sleepers-only+cache-padded";
-            packed_no_jec: Packed<Inline, NoJec, IdleFirst> = "packed+no-jec";
-            packed_no_jec_padded: Packed<Padded, NoJec, IdleFirst> = "packed+no-jec+cache-padded";
-            packed_no_jec_sleepers_only: Packed<Inline, NoJec, SleepersOnly> = "packed+no-jec+sleepers-only";
-            packed_no_jec_sleepers_only_padded: Packed<Padded, NoJec, SleepersOnly> = "packed+no-jec+sleepers-only+cache-padded";
-            packed_no_jec_asymmetric: Packed<Inline, AsymmetricNoJec, IdleFirst> = "packed+no-jec+asymmetric-fence";
-            packed_no_jec_asymmetric_padded: Packed<Padded, AsymmetricNoJec, IdleFirst> = "packed+no-jec+asymmetric-fence+cache-padded";
-            packed_no_jec_asymmetric_sleepers_only: Packed<Inline, AsymmetricNoJec, SleepersOnly> = "packed+no-jec+asymmetric-fence+sleepers-only";
-            packed_no_jec_asymmetric_sleepers_only_padded: Packed<Padded, AsymmetricNoJec, SleepersOnly> = "packed+no-jec+asymmetric-fence+sleepers-only+cache-padded";
-            split: Split<Inline, Jec, IdleFirst> = "split";
-            split_padded: Split<Padded, Jec, IdleFirst> = "split+cache-padded";
-            split_sleepers_only: Split<Inline, Jec, SleepersOnly> = "split+sleepers-only";
-            split_sleepers_only_padded: Split<Padded, Jec, SleepersOnly> = "split+sleepers-only+cache-padded";
-            split_push_fence: Split<Inline, FencedJec, IdleFirst> = "split+push-fence";
-            split_push_fence_padded: Split<Padded, FencedJec, IdleFirst> = "split+push-fence+cache-padded";
-            split_push_fence_sleepers_only: Split<Inline, FencedJec, SleepersOnly> = "split+push-fence+sleepers-only";
-            split_push_fence_sleepers_only_padded: Split<Padded, FencedJec, SleepersOnly> = "split+push-fence+sleepers-only+cache-padded";
-            split_asymmetric: Split<Inline, AsymmetricJec, IdleFirst> = "split+asymmetric-fence";
-            split_asymmetric_padded: Split<Padded, AsymmetricJec, IdleFirst> = "split+asymmetric-fence+cache-padded";
-            split_asymmetric_sleepers_only: Split<Inline, AsymmetricJec, SleepersOnly> = "split+asymmetric-fence+sleepers-only";
-            split_asymmetric_sleepers_only_padded: Split<Padded, AsymmetricJec, SleepersOnly> = "split+asymmetric-fence+sleepers-only+cache-padded";
-            split_no_jec: Split<Inline, NoJec, IdleFirst> = "split+no-jec";
-            split_no_jec_padded: Split<Padded, NoJec, IdleFirst> = "split+no-jec+cache-padded";
-            split_no_jec_sleepers_only: Split<Inline, NoJec, SleepersOnly> = "split+no-jec+sleepers-only";
-            split_no_jec_sleepers_only_padded: Split<Padded, NoJec, SleepersOnly> = "split+no-jec+sleepers-only+cache-padded";
-            split_no_jec_asymmetric: Split<Inline, AsymmetricNoJec, IdleFirst> = "split+no-jec+asymmetric-fence";
-            split_no_jec_asymmetric_padded: Split<Padded, AsymmetricNoJec, IdleFirst> = "split+no-jec+asymmetric-fence+cache-padded";
-            split_no_jec_asymmetric_sleepers_only: Split<Inline, AsymmetricNoJec, SleepersOnly> = "split+no-jec+asymmetric-fence+sleepers-only";
-            split_no_jec_asymmetric_sleepers_only_padded: Split<Padded, AsymmetricNoJec, SleepersOnly> = "split+no-jec+asymmetric-fence+sleepers-only+cache-padded";
-            split_idle: SplitIdle<Inline, Jec, IdleFirst> = "split-idle";
-            split_idle_padded: SplitIdle<Padded, Jec, IdleFirst> = "split-idle+cache-padded";
-            split_idle_sleepers_only: SplitIdle<Inline, Jec, SleepersOnly> = "split-idle+sleepers-only";
-            split_idle_sleepers_only_padded: SplitIdle<Padded, Jec, SleepersOnly> = "split-idle+sleepers-only+cache-padded";
-            split_idle_push_fence: SplitIdle<Inline, FencedJec, IdleFirst> = "split-idle+push-fence";
-            split_idle_push_fence_padded: SplitIdle<Padded, FencedJec, IdleFirst> = "split-idle+push-fence+cache-padded";
-            split_idle_push_fence_sleepers_only: SplitIdle<Inline, FencedJec, SleepersOnly> = "split-idle+push-fence+sleepers-only";
-            split_idle_push_fence_sleepers_only_padded: SplitIdle<Padded, FencedJec, SleepersOnly> = "split-idle+push-fence+sleepers-only+cache-padded";
-            split_idle_asymmetric: SplitIdle<Inline, AsymmetricJec, IdleFirst> = "split-idle+asymmetric-fence";
-            split_idle_asymmetric_padded: SplitIdle<Padded, AsymmetricJec, IdleFirst> = "split-idle+asymmetric-fence+cache-padded";
-            split_idle_asymmetric_sleepers_only: SplitIdle<Inline, AsymmetricJec, SleepersOnly> = "split-idle+asymmetric-fence+sleepers-only";
-            split_idle_asymmetric_sleepers_only_padded: SplitIdle<Padded, AsymmetricJec, SleepersOnly> = "split-idle+asymmetric-fence+sleepers-only+cache-padded";
-        }
+use super::axes::{IdleFirst, Inline, Jec, NoJec, Padded, SleepersOnly};
+use super::fences::{AsymmetricFence, NoFence, PushFence, ScanFence};
+use super::{Packed, SleepCounters, Split, SplitIdle};
+
+/// Names the type that the first feature which is on chooses, or else the last one.
+macro_rules! choose {
+    ($name:ident: $($feature:literal => $chosen:ident,)* $default:ident) => {
+        choose! { @after [] $name: $($feature => $chosen,)* $default }
+    };
+    (@after [$($before:literal)*] $name:ident: $feature:literal => $chosen:ident, $($others:tt)*) => {
+        #[cfg(all(feature = $feature, not(any($(feature = $before),*))))]
+        use self::$chosen as $name;
+        choose! { @after [$($before)* $feature] $name: $($others)* }
+    };
+    (@after [$($before:literal)*] $name:ident: $default:ident) => {
+        #[cfg(not(any($(feature = $before),*)))]
+        use self::$default as $name;
     };
 }
-#[cfg(all(test, not(fork_loom)))]
+
+choose! { Layout: "split" => Split, "split-idle" => SplitIdle, Packed }
+choose! { SelectedEvents: "no-jec" => NoJec, Jec }
+choose! { SelectedFence:
+    "asymmetric-fence" => AsymmetricFence, "push-fence" => PushFence, "no-jec" => ScanFence, NoFence
+}
+choose! { SelectedWakeRule: "sleepers-only" => SleepersOnly, IdleFirst }
+choose! { SelectedPadding: "cache-padded" => Padded, Inline }
+
+/// What the pool counts with.
+pub(crate) type Selected =
+    Layout<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>;
+
+/// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant, in a module of its
+/// own, such as `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no module; with
+/// paddings behind, for these alone: models have no use for more than one.
+macro_rules! for_every_variant {
+    ($test:ident) => {
+        for_every_variant! { in_modules $test [inline: Inline, padded: Padded] }
+    };
+    (here $test:ident) => {
+        for_every_variant! { here $test [inline: Inline, padded: Padded] }
+    };
+    ($place:ident $test:ident $paddings:tt) => {
+        for_every_variant! { @product $place $test []
+            [packed: Packed, split: Split, split_idle: SplitIdle]
+            [jec: Jec, no_jec: NoJec]
+            [no_fence: NoFence, push_fence: PushFence, scan_fence: ScanFence,
+             asymmetric_fence: AsymmetricFence]
+            [idle_first: IdleFirst, sleepers_only: SleepersOnly]
+            $paddings
+        }
+    };
+
+    // What no features choose. Sleepers and events in one word, but no events:
+    (@product $place:ident $test:ident [SplitIdle NoJec $($others:ident)*]) => {};
+    // neither events nor a scan:
+    (@product $place:ident $test:ident [$layout:ident NoJec NoFence $($others:ident)*]) => {};
+    (@product $place:ident $test:ident [$layout:ident NoJec PushFence $($others:ident)*]) => {};
+    // events, and a fence that does without:
+    (@product $place:ident $test:ident [$layout:ident Jec ScanFence $($others:ident)*]) => {};
+
+    // One of each list is chosen; or else each of the next list is, in turn.
+    (@product $place:ident $test:ident [$($chosen:ident)*]) => { $test! { $($chosen)* } };
+    (@product $place:ident $test:ident $chosen:tt $list:tt $($lists:tt)*) => {
+        for_every_variant! { @$place $test $chosen $list [$($lists)*] }
+    };
+    (@in_modules $test:ident $chosen:tt [$($module:ident: $value:ident),*] $lists:tt) => {
+        $(mod $module {
+            // It may be that nothing is called.
+            #[allow(unused_imports)]
+            use super::*;
+
+            for_every_variant! { @choose in_modules $test $value $chosen $lists }
+        })*
+    };
+    (@here $test:ident $chosen:tt [$($module:ident: $value:ident),*] $lists:tt) => {
+        $(for_every_variant! { @choose here $test $value $chosen $lists })*
+    };
+    (@choose $place:ident $test:ident $value:ident [$($chosen:ident)*] [$($lists:tt)*]) => {
+        for_every_variant! { @product $place $test [$($chosen)* $value] $($lists)* }
+    };
+}
+#[cfg(test)]
 pub(crate) use for_every_variant;
 
-/// How many there are: two layouts with events and one of three fences or without events and one of
-/// two, one layout with events alone, each with both wake rules and both placements.
-// Rust 1.80 does not see that it is used below.
-#[allow(dead_code)]
-pub(crate) const COUNT: usize = (2 * (3 + 2) + 3) * 2 * 2;
-
-/// Nothing but the mention of all variants: what a build mentions it compiles.
+/// Nothing but the mention of a variant: what a build mentions it compiles.
 macro_rules! mention {
-    ($($module:ident: $counters:ty = $name:literal;)*) => {
-        const _: [&str; COUNT] = {
-            use super::axes::*;
-            use super::{Packed, SleepCounters, Split, SplitIdle};
-            [$(<$counters>::NAME),*]
-        };
+    ($layout:ident $($axis:ident)*) => {
+        const _: &str = <$layout<($($axis),*)> as SleepCounters>::NAME;
     };
 }
-for_every_variant!(mention);
-
-/// Calls `$callback!` with `name: type;` for every variant that differs in more than padding. The
-/// first two groups hold those that lose no internal job either: every push fences, or every sleeper
-/// does for all.
-///
-/// Of the second group only those with rayon-core's wake rule: light fences are steps of their own
-/// under loom, and the rule has nothing to do with fences.
-#[cfg(all(test, fork_loom))]
-macro_rules! for_every_protocol {
-    ($callback:ident) => {
-        $callback! {
-            fence_every_push {
-                packed_push_fence: Packed<Inline, FencedJec, IdleFirst>;
-                packed_push_fence_sleepers_only: Packed<Inline, FencedJec, SleepersOnly>;
-                packed_no_jec: Packed<Inline, NoJec, IdleFirst>;
-                packed_no_jec_sleepers_only: Packed<Inline, NoJec, SleepersOnly>;
-                split_push_fence: Split<Inline, FencedJec, IdleFirst>;
-                split_push_fence_sleepers_only: Split<Inline, FencedJec, SleepersOnly>;
-                split_no_jec: Split<Inline, NoJec, IdleFirst>;
-                split_no_jec_sleepers_only: Split<Inline, NoJec, SleepersOnly>;
-                split_idle_push_fence: SplitIdle<Inline, FencedJec, IdleFirst>;
-                split_idle_push_fence_sleepers_only: SplitIdle<Inline, FencedJec, SleepersOnly>;
-            }
-            let_sleepers_fence {
-                packed_asymmetric: Packed<Inline, AsymmetricJec, IdleFirst>;
-                packed_no_jec_asymmetric: Packed<Inline, AsymmetricNoJec, IdleFirst>;
-                split_asymmetric: Split<Inline, AsymmetricJec, IdleFirst>;
-                split_no_jec_asymmetric: Split<Inline, AsymmetricNoJec, IdleFirst>;
-                split_idle_asymmetric: SplitIdle<Inline, AsymmetricJec, IdleFirst>;
-            }
-            others {
-                packed: Packed<Inline, Jec, IdleFirst>;
-                packed_sleepers_only: Packed<Inline, Jec, SleepersOnly>;
-                split: Split<Inline, Jec, IdleFirst>;
-                split_sleepers_only: Split<Inline, Jec, SleepersOnly>;
-                split_idle: SplitIdle<Inline, Jec, IdleFirst>;
-                split_idle_sleepers_only: SplitIdle<Inline, Jec, SleepersOnly>;
-            }
-        }
-    };
-}
-#[cfg(all(test, fork_loom))]
-pub(crate) use for_every_protocol;
+for_every_variant!(here mention);

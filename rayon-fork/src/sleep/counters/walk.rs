@@ -2,6 +2,7 @@
 
 use super::axes::{IdleFirst, Inline, Jec};
 use super::counts::Counts;
+use super::fences::NoFence;
 use super::{COUNT_BITS, Packed, SleepCounters};
 
 /// S, I and J of each row of the table.
@@ -19,7 +20,7 @@ fn rows() -> Vec<[usize; 3]> {
 #[test]
 fn the_walk_through_in_the_readme_counts_what_it_says() {
     const B: usize = 1;
-    let counters = Packed::<Inline, Jec, IdleFirst>::from_word(7 << (2 * COUNT_BITS));
+    let counters = Packed::<(Jec, NoFence, IdleFirst, Inline)>::from_word(7 << (2 * COUNT_BITS));
     let mut seen = Vec::new();
     let mut see = || seen.push([counters.sleeping(), counters.inactive(), counters.events()]);
     see();

@@ -3,17 +3,17 @@
 //! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
 //! nothing in the code that ships knows of them.
 
-use crate::sleep::counters::axes::{CountedEvents, Events, Padding, PushFence, WakeRule};
+use crate::sleep::counters::axes::{Axes, CountedEvents};
 use crate::sleep::counters::counts::Counts;
+use crate::sleep::counters::fences::Fence;
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split, SplitIdle};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
-use crate::sync::modelled::{Ordering, fence, fence_for_loom, light_fence};
+use crate::sync::modelled::{Ordering, fence, fence_for_loom};
+use std::io;
 use std::marker::PhantomData;
 
 /// What a twin does otherwise than the counters `C`. By default nothing.
 pub(super) trait Change<C: Counts>: Send + Sync + 'static {
-    const PUSH_FENCE: PushFence = C::PUSH_FENCE;
-
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker)
     }
@@ -32,9 +32,7 @@ pub(super) struct With<T, C>(C, PhantomData<T>);
 
 impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
     const NAME: &'static str = C::NAME;
-    const COUNTS_EVENTS: bool = C::COUNTS_EVENTS;
-    const PUSH_FENCE: PushFence = T::PUSH_FENCE;
-    const SCANS_BEFORE_SLEEP: bool = C::SCANS_BEFORE_SLEEP;
+    type Axes = C::Axes;
 
     fn new(workers: usize) -> Self {
         Self(C::new(workers), PhantomData)
@@ -86,35 +84,13 @@ impl<T: Change<C>, C: Counts> Counts for With<T, C> {
     }
 }
 
-/// No push fences.
-pub(super) enum NoPushFence {}
-
-impl<C: Counts> Change<C> for NoPushFence {
-    const PUSH_FENCE: PushFence = PushFence::Absent;
-}
-
-/// Pushes rely on a heavy fence, and sleepers fence for themselves alone.
-pub(super) enum NoHeavyFence {}
-
-impl<C: Counts> Change<C> for NoHeavyFence {
-    const PUSH_FENCE: PushFence = PushFence::Absent;
-
-    fn announce_job(real: &C, queue_was_empty: bool) -> usize {
-        // ORDERING: light fence, where `Sleep::job_pushed` has it.
-        light_fence();
-        real.announce_job(queue_was_empty)
-    }
-}
-
-/// Only a push on an empty deque fences.
+/// Only a push on an empty deque fences. For counters with [`NoPushFence`].
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: Counts> Change<C> for FenceWhenEmpty {
-    const PUSH_FENCE: PushFence = PushFence::Absent;
-
     fn announce_job(real: &C, queue_was_empty: bool) -> usize {
         if queue_was_empty {
-            // ORDERING: SeqCst fence, where `Sleep::job_pushed` has it, but not always.
+            // ORDERING: SeqCst fence, where `Fence::after_push` has it, but not always.
             fence(Ordering::SeqCst);
         }
         real.announce_job(queue_was_empty)
@@ -134,8 +110,8 @@ impl<C: Counts> Change<C> for NoChain {
 /// Whoever stops searching looks for sleepers first, and then says that it stopped.
 pub(super) enum LooksBeforeLeaving {}
 
-impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeLeaving {
-    fn end_search(real: &Split<P, E, W>, _worker: usize) -> usize {
+impl<A: Axes> Change<Split<A>> for LooksBeforeLeaving {
+    fn end_search(real: &Split<A>, _worker: usize) -> usize {
         // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
         let sleeping = real.sleeping.load(Ordering::SeqCst);
         fence_for_loom();
@@ -144,8 +120,8 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeL
     }
 }
 
-impl<P: Padding, E: CountedEvents, W: WakeRule> Change<SplitIdle<P, E, W>> for LooksBeforeLeaving {
-    fn end_search(real: &SplitIdle<P, E, W>, _worker: usize) -> usize {
+impl<A: Axes<Events: CountedEvents>> Change<SplitIdle<A>> for LooksBeforeLeaving {
+    fn end_search(real: &SplitIdle<A>, _worker: usize) -> usize {
         // ORDERING: SeqCst and fence, as above.
         let sleeping = real.load().sleeping();
         fence_for_loom();
@@ -157,8 +133,8 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> Change<SplitIdle<P, E, W>> for L
 /// A sleeper looks for news first, and then registers.
 pub(super) enum LooksBeforeRegistering {}
 
-impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeRegistering {
-    fn try_begin_sleep(real: &Split<P, E, W>, _worker: usize, ticket: SleepyTicket) -> bool {
+impl<A: Axes> Change<Split<A>> for LooksBeforeRegistering {
+    fn try_begin_sleep(real: &Split<A>, _worker: usize, ticket: SleepyTicket) -> bool {
         // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
         let has_news = real.events.load(Ordering::SeqCst) != ticket.0;
         if !has_news {
@@ -169,10 +145,8 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Split<P, E, W>> for LooksBeforeR
     }
 }
 
-impl<P: Padding, E: CountedEvents, W: WakeRule> Change<SplitIdle<P, E, W>>
-    for LooksBeforeRegistering
-{
-    fn try_begin_sleep(real: &SplitIdle<P, E, W>, _worker: usize, ticket: SleepyTicket) -> bool {
+impl<A: Axes<Events: CountedEvents>> Change<SplitIdle<A>> for LooksBeforeRegistering {
+    fn try_begin_sleep(real: &SplitIdle<A>, _worker: usize, ticket: SleepyTicket) -> bool {
         let has_news = real.load().events() != ticket.0;
         if !has_news {
             // ORDERING: SeqCst, as in the original; only that it does not compare is wrong.
@@ -186,8 +160,8 @@ impl<P: Padding, E: CountedEvents, W: WakeRule> Change<SplitIdle<P, E, W>>
 /// for none at all. The worst that a counter that wraps can do.
 pub(super) enum OneBitOfEvents {}
 
-impl<P: Padding, E: Events, W: WakeRule> Change<Packed<P, E, W>> for OneBitOfEvents {
-    fn try_begin_sleep(real: &Packed<P, E, W>, worker: usize, _ticket: SleepyTicket) -> bool {
+impl<A: Axes> Change<Packed<A>> for OneBitOfEvents {
+    fn try_begin_sleep(real: &Packed<A>, worker: usize, _ticket: SleepyTicket) -> bool {
         loop {
             let word = real.load();
             if word.has_news() {
@@ -198,6 +172,46 @@ impl<P: Padding, E: Events, W: WakeRule> Change<Packed<P, E, W>> for OneBitOfEve
             }
         }
     }
+}
+
+/// Declares a fence as another one with an end taken out or replaced.
+macro_rules! fence_twin {
+    ($(#[$doc:meta])* $name:ident, $after_push:expr, $after_registering:expr) => {
+        $(#[$doc])*
+        pub(super) struct $name<F>(PhantomData<F>);
+
+        impl<F: Fence> Fence for $name<F> {
+            const MODIFIER: &'static str = F::MODIFIER;
+            const SCANS_BEFORE_SLEEP: bool = F::SCANS_BEFORE_SLEEP;
+
+            fn prepare() -> io::Result<()> {
+                F::prepare()
+            }
+
+            fn after_push() {
+                $after_push
+            }
+
+            fn after_becoming_sleepy() {
+                F::after_becoming_sleepy();
+            }
+
+            fn after_registering() {
+                $after_registering
+            }
+        }
+    };
+}
+
+fence_twin! {
+    /// Nothing stands between a push and its announcement.
+    NoPushFence, {}, F::after_registering()
+}
+
+fence_twin! {
+    /// Sleepers fence for themselves alone, as if nobody relied on them.
+    // ORDERING: SeqCst fence, in place of a heavy one.
+    NoHeavyFence, F::after_push(), fence(Ordering::SeqCst)
 }
 
 /// Hands every call of a slot on to the real one in field 0, except those written out in the

@@ -4,7 +4,8 @@ use super::scenarios as play;
 use super::twins::*;
 use super::{PAIR, TRIO, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
 use crate::sleep::counters::axes::*;
-use crate::sleep::counters::variants::for_every_protocol;
+use crate::sleep::counters::fences::*;
+use crate::sleep::counters::variants::for_every_variant;
 use crate::sleep::counters::{Packed, SleepCounters, Split, SplitIdle};
 use crate::sleep::parking::Slot;
 
@@ -31,34 +32,26 @@ macro_rules! is_caught {
     };
 }
 
-/// What must hold for every variant, and what only for those with fences for pushes: the others may
-/// lose an internal job, and are on record for it below.
+/// What must hold for every variant, and what only for those with fences: the others may lose an
+/// internal job, and are on record for it.
+///
+/// Of those whose sleepers fence, only the ones with rayon-core's wake rule: light fences are steps
+/// of their own under loom, and the rule has nothing to do with fences.
 macro_rules! every_scenario {
-    (
-        fence_every_push { $($fenced:ident: $fenced_counters:ty;)* }
-        let_sleepers_fence { $($asymmetric:ident: $asymmetric_counters:ty;)* }
-        others { $($unfenced:ident: $unfenced_counters:ty;)* }
-    ) => {
-        $(mod $fenced {
-            use super::*;
-
-            holds_for_all! { $fenced_counters }
-            holds_with_fences! { $fenced_counters, TRIO }
-        })*
-        $(mod $asymmetric {
-            use super::*;
-
-            holds_for_all! { $asymmetric_counters }
-            holds_with_fences! { $asymmetric_counters, TRIO_WITH_STEPS }
-        })*
-        $(mod $unfenced {
-            use super::*;
-
-            holds_for_all! { $unfenced_counters }
-            is_caught! {
-                a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $unfenced_counters, Slot;
-            }
-        })*
+    ($layout:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
+    ($layout:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
+        holds_for_all! { $layout<($events, AsymmetricFence, $wake_rule, $padding)> }
+        holds_with_fences! { $layout<($events, AsymmetricFence, $wake_rule, $padding)>, TRIO_WITH_STEPS }
+    };
+    ($layout:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
+        holds_for_all! { $layout<($events, NoFence, $wake_rule, $padding)> }
+        is_caught! {
+            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $layout<($events, NoFence, $wake_rule, $padding)>, Slot;
+        }
+    };
+    ($layout:ident $($axis:ident)*) => {
+        holds_for_all! { $layout<($($axis),*)> }
+        holds_with_fences! { $layout<($($axis),*)>, TRIO }
     };
 }
 
@@ -90,13 +83,13 @@ macro_rules! holds_for_all {
         }
     };
 }
-for_every_protocol!(every_scenario);
+for_every_variant!(in_modules every_scenario [inline: Inline]);
 
-type PackedJec<W> = Packed<Inline, Jec, W>;
-type PackedNoJec<W> = Packed<Inline, NoJec, W>;
-type SplitJec<W> = Split<Inline, Jec, W>;
-type SplitNoJec<W> = Split<Inline, NoJec, W>;
-type SplitIdleJec<W> = SplitIdle<Inline, Jec, W>;
+type PackedJec<W> = Packed<(Jec, NoFence, W, Inline)>;
+type PackedNoJec<W> = Packed<(NoJec, ScanFence, W, Inline)>;
+type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
+type SplitNoJec<W> = Split<(NoJec, ScanFence, W, Inline)>;
+type SplitIdleJec<W> = SplitIdle<(Jec, NoFence, W, Inline)>;
 
 /// Injected jobs do not rest on the counter of events.
 mod events_that_wrap_at_two_strand_no_injected_job {
@@ -154,7 +147,7 @@ mod scanning_without_the_deques_is_caught {
         packed_no_jec: PAIR, LOST, play::push_unseen, PackedNoJec<IdleFirst>, Slot;
         packed_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, PackedNoJec<SleepersOnly>, Slot;
         split_no_jec: PAIR, LOST, play::push_unseen, SplitNoJec<IdleFirst>, Slot;
-        packed_asymmetric: PAIR, LOST, play::push_unseen_after_news, Packed<Inline, AsymmetricJec, IdleFirst>, Slot;
+        packed_asymmetric: PAIR, LOST, play::push_unseen_after_news, Packed<(Jec, AsymmetricFence, IdleFirst, Inline)>, Slot;
         split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, SplitNoJec<SleepersOnly>, Slot;
     }
 }
@@ -172,36 +165,36 @@ mod sleeping_without_a_look_at_the_injector_is_caught {
 mod pushing_without_a_fence_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::push, With<NoPushFence, PackedNoJec<IdleFirst>>, Slot;
-        packed_no_jec_sleepers_only: PAIR, LOST, play::push, With<NoPushFence, PackedNoJec<SleepersOnly>>, Slot;
-        split_no_jec: PAIR, LOST, play::push, With<NoPushFence, SplitNoJec<IdleFirst>>, Slot;
-        split_no_jec_sleepers_only: PAIR, LOST, play::push, With<NoPushFence, SplitNoJec<SleepersOnly>>, Slot;
-        packed_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, Packed<Inline, FencedJec, IdleFirst>>, Slot;
-        split_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, Split<Inline, FencedJec, IdleFirst>>, Slot;
-        split_idle_push_fence: PAIR, LOST, play::push_after_news, With<NoPushFence, SplitIdle<Inline, FencedJec, IdleFirst>>, Slot;
-        packed_asymmetric: PAIR, LOST, play::push_after_news, With<NoPushFence, Packed<Inline, AsymmetricJec, IdleFirst>>, Slot;
-        split_no_jec_asymmetric: PAIR, LOST, play::push, With<NoPushFence, Split<Inline, AsymmetricNoJec, IdleFirst>>, Slot;
+        packed_no_jec: PAIR, LOST, play::push, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot;
+        packed_no_jec_sleepers_only: PAIR, LOST, play::push, Packed<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot;
+        split_no_jec: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot;
+        split_no_jec_sleepers_only: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot;
+        packed_push_fence: PAIR, LOST, play::push_after_news, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
+        split_push_fence: PAIR, LOST, play::push_after_news, Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
+        split_idle_push_fence: PAIR, LOST, play::push_after_news, SplitIdle<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
+        packed_asymmetric: PAIR, LOST, play::push_after_news, Packed<(Jec, NoPushFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
+        split_no_jec_asymmetric: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
     }
 }
 
 mod fencing_for_oneself_alone_where_others_rely_on_it_is_caught {
     use super::*;
     is_caught! {
-        packed_asymmetric: PAIR, LOST, play::push_after_news, With<NoHeavyFence, Packed<Inline, AsymmetricJec, IdleFirst>>, Slot;
-        split_asymmetric: PAIR, LOST, play::push_after_news, With<NoHeavyFence, Split<Inline, AsymmetricJec, IdleFirst>>, Slot;
-        split_idle_asymmetric: PAIR, LOST, play::push_after_news, With<NoHeavyFence, SplitIdle<Inline, AsymmetricJec, IdleFirst>>, Slot;
-        packed_no_jec_asymmetric: PAIR, LOST, play::push, With<NoHeavyFence, Packed<Inline, AsymmetricNoJec, IdleFirst>>, Slot;
-        split_no_jec_asymmetric: PAIR, LOST, play::push, With<NoHeavyFence, Split<Inline, AsymmetricNoJec, IdleFirst>>, Slot;
+        packed_asymmetric: PAIR, LOST, play::push_after_news, Packed<(Jec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
+        split_asymmetric: PAIR, LOST, play::push_after_news, Split<(Jec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
+        split_idle_asymmetric: PAIR, LOST, play::push_after_news, SplitIdle<(Jec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
+        packed_no_jec_asymmetric: PAIR, LOST, play::push, Packed<(NoJec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
+        split_no_jec_asymmetric: PAIR, LOST, play::push, Split<(NoJec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
     }
 }
 
 mod fencing_only_pushes_on_an_empty_deque_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, PackedNoJec<IdleFirst>>, Slot;
-        split_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, SplitNoJec<IdleFirst>>, Slot;
-        packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<Inline, FencedJec, IdleFirst>>, Slot;
-        split_idle_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, SplitIdle<Inline, FencedJec, IdleFirst>>, Slot;
+        packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot;
+        split_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot;
+        packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot;
+        split_idle_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, SplitIdle<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot;
     }
 }
 
