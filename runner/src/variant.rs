@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use protocol::Request;
 
 use crate::catalogue::{FILE, RENEW};
-use crate::config::{Branch, INSTRUMENT, LAYOUTS, Source};
+use crate::config::{Branch, Features, Source};
 use crate::stop::Stop;
 use crate::{interrupt, subprocess, trial};
 
@@ -20,13 +20,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 #[must_use]
 pub fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
-    let mut words = features.clone();
-    // How the counters are kept does not depend on whether somebody counts.
-    words.remove(INSTRUMENT);
-    if !LAYOUTS.iter().any(|&layout| words.contains(layout)) {
-        words.insert("packed".to_owned());
-    }
-    words
+    Features::of_the_fork().words(features)
 }
 
 /// A request that any workload binary answers at once.

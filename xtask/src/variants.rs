@@ -1,16 +1,11 @@
-//! The fork's variants: combinations of its counter features, read from its manifest.
+//! The fork's variants: combinations of its features.
 
-use anyhow::{Context, Result, bail};
-use runner::config::excluding_pair;
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use runner::config::Features;
 use runner::stop::Stop;
 use xshell::Shell;
-
-/// Features that are no modifier: the no-op of the default, the one that counts, and upstream's.
-const NO_MODIFIERS: [&str; 3] = ["packed", "instrument", "web_spin_lock"];
-
-/// The modifiers of the study, of which every combination is tested. Any other is tested once, alone:
-/// unit tests and models cover all its combinations in every build, and each build takes a while.
-const OF_THE_STUDY: [&str; 4] = ["split", "no-jec", "sleepers-only", "cache-padded"];
 
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -30,12 +25,11 @@ pub(crate) struct Variant {
 
 impl Variants {
     /// The variants to run on, `packed` first and all modifiers of the study together last.
-    pub(crate) fn chosen(&self, sh: &Shell) -> Result<Vec<Variant>> {
-        let modifiers = modifiers(&sh.read_file("rayon-fork/Cargo.toml")?)?;
+    pub(crate) fn chosen(&self, _sh: &Shell) -> Result<Vec<Variant>> {
         if self.asked.is_empty() {
-            return Ok(tested(&modifiers));
+            return Ok(tested());
         }
-        self.asked.iter().map(|asked| Variant::parse(asked, &modifiers)).collect()
+        self.asked.iter().map(|asked| Variant::parse(asked)).collect()
     }
 
     /// Refuses `--variant` where it has no effect without another option.
@@ -60,20 +54,21 @@ impl Variants {
 }
 
 impl Variant {
-    fn parse(asked: &str, modifiers: &[String]) -> Result<Self> {
-        let features: Vec<String> =
-            asked.split([',', '+']).filter(|name| *name != "packed").map(str::to_owned).collect();
-        if let Some(unknown) = features.iter().find(|name| !modifiers.contains(name)) {
+    fn parse(asked: &str) -> Result<Self> {
+        let known = modifiers();
+        let features: Vec<String> = asked
+            .split([',', '+'])
+            .filter(|&name| name != default_layout())
+            .map(str::to_owned)
+            .collect();
+        if let Some(unknown) = features.iter().find(|name| !known.contains(&name.as_str())) {
             bail!(Stop::BadInput(format!(
                 "--variant {asked}: unknown feature `{unknown}`; known: {}",
-                modifiers.join(", ")
+                known.join(", ")
             )));
         }
-        let asked_for = features.iter().cloned().collect();
-        if let Some((one, other)) = excluding_pair(&asked_for) {
-            bail!(Stop::BadInput(format!(
-                "--variant {asked}: `{one}` and `{other}` exclude each other; keep one"
-            )));
+        if let Some(why) = Features::of_the_fork().refusal(&features.iter().cloned().collect()) {
+            bail!(Stop::BadInput(format!("--variant {asked}: {why}")));
         }
         Ok(Self { features })
     }
@@ -95,71 +90,106 @@ impl Variant {
 
     /// For people.
     pub(crate) fn name(&self) -> String {
-        if self.features.is_empty() { "packed".to_owned() } else { self.features.join("+") }
+        if self.features.is_empty() { default_layout().to_owned() } else { self.features.join("+") }
     }
 }
 
-fn modifiers(manifest: &str) -> Result<Vec<String>> {
-    let manifest: toml::Table = manifest.parse().context("rayon-fork/Cargo.toml")?;
-    let features =
-        manifest.get("features").and_then(toml::Value::as_table).context("no [features] in it")?;
-    Ok(features.keys().filter(|name| !NO_MODIFIERS.contains(&name.as_str())).cloned().collect())
+/// What a build without features has.
+fn default_layout() -> &'static str {
+    &Features::of_the_fork().layouts[0]
 }
 
-/// Every subset of `modifiers` that can be compiled and is either of the study or a single one,
-/// small ones first.
-fn tested(modifiers: &[String]) -> Vec<Variant> {
-    let is_of_the_study = |name: &String| OF_THE_STUDY.contains(&name.as_str());
-    let mut subsets: Vec<Vec<String>> = (0..1_usize << modifiers.len())
-        .map(|subset| {
-            let chosen = modifiers.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1);
-            chosen.map(|(_, name)| name.clone()).collect::<Vec<_>>()
-        })
-        .filter(|names| names.len() <= 1 || names.iter().all(is_of_the_study))
-        .filter(|names| excluding_pair(&names.iter().cloned().collect()).is_none())
-        .collect();
-    subsets.sort_by_key(Vec::len);
-    subsets.into_iter().map(|features| Variant { features }).collect()
+/// All features but the one without effect.
+fn modifiers() -> Vec<&'static str> {
+    let names = Features::of_the_fork().names.iter().map(String::as_str);
+    names.filter(|&name| name != default_layout()).collect()
+}
+
+/// Every combination of the study's features that can be compiled, small ones first, and each further
+/// feature alone: unit tests and models cover all its combinations in every build, and each build takes a
+/// while.
+fn tested() -> Vec<Variant> {
+    let features = Features::of_the_fork();
+    let mut variants: Vec<Variant> = vec![Variant { features: Vec::new() }];
+    for name in &features.study {
+        for smaller in variants.clone() {
+            variants.push(Variant { features: [smaller.features, vec![name.clone()]].concat() });
+        }
+    }
+    variants
+        .retain(|variant| features.refusal(&variant.features.iter().cloned().collect()).is_none());
+    let further = modifiers().into_iter().filter(|&name| !features.study.contains(name));
+    variants.extend(further.map(|name| Variant { features: vec![name.to_owned()] }));
+    variants.sort_by_key(|variant| variant.features.len());
+    variants
+}
+
+/// All features, in as few sets as can be compiled, with `others` in the first.
+pub(crate) fn all_features(others: &[&str]) -> Vec<Vec<String>> {
+    let features = Features::of_the_fork();
+    let mut sets: Vec<BTreeSet<String>> =
+        vec![others.iter().map(|&name| name.to_owned()).collect()];
+    for name in &features.names {
+        let with = |set: &BTreeSet<String>| set.iter().chain([name]).cloned().collect();
+        match sets.iter_mut().find(|set| features.refusal(&with(set)).is_none()) {
+            Some(set) => drop(set.insert(name.clone())),
+            None => sets.push([name.clone()].into()),
+        }
+    }
+    sets.into_iter().map(|set| set.into_iter().collect()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Variant, modifiers, tested};
+    use runner::config::Features;
 
-    fn known() -> Vec<String> {
-        modifiers(include_str!("../../rayon-fork/Cargo.toml")).unwrap()
-    }
+    use super::{Variant, all_features, default_layout, modifiers, tested};
 
     #[test]
     fn every_combination_of_the_studys_modifiers_is_tested_and_each_further_one_alone() {
-        let names: Vec<_> = tested(&known()).iter().map(Variant::name).collect();
-        let (further, study): (Vec<_>, Vec<_>) = names.iter().partition(|name| {
-            ["asymmetric-fence", "in-place-join", "notify-unlocked", "push-fence", "split-idle"]
-                .contains(&name.as_str())
-        });
-        assert_eq!((study.len(), further.len()), (16, 5), "{names:?}");
-        assert_eq!(names.first().map(String::as_str), Some("packed"));
-        assert_eq!(names.last().map(|name| name.split('+').count()), Some(4), "{names:?}");
+        let study = &Features::of_the_fork().study;
+        let tested = tested();
+        let (of_study, further): (Vec<_>, Vec<_>) = tested
+            .iter()
+            .partition(|variant| variant.features.iter().all(|name| study.contains(name)));
+        assert_eq!(of_study.len(), 1 << study.len(), "{tested:?}");
+        assert_eq!(further.len(), modifiers().len() - study.len(), "{tested:?}");
+        assert!(further.iter().all(|variant| variant.features.len() == 1), "{further:?}");
+        assert_eq!(tested.first().map(Variant::name).as_deref(), Some(default_layout()));
+        assert_eq!(tested.last().map(|last| last.features.len()), Some(study.len()), "{tested:?}");
+    }
+
+    #[test]
+    fn all_features_are_compiled_in_sets_that_can_be() {
+        let sets = all_features(&["web_spin_lock"]);
+        let features = Features::of_the_fork();
+        for name in &features.names {
+            assert_eq!(sets.iter().filter(|set| set.contains(name)).count(), 1, "{name}: {sets:?}");
+        }
+        for set in &sets {
+            assert_eq!(features.refusal(&set.iter().cloned().collect()), None);
+        }
     }
 
     #[test]
     fn a_variant_beside_another_package_is_chosen_by_features_with_their_package() {
-        let variant = Variant::parse("split+no-jec", &known()).unwrap();
+        let variant = Variant::parse("split+no-jec").unwrap();
         let arguments = ["--features=rayon-core/split", "--features=rayon-core/no-jec"];
         assert_eq!(variant.features_of("rayon-core"), arguments);
-        assert!(Variant::parse("packed", &known()).unwrap().features_of("rayon-core").is_empty());
+        assert!(Variant::parse("packed").unwrap().features_of("rayon-core").is_empty());
     }
 
     #[test]
     fn features_that_exclude_each_other_are_no_variant() {
-        let error = Variant::parse("push-fence,no-jec", &known()).unwrap_err().to_string();
-        assert!(error.contains("`push-fence` and `no-jec` exclude each other"), "{error}");
-        Variant::parse("split-idle,push-fence,cache-padded", &known()).unwrap();
+        let error = Variant::parse("push-fence,no-jec").unwrap_err().to_string();
+        assert!(error.contains("`push-fence` and `no-jec` exclude each other: "), "{error}");
+        assert!(error.ends_with("; keep one"), "{error}");
+        Variant::parse("split-idle,push-fence,cache-padded").unwrap();
     }
 
     #[test]
     fn an_unknown_feature_is_refused_with_the_known_ones() {
-        let error = Variant::parse("spilt", &known()).unwrap_err().to_string();
+        let error = Variant::parse("spilt").unwrap_err().to_string();
         assert!(error.contains("`spilt`") && error.contains("no-jec"), "{error}");
     }
 }

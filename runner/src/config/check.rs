@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_spanned::Spanned;
 
-use super::{Branch, Config, ConfigError, Source, claims, git, wire};
+use super::{Branch, Config, ConfigError, Features, Source, claims, git, wire};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
@@ -14,25 +14,6 @@ const LONGEST_NAME: usize = 64;
 pub const TWIN_SUFFIX: &str = "-again";
 /// What the instrumented build of a branch is called: the branch's name with this behind it.
 pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
-
-/// The fork's layouts of counters. A build without any of them is `packed`.
-pub const LAYOUTS: [&str; 3] = ["packed", "split", "split-idle"];
-/// Features of the fork of which a build can have one; its compiler errors say why.
-const EXCLUSIVE: [&[&str]; 4] = [
-    &LAYOUTS,
-    &["split-idle", "no-jec"],
-    &["push-fence", "no-jec"],
-    &["push-fence", "asymmetric-fence"],
-];
-
-/// The first two of the fork's `features` that exclude each other.
-#[must_use]
-pub fn excluding_pair(features: &BTreeSet<String>) -> Option<(&'static str, &'static str)> {
-    EXCLUSIVE.into_iter().find_map(|group| {
-        let mut chosen = group.iter().copied().filter(|&name| features.contains(name));
-        chosen.next().zip(chosen.next())
-    })
-}
 
 /// Checks the text of a `branches.toml`; `file` is how messages call it.
 ///
@@ -244,10 +225,7 @@ pub(super) fn check_fork(
             return Err((at, format!("feature `{name}` is listed twice; remove one")));
         }
     }
-    if let Some((one, other)) = excluding_pair(&checked) {
-        return Err((None, format!("`{one}` and `{other}` exclude each other; keep one")));
-    }
-    Ok(checked)
+    Features::of_the_fork().refusal(&checked).map_or(Ok(checked), |why| Err((None, why)))
 }
 
 /// The candidate that a misspelt word probably meant, if one is close.

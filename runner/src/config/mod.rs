@@ -2,6 +2,7 @@
 
 mod check;
 mod claims;
+mod features;
 pub mod git;
 pub mod spec;
 mod wire;
@@ -12,8 +13,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use check::{INSTRUMENTED_SUFFIX, LAYOUTS, TWIN_SUFFIX, excluding_pair, nearest, parse};
+pub use check::{INSTRUMENTED_SUFFIX, TWIN_SUFFIX, nearest, parse};
 pub use claims::{Claim, Expectation, Figure};
+pub use features::Features;
 
 /// The branches of one file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,30 +208,10 @@ pub struct ConfigError {
     pub message: String,
 }
 
-/// The features a `fork = […]` row may name, read from the fork's own `Cargo.toml`.
-///
-/// Left out are `default`, `web_spin_lock` (of rayon-core, without effect here) and `instrument`
-/// (instrumented builds are never timed).
+/// The features a `fork = […]` row may name.
 ///
 /// # Errors
-/// If the file is missing or is no Cargo manifest.
-pub fn fork_features(fork: &Path) -> Result<BTreeSet<String>, ConfigError> {
-    #[derive(Deserialize)]
-    struct Manifest {
-        #[serde(default)]
-        features: std::collections::BTreeMap<String, Vec<String>>,
-    }
-    let file = fork.join("Cargo.toml");
-    let failed = |message: String| ConfigError {
-        file: "rayon-fork/Cargo.toml".to_owned(),
-        line: None,
-        message,
-    };
-    let text = std::fs::read_to_string(&file).map_err(|error| {
-        failed(format!("cannot be read: {error}; it names the features that `fork` rows may use"))
-    })?;
-    let manifest: Manifest = toml::from_str(&text)
-        .map_err(|error| failed(format!("is no Cargo manifest: {}", error.message())))?;
-    let untimed = ["default", "web_spin_lock", INSTRUMENT];
-    Ok(manifest.features.into_keys().filter(|name| !untimed.contains(&name.as_str())).collect())
+/// Never.
+pub fn fork_features(_fork: &Path) -> Result<BTreeSet<String>, ConfigError> {
+    Ok(Features::of_the_fork().names.clone())
 }

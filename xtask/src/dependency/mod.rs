@@ -12,17 +12,14 @@ use xshell::{Shell, cmd};
 
 use crate::fork;
 use crate::steps::step;
+use crate::variants::all_features;
 
 /// The oldest versions that satisfy the published crate, each after those that need a newer one.
 const OLDEST: [(&str, &str); 3] =
     [("crossbeam-deque", "0.8.1"), ("crossbeam-epoch", "0.9.0"), ("crossbeam-utils", "0.8.0")];
 
-/// Together all features, in sets that can be compiled.
-const FEATURES: [&str; 3] = [
-    "packed",
-    "split,no-jec,sleepers-only,cache-padded,asymmetric-fence,in-place-join,notify-unlocked",
-    "split-idle,push-fence,instrument,web_spin_lock",
-];
+/// Features that make no variant, and that a program may ask for.
+const OTHER_FEATURES: [&str; 2] = ["instrument", "web_spin_lock"];
 
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
@@ -72,11 +69,11 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
     // Cargo shows strangers the warnings of a package that it has by path.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
-    for features in FEATURES {
-        let of_core = features.split(',').map(|name| format!("--features=rayon-core/{name}"));
+    for features in all_features(&OTHER_FEATURES) {
+        let of_core = features.iter().map(|name| format!("--features=rayon-core/{name}"));
         let build = cmd!(sh, "rustup run {oldest} cargo check --quiet").args(of_core);
         // This very program runs under another Cargo, which says so.
-        step(&format!("rustc {oldest}, {features}"), build.env_remove("CARGO"))?;
+        step(&format!("rustc {oldest}, {}", features.join(",")), build.env_remove("CARGO"))?;
     }
     Ok(())
 }

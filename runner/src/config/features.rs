@@ -1,0 +1,122 @@
+//! The features of the fork: which there are and what they are to each other, as its manifest says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// The features of which variants are made.
+#[derive(Debug)]
+pub struct Features {
+    /// All of them: what a `fork = […]` row may name.
+    pub names: BTreeSet<String>,
+    /// Layouts of the counters, of which a build has one: the first if it names none.
+    pub layouts: Vec<String>,
+    /// Those of the 2022 study.
+    pub study: BTreeSet<String>,
+    /// Pairs that are refused, and why.
+    pub exclusive: Vec<(String, String, String)>,
+}
+
+/// Those of the checkout that this program was compiled in.
+static FEATURES: LazyLock<Features> = LazyLock::new(|| {
+    Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml")).unwrap_or_else(
+        |error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"),
+    )
+});
+
+impl Features {
+    /// Those of the fork.
+    #[must_use]
+    pub fn of_the_fork() -> &'static Self {
+        &FEATURES
+    }
+
+    /// Reads them from the text of a manifest. Features that make no variant (`instrument`, upstream's) are
+    /// left out.
+    fn from_manifest(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Manifest {
+            features: BTreeMap<String, Vec<String>>,
+            package: Package,
+        }
+        #[derive(Deserialize)]
+        struct Package {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            features: Table,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            layouts: Vec<String>,
+            study: BTreeSet<String>,
+            other: BTreeSet<String>,
+            exclusive: Vec<(String, String, String)>,
+        }
+        let Manifest { features, package } =
+            toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let Table { layouts, study, other, exclusive } = package.metadata.features;
+        let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
+        for name in layouts.iter().chain(&study).chain(&other).chain(pairs) {
+            if !features.contains_key(name) {
+                return Err(format!("`{name}` is none of [features]; remove it from the table"));
+            }
+        }
+        let names = features.into_keys().filter(|name| !other.contains(name)).collect();
+        Ok(Self { names, layouts, study, exclusive })
+    }
+
+    /// Why the features `chosen` cannot be compiled together; `None` if they can.
+    #[must_use]
+    pub fn refusal(&self, chosen: &BTreeSet<String>) -> Option<String> {
+        let says = |one: &str, other: &str, reason: &str| {
+            format!("`{one}` and `{other}` exclude each other: {reason}; keep one")
+        };
+        let mut layouts = self.layouts.iter().filter(|&layout| chosen.contains(layout));
+        if let (Some(one), Some(other)) = (layouts.next(), layouts.next()) {
+            return Some(says(
+                one,
+                other,
+                "both are layouts of the counters, of which there is one",
+            ));
+        }
+        let both = |(one, other, _): &&(String, String, String)| {
+            chosen.contains(one) && chosen.contains(other)
+        };
+        self.exclusive.iter().find(both).map(|(one, other, reason)| says(one, other, reason))
+    }
+
+    /// The words by which a build with the features `chosen` names its variant.
+    #[must_use]
+    pub fn words(&self, chosen: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut words: BTreeSet<String> = chosen.intersection(&self.names).cloned().collect();
+        if !self.layouts.iter().any(|layout| words.contains(layout)) {
+            words.extend(self.layouts.first().cloned());
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Features;
+
+    #[test]
+    fn a_table_that_names_no_feature_is_refused_by_that_name() {
+        let manifest = "[features]\na = []\n[package.metadata.features]\nlayouts = [\"a\"]\nstudy = []\n\
+                        other = []\nexclusive = [[\"a\", \"b\", \"…\"]]\n";
+        let error = Features::from_manifest(manifest).unwrap_err();
+        assert_eq!(error, "`b` is none of [features]; remove it from the table");
+    }
+
+    #[test]
+    fn the_forks_own_table_is_read() {
+        let features = Features::of_the_fork();
+        assert!(features.study.is_subset(&features.names) && !features.study.is_empty());
+        assert!(!features.names.contains("instrument"), "a build that counts is not timed");
+        assert_eq!(features.layouts.first().map(String::as_str), Some("packed"));
+    }
+}
