@@ -5,6 +5,7 @@ Nothing here was measured. Every number follows from a `Truth`, so a test can as
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -126,6 +127,14 @@ def write_sweep(folder: Path, truth: Truth) -> Path:
     lines = [json.dumps(record) for record in records(truth)]
     (folder / "trials.jsonl").write_text("".join(line + "\n" for line in lines))
     return folder
+
+
+def pack(folder: Path) -> Path:
+    """Compress the records of a sweep, as the runner does at its end; returns their file."""
+    plain, packed = folder / "trials.jsonl", folder / "trials.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
+    return packed
 
 
 def manifest(name: str, truth: Truth) -> dict[str, Any]:

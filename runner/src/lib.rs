@@ -43,3 +43,4 @@ mod testing;
 pub mod trial;
 pub mod trials_file;
 pub mod variant;
+mod whole_file;

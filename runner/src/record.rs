@@ -130,15 +130,18 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep_dir::SweepDir;
+    use crate::trials_file::Lines;
 
     #[test]
     fn a_record_of_before_there_was_a_choice_reads_as_free_and_is_written_as_it_was() {
         let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
-        let mut lines = std::fs::read_dir(sweeps).unwrap().filter_map(|sweep| {
-            let text = std::fs::read_to_string(sweep.unwrap().path().join("trials.jsonl")).ok()?;
-            text.lines().next().map(str::to_owned)
+        let line = SweepDir::all(&sweeps).iter().find_map(|sweep| {
+            let mut lines = Lines::open(&sweep.trials()).unwrap();
+            let line = std::str::from_utf8(lines.next_line().unwrap()?).unwrap().to_owned();
+            (!line.contains("\"placement\"")).then_some(line)
         });
-        let line = lines.find(|line| !line.contains("\"placement\"")).unwrap();
+        let line = line.unwrap();
         let record: Record = serde_json::from_str(&line).unwrap();
         assert_eq!(record.placement, Placement::Free);
         assert!(!serde_json::to_string(&record).unwrap().contains("placement"));

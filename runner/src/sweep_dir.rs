@@ -13,6 +13,7 @@ use crate::checkout::Checkout;
 use crate::manifest::Manifest;
 use crate::stop::Stop;
 use crate::trials_file::{self, Appender, Records};
+use crate::whole_file;
 
 /// A folder with a manifest.
 #[derive(Clone, Debug)]
@@ -51,11 +52,11 @@ impl SweepDir {
         let make = || -> Result<()> {
             fs::create_dir_all(&partial.path)?;
             write_json(&partial.path.join("host.json"), host)?;
-            File::create(partial.trials())?.sync_all()?;
+            trials_file::create(&partial.path)?;
             fill(&partial.path)?;
             write_json(&partial.path.join("manifest.json"), manifest)?;
             fs::rename(&partial.path, &path)?;
-            sync_folder(parent)?;
+            whole_file::sync_folder(parent)?;
             Ok(())
         };
         make().with_context(|| format!("the sweep's folder {} cannot be made", path.display()))?;
@@ -79,7 +80,7 @@ impl SweepDir {
             if path.join("manifest.json").is_file() {
                 return Ok(Self { path });
             }
-            if path.join("trials.jsonl").is_file() {
+            if trials_file::of(&path).is_file() {
                 bail!(Stop::BadInput(format!(
                     "{} has trials, but no manifest.json, which says what they are of; put back a copy of \
                      it, the trials are untouched",
@@ -163,10 +164,10 @@ impl SweepDir {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The file of trials.
+    /// The file of trials: compressed in a finished sweep.
     #[must_use]
     pub fn trials(&self) -> PathBuf {
-        self.path.join("trials.jsonl")
+        trials_file::of(&self.path)
     }
 
     /// Reads `manifest.json`.
@@ -209,7 +210,7 @@ impl SweepDir {
         write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// All whole lines of `trials.jsonl`. A torn last line is left out.
+    /// All whole lines of the file of trials. A torn last line is left out.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -222,7 +223,7 @@ impl SweepDir {
     /// # Errors
     /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
     pub fn repair(&self) -> Result<Option<(usize, PathBuf)>> {
-        trials_file::repair(&self.trials())
+        trials_file::repair(&self.path)
     }
 
     /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
@@ -231,7 +232,15 @@ impl SweepDir {
     /// # Errors
     /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
     pub fn appender(&self) -> Result<Appender> {
-        Appender::open(self.trials())
+        Appender::open(&self.path)
+    }
+
+    /// Compresses the records of a sweep that has no trials left to run, unless they are.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
+    pub fn pack(&self) -> Result<()> {
+        if trials_file::is_packed(&self.trials()) { Ok(()) } else { self.appender()?.pack() }
     }
 }
 
@@ -351,23 +360,12 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
     )))
 }
 
-/// Writes a file so that a crash leaves the old one or the new one, never half of it.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let folder = path.parent().context("a file has a folder")?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, value)?;
-    file.write_all(b"\n")?;
-    // Readable like any other file, although temporary files are private.
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(mode)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    sync_folder(folder)?;
+    whole_file::write(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })?;
     Ok(())
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

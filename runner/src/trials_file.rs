@@ -1,4 +1,8 @@
-//! `trials.jsonl`: read line by line, whatever its length, and only ever appended to.
+//! The records of a sweep, one a line: read line by line, whatever their number, and only ever appended to.
+//!
+//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in `trials.jsonl.gz`. Each
+//! of the two is made whole before the other is removed, and records are appended only when `trials.jsonl` is
+//! alone. So where a killed run left both, `trials.jsonl` holds every record, and is the one that is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,29 +12,124 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use protocol::SCHEMA;
 
 use crate::id::Id;
 use crate::record::Record;
 use crate::stop::Stop;
 use crate::sweep_dir::check_schema;
+use crate::whole_file;
+
+/// Of a sweep that has trials left to run.
+const PLAIN: &str = "trials.jsonl";
+/// Of a finished sweep: the same lines.
+const PACKED: &str = "trials.jsonl.gz";
+
+/// The file that holds the records of the sweep in a folder.
+#[must_use]
+pub fn of(folder: &Path) -> PathBuf {
+    let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
+    if packed.is_file() && !plain.is_file() { packed } else { plain }
+}
+
+/// Whether this file of records is compressed.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    path.ends_with(PACKED)
+}
+
+/// Makes a file without records in a folder.
+pub(crate) fn create(folder: &Path) -> io::Result<()> {
+    File::create(folder.join(PLAIN))?.sync_all()
+}
+
+/// Compresses the records of a folder that nobody else writes to. The same lines become the same bytes: the header
+/// has neither a time nor a name.
+pub(crate) fn pack(folder: &Path) -> io::Result<()> {
+    let plain = folder.join(PLAIN);
+    whole_file::write(&folder.join(PACKED), |out| {
+        let mut packer = GzEncoder::new(out, Compression::best());
+        io::copy(&mut File::open(&plain)?, &mut packer)?;
+        packer.finish().map(drop)
+    })?;
+    std::fs::remove_file(&plain)?;
+    whole_file::sync_folder(folder)
+}
+
+/// Makes of the records of a folder, if they are compressed, a file that can be appended to.
+fn unpack(folder: &Path) -> io::Result<()> {
+    let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
+    if !packed.is_file() {
+        return Ok(());
+    }
+    if !plain.is_file() {
+        whole_file::write(&plain, |out| io::copy(&mut Text::open(&packed)?, out).map(drop))?;
+    }
+    std::fs::remove_file(&packed)?;
+    whole_file::sync_folder(folder)
+}
+
+/// What a file of records says, compressed or not.
+#[derive(Debug)]
+pub enum Text {
+    /// Not compressed.
+    Plain(File),
+    /// Compressed.
+    Packed(Box<MultiGzDecoder<File>>),
+}
+
+impl Text {
+    /// Opens a file, compressed or not.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        Ok(if is_packed(path) {
+            Self::Packed(Box::new(MultiGzDecoder::new(file)))
+        } else {
+            Self::Plain(file)
+        })
+    }
+
+    /// A file in which it can be read at any place.
+    pub(crate) fn into_file(mut self) -> io::Result<File> {
+        if let Self::Plain(file) = self {
+            return Ok(file);
+        }
+        let mut file = tempfile::tempfile()?;
+        io::copy(&mut self, &mut file)?;
+        Ok(file)
+    }
+}
+
+impl io::Read for Text {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(into),
+            Self::Packed(file) => file.read(into),
+        }
+    }
+}
 
 /// The whole lines of a file, one at a time. A torn last line is left out.
 #[derive(Debug)]
 pub struct Lines {
-    file: BufReader<File>,
+    file: BufReader<Text>,
     line: Vec<u8>,
     number: u32,
     place: Range<u64>,
 }
 
 impl Lines {
-    /// Opens a file.
+    /// Opens a file, compressed or not.
     ///
     /// # Errors
     /// If that cannot be done.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let file = BufReader::with_capacity(1 << 16, Text::open(path)?);
         Ok(Self { file, line: Vec::new(), number: 0, place: 0..0 })
     }
 
@@ -77,14 +176,14 @@ impl Records {
         let lines = Lines::open(&path).map_err(|error| {
             Stop::BadInput(format!(
                 "{} cannot be read: {error}; a sweep is a folder with manifest.json, host.json and \
-                 trials.jsonl",
+                 trials.jsonl or trials.jsonl.gz",
                 path.display()
             ))
         })?;
         Ok(Self { path, lines, seen: HashMap::new() })
     }
 
-    /// Where the line of the last record is in the file, in bytes.
+    /// Where the line of the last record is in the text of the file, in bytes.
     #[must_use]
     pub fn place(&self) -> Range<u64> {
         self.lines.place.clone()
@@ -92,10 +191,14 @@ impl Records {
 
     fn read(&mut self) -> Result<Option<Record>> {
         let path = &self.path;
-        let line = self.lines.next_line();
-        let Some(line) = line.with_context(|| format!("{} cannot be read", path.display()))? else {
-            return Ok(None);
-        };
+        let after = self.lines.number;
+        let line = self.lines.next_line().map_err(|error| {
+            Stop::BadInput(format!(
+                "{} cannot be read after line {after}: {error}; put back a copy of it",
+                path.display()
+            ))
+        });
+        let Some(line) = line? else { return Ok(None) };
         let parsed: Result<Record, _> = serde_json::from_slice(line);
         let number = self.lines.number;
         let place = || format!("{}:{number}", path.display());
@@ -128,20 +231,32 @@ impl Iterator for Records {
     }
 }
 
-/// Sets aside the broken lines of a file that nobody appends to, and half a last line; says how many and where.
-///
-/// # Errors
-/// If another process appends, or the disk refuses; the file is then as it was.
-pub(crate) fn repair(path: &Path) -> Result<Option<(usize, PathBuf)>> {
-    let appender = Appender::open(path.to_owned())?;
-    let mut records = Records::open(path.to_owned())?;
-    let mut broken: Vec<Range<u64>> = Vec::new();
+/// Where the lines are that are no records.
+fn broken_lines(path: PathBuf) -> Result<Vec<Range<u64>>> {
+    let mut records = Records::open(path)?;
+    let mut broken = Vec::new();
     while let Some(record) = records.next() {
         match record {
             Err(error) if error.is::<BrokenLine>() => broken.push(records.place()),
             other => _ = other?,
         }
     }
+    Ok(broken)
+}
+
+/// Sets aside the broken lines of a sweep that nobody appends to, and half a last line; says how many and where.
+///
+/// # Errors
+/// If another process appends, or the disk refuses; every record is then where it was.
+pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
+    let found = of(folder);
+    // A finished sweep is only made one that can be appended to if there is a reason.
+    if is_packed(&found) && broken_lines(found)?.is_empty() {
+        return Ok(None);
+    }
+    let appender = Appender::open(folder)?;
+    let path = &appender.path;
+    let broken = broken_lines(path.clone())?;
     if broken.is_empty() {
         return Ok(appender.torn().map(|aside| (1, aside.to_owned())));
     }
@@ -157,42 +272,31 @@ pub(crate) fn repair(path: &Path) -> Result<Option<(usize, PathBuf)>> {
     }
     sound.extend_from_slice(&text[at..]);
     let place = set_aside(path, &aside)?;
-    let replace = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&sound)?;
-        file.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    replace().with_context(describe)?;
+    whole_file::write(path, |file| file.write_all(&sound)).with_context(describe)?;
     Ok(Some((broken.len() + usize::from(appender.torn().is_some()), place)))
 }
 
 /// The open end of `trials.jsonl`.
 #[derive(Debug)]
 pub struct Appender {
+    /// Of `host.json`, the one file of a sweep that is never replaced. Where locks need a file that is open for
+    /// writing, as on NFS, the folder itself cannot be locked.
+    _lock: File,
     file: File,
     path: PathBuf,
     torn: Option<PathBuf>,
 }
 
 impl Appender {
-    /// Opens the file and keeps everybody else out until this is dropped. What a killed run left of its
-    /// last line is set aside first.
-    pub(crate) fn open(path: PathBuf) -> Result<Self> {
+    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a killed run left of
+    /// its last line is set aside first.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        let lock = lock(folder)?;
+        let path = folder.join(PLAIN);
         let describe = || format!("{} cannot be opened for appending", path.display());
+        unpack(folder).with_context(describe)?;
         let mut file =
             OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
-                "another sweep writes to {}; wait for it or end it",
-                path.parent().unwrap_or(&path).display()
-            ))),
-            Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
-        }
         let torn = last_line(&mut file).with_context(describe)?;
         let torn = if torn.is_empty() {
             None
@@ -204,13 +308,22 @@ impl Appender {
             Some(aside)
         };
         file.seek(SeekFrom::End(0)).with_context(describe)?;
-        Ok(Self { file, path, torn })
+        Ok(Self { _lock: lock, file, path, torn })
     }
 
     /// Where half a line of an earlier run was put, if there was one.
     #[must_use]
     pub fn torn(&self) -> Option<&Path> {
         self.torn.as_deref()
+    }
+
+    /// Compresses the records of a sweep that has no trials left to run.
+    ///
+    /// # Errors
+    /// If the disk refuses; the records can then be read and appended to as before.
+    pub fn pack(self) -> Result<()> {
+        let folder = self.path.parent().context("a file has a folder")?;
+        pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
     }
 
     /// Appends a record and waits until it is on the disk.
@@ -234,6 +347,21 @@ impl Appender {
                 )
             })
         })
+    }
+}
+
+/// Keeps everybody else from changing the records of a folder while it lives.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("host.json");
+    let describe = || format!("{} cannot be locked", path.display());
+    let file = OpenOptions::new().append(true).open(&path).with_context(describe)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
+            "another sweep writes to {}; wait for it or end it",
+            folder.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(error).with_context(describe),
     }
 }
 
@@ -280,12 +408,26 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep_dir::SweepDir;
 
     fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trials.jsonl");
         std::fs::write(&path, content).unwrap();
+        std::fs::write(folder.path().join("host.json"), "{}").unwrap();
         (folder, path)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn text(folder: &Path) -> String {
+        io::read_to_string(Text::open(&of(folder)).unwrap()).unwrap()
     }
 
     #[test]
@@ -310,11 +452,96 @@ mod tests {
             for whole in ["", "first\n", "first\nsecond\n"] {
                 let torn = vec![b'x'; length];
                 let (folder, path) = file(&[whole.as_bytes(), &torn].concat());
-                let appender = Appender::open(path.clone()).unwrap();
+                let appender = Appender::open(folder.path()).unwrap();
                 assert_eq!(std::fs::read(&path).unwrap(), whole.as_bytes());
                 let aside = std::fs::read(folder.path().join("trials.torn-1")).unwrap_or_default();
                 assert_eq!((appender.torn().is_some(), aside), (length > 0, torn));
             }
         }
+    }
+
+    #[test]
+    fn a_packed_file_is_read_as_the_plain_one_was_and_always_has_the_same_bytes() {
+        let content = "one\n\nthree\n";
+        let packed = [(), ()].map(|()| {
+            let (folder, _path) = file(content.as_bytes());
+            Appender::open(folder.path()).unwrap().pack().unwrap();
+            assert_eq!(names(folder.path()), ["host.json", PACKED]);
+            assert_eq!(text(folder.path()), content);
+            let mut lines = Lines::open(&of(folder.path())).unwrap();
+            assert_eq!(lines.next_line().unwrap(), Some(&b"one"[..]));
+            assert_eq!(lines.next_line().unwrap(), Some(&b"three"[..]));
+            assert_eq!((lines.number, lines.place.clone()), (3, 5..11));
+            std::fs::read(of(folder.path())).unwrap()
+        });
+        assert_eq!(packed[0], packed[1]);
+    }
+
+    #[test]
+    fn what_a_kill_between_two_steps_leaves_holds_every_line_and_can_be_appended_to() {
+        let (packed, _path) = file(b"one\n");
+        pack(packed.path()).unwrap();
+        let packed = std::fs::read(packed.path().join(PACKED)).unwrap();
+        // Packing and unpacking: before the new file has its name, with both, and with the new one alone. Both with
+        // a longer plain one does not happen; if it did, nothing would be lost either.
+        for (plain, is_packed) in [
+            (Some("one\n"), false),
+            (Some("one\n"), true),
+            (None, true),
+            (Some("one\ntwo\n"), true),
+        ] {
+            let (folder, path) = file(plain.unwrap_or_default().as_bytes());
+            std::fs::write(folder.path().join(".tmp123"), "half of someth").unwrap();
+            if plain.is_none() {
+                std::fs::remove_file(&path).unwrap();
+            }
+            if is_packed {
+                std::fs::write(folder.path().join(PACKED), &packed).unwrap();
+            }
+            let lines = plain.unwrap_or("one\n");
+            assert_eq!(text(folder.path()), lines);
+            let appender = Appender::open(folder.path()).unwrap();
+            assert_eq!(names(folder.path()), [".tmp123", "host.json", PLAIN]);
+            assert_eq!(text(folder.path()), lines);
+            appender.pack().unwrap();
+            assert_eq!(names(folder.path()), [".tmp123", "host.json", PACKED]);
+            assert_eq!(text(folder.path()), lines);
+        }
+    }
+
+    #[test]
+    fn nobody_else_appends_or_packs_while_somebody_does() {
+        let (folder, _path) = file(b"one\n");
+        let appender = Appender::open(folder.path()).unwrap();
+        let refused = Appender::open(folder.path()).unwrap_err().to_string();
+        assert!(refused.starts_with("another sweep writes to "), "{refused}");
+        appender.pack().unwrap();
+        Appender::open(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn broken_lines_of_a_packed_file_are_set_aside_and_a_sound_one_is_left_as_it_is() {
+        let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let sound = text(SweepDir::all(&sweeps)[0].path());
+        let (folder, _path) = file(sound.replacen('\n', "\nhello\n", 1).as_bytes());
+        pack(folder.path()).unwrap();
+        let (lines, aside) = repair(folder.path()).unwrap().unwrap();
+        assert_eq!((lines, std::fs::read_to_string(aside).unwrap()), (1, "hello\n".to_owned()));
+        assert_eq!(text(folder.path()), sound);
+        pack(folder.path()).unwrap();
+        assert_eq!(repair(folder.path()).unwrap(), None);
+        assert_eq!(names(folder.path()), ["host.json", "trials.jsonl.gz", "trials.torn-1"]);
+    }
+
+    #[test]
+    fn a_packed_file_that_was_cut_is_refused_with_its_name_and_the_remedy() {
+        let (folder, _path) = file(b"{}\n".repeat(9).as_slice());
+        pack(folder.path()).unwrap();
+        let path = of(folder.path());
+        let packed = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
+        let refused = broken_lines(path).unwrap_err().to_string();
+        assert!(refused.contains("trials.jsonl.gz cannot be read after line "), "{refused}");
+        assert!(refused.ends_with("; put back a copy of it"), "{refused}");
     }
 }

@@ -2,13 +2,14 @@
 
 mod common;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::{fs, io};
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
+use runner::trials_file::{self, Text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -44,8 +45,12 @@ fn copy() -> (TempDir, PathBuf) {
     (folder, to)
 }
 
+fn text(sweep: &Path) -> String {
+    io::read_to_string(Text::open(&trials_file::of(sweep)).unwrap()).unwrap()
+}
+
 fn records(sweep: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(sweep.join("trials.jsonl")).unwrap();
+    let text = text(sweep);
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -91,7 +96,7 @@ fn the_table_of_a_sweep_with_counts_is_that_of_its_timed_trials() {
     let with_counts = show().stderr(contains("2 trials of instrumented builds were counted"));
     assert_eq!(with_counts.get_output().stdout, SWEPT.1.as_bytes());
     let trials = sweep.join("trials.jsonl");
-    let text = fs::read_to_string(&trials).unwrap();
+    let text = text(&sweep);
     let timed: Vec<&str> = text.lines().take(TIMED).collect();
     fs::write(&trials, timed.join("\n") + "\n").unwrap();
     assert_eq!(show().get_output().stdout, SWEPT.1.as_bytes());
@@ -101,7 +106,7 @@ fn the_table_of_a_sweep_with_counts_is_that_of_its_timed_trials() {
 fn a_sweep_stopped_while_counting_goes_on_with_the_counts_that_are_missing() {
     let (folder, sweep) = copy();
     let trials = sweep.join("trials.jsonl");
-    let whole = fs::read_to_string(&trials).unwrap();
+    let whole = text(&sweep);
     let kept: Vec<&str> = whole.lines().take(TIMED + 1).collect();
     fs::write(&trials, kept.join("\n") + "\n").unwrap();
     resume(&folder).success().stdout(contains("\n1 trial in"));
@@ -109,7 +114,7 @@ fn a_sweep_stopped_while_counting_goes_on_with_the_counts_that_are_missing() {
         let trial = |line| serde_json::from_str::<Value>(line).unwrap()["trial"].take();
         text.lines().map(trial).collect()
     };
-    assert_eq!(names(&fs::read_to_string(&trials).unwrap()), names(&whole));
+    assert_eq!(names(&text(&sweep)), names(&whole));
 }
 
 #[test]

@@ -3,13 +3,14 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
+use runner::trials_file::{self, Text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -37,7 +38,7 @@ fn shard(folder: &TempDir, shard: &str, more: &[&str]) -> PathBuf {
 }
 
 fn trials(sweep: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(sweep.join("trials.jsonl")).unwrap();
+    let text = io::read_to_string(Text::open(&trials_file::of(sweep)).unwrap()).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -67,6 +67,15 @@ def test_a_grown_file_is_read_anew(file: Path, tmp_path: Path) -> None:
     assert same(cache.read(file, never, tmp_path / "kept"), parse(file))
 
 
+def test_compressed_records_are_kept_too_by_about_the_size_of_their_text(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = made_up.pack(file.parent)
+    monkeypatch.setattr(cache, "WORTH_BYTES", packed.stat().st_size * 2)
+    first = cache.read(packed, parse, tmp_path / "kept")
+    assert same(cache.read(packed, never, tmp_path / "kept"), first)
+
+
 def test_notes_are_kept_too(file: Path, tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-30])
     cache.read(file, parse, tmp_path / "kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -141,6 +142,34 @@ def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
     file = folder / "trials.jsonl"
     file.write_text(file.read_text() + file.read_text().splitlines()[0] + "\n")
     with pytest.raises(InputError, match="field `trial`: 1 identities occur more than once"):
+        read_sweep(folder)
+
+
+def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(folder: Path) -> None:
+    change_line(folder, 3, lambda record: record.update(placement="pinned"))
+    plain = read_sweep(folder)
+    made_up.pack(folder)
+    packed = read_sweep(folder)
+    assert packed.trials.collect().equals(plain.trials.collect())
+    assert packed.iterations.collect().equals(plain.iterations.collect())
+    broken = gzip.decompress((folder / "trials.jsonl.gz").read_bytes()).replace(b"pinned", b"spread")
+    (folder / "trials.jsonl.gz").write_bytes(gzip.compress(broken))
+    with pytest.raises(InputError, match=r"trials\.jsonl\.gz:3: field `placement` is `spread`"):
+        read_sweep(folder)
+
+
+def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_is_read(folder: Path) -> None:
+    text = (folder / "trials.jsonl").read_text()
+    made_up.pack(folder)
+    (folder / "trials.jsonl").write_text("".join(text.splitlines(keepends=True)[:-1]))
+    assert read_sweep(folder).trials.collect().height == len(text.splitlines()) - 1
+
+
+@pytest.mark.parametrize("harm", [lambda it: it[:-9], lambda it: it[:99] + bytes(9) + it[108:], lambda _: b"hello"])
+def test_a_damaged_compressed_file_is_refused_with_the_remedy(folder: Path, harm: Callable[[bytes], bytes]) -> None:
+    file = made_up.pack(folder)
+    file.write_bytes(harm(file.read_bytes()))
+    with pytest.raises(InputError, match=r"trials\.jsonl\.gz: cannot be read after line .*; put back a copy of it"):
         read_sweep(folder)
 
 

@@ -19,6 +19,7 @@ use crate::plan::{self, Plan, Shard};
 use crate::progress::count;
 use crate::stop::{Exit, Stop};
 use crate::sweep_dir::{self, SweepDir};
+use crate::trials_file::{self, Text};
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
@@ -80,7 +81,8 @@ pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
     sweep_dir::check_parent(&parent)?;
     let manifest = merged_manifest(&parts, whole.len());
     let fill = |folder: &Path| {
-        copy_trials(&parts, &trials, &folder.join("trials.jsonl"))?;
+        copy_trials(&parts, &trials, &trials_file::of(folder))?;
+        trials_file::pack(folder)?;
         for part in &parts {
             let own = folder.join(format!("shards/{}-of-{}", part.shard.number, part.shard.of));
             fs::create_dir_all(&own)?;
@@ -188,7 +190,7 @@ fn find_trials(place: &Place, parts: &[Part], whole: &Plan) -> Result<Vec<Found>
 
 /// Copies the lines as they are.
 fn copy_trials(parts: &[Part], trials: &[Found], path: &Path) -> io::Result<()> {
-    let open = |part: &Part| File::open(part.sweep.trials());
+    let open = |part: &Part| Text::open(&part.sweep.trials())?.into_file();
     let files = parts.iter().map(open).collect::<io::Result<Vec<File>>>()?;
     let mut out = BufWriter::new(File::create(path)?);
     let mut line = Vec::new();

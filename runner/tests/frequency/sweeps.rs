@@ -1,12 +1,12 @@
 //! Real sweeps on made-up hosts: what trials are labelled, and that every end of a sweep puts back what was
 //! there.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
@@ -15,6 +15,7 @@ use runner::frequency::control::Controller;
 use runner::frequency::{ControlFrequency, Setup};
 use runner::plan::Mode;
 use runner::record::FreqState;
+use runner::trials_file::{self, Text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -64,7 +65,8 @@ impl Case {
     fn records(&self) -> Vec<Value> {
         let sweeps = fs::read_dir(self.folder.path().join("sweeps")).into_iter().flatten();
         let text = sweeps
-            .filter_map(|entry| fs::read_to_string(entry.unwrap().path().join("trials.jsonl")).ok())
+            .map(|entry| trials_file::of(&entry.unwrap().path()))
+            .filter_map(|trials| Text::open(&trials).and_then(io::read_to_string).ok())
             .collect::<String>();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }

@@ -229,7 +229,8 @@ fn a_disk_that_gets_full_stops_the_sweep_and_with_room_it_goes_on() {
         rm /mnt/filler
         cp /mnt/*/trials.jsonl "$KEPT"
         "$RUNNER" sweep --resume latest --output /mnt >/dev/null
-        cp /mnt/*/trials.jsonl "$SWEEPS"/*/
+        rm "$SWEEPS"/*/trials.jsonl
+        cp /mnt/*/trials.jsonl.gz "$SWEEPS"/*/
         exit $code
     "#;
     let sweeps = damaged.folder.path().join("sweeps");

@@ -10,7 +10,7 @@ mod receipts;
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::OnceLock;
@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
+use runner::trials_file::{self, Text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -66,8 +67,8 @@ fn sweep_in(folder: &TempDir) -> Option<PathBuf> {
 }
 
 fn lines(sweep: &Path) -> Vec<String> {
-    let text = fs::read_to_string(sweep.join("trials.jsonl")).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+    let text = Text::open(&trials_file::of(sweep)).and_then(io::read_to_string);
+    text.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 fn resume(folder: &TempDir) -> std::process::Command {
@@ -146,6 +147,15 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
         .stderr(contains("building").not());
     assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
     assert_complete(&sweep, PLANNED);
+    // Killed after its last trial and before its records were compressed.
+    let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.gz"));
+    assert!(!plain.exists());
+    let bytes = fs::read(&packed).unwrap();
+    fs::write(&plain, lines(&sweep).join("\n") + "\n").unwrap();
+    fs::remove_file(&packed).unwrap();
+    resume(&folder).assert().success().stdout(contains("all 150 trials were there already"));
+    assert!(!plain.exists());
+    assert_eq!(fs::read(&packed).unwrap(), bytes);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What a sweep writes down besides times: enough to know what ran where, and nothing about whose it is.
 
-use std::fs;
 use std::path::PathBuf;
+use std::{fs, io};
 
+use runner::trials_file::{self, Text};
 use serde_json::Value;
 
 use crate::{common, killed_sweep, lines, sweep_in};
@@ -93,10 +94,17 @@ fn cpu_time_switches_faults_and_memory_stand_beside_wall_time() {
 fn nothing_that_is_written_names_a_folder_of_this_machine() {
     let mut folders = vec![common::root(), killed_sweep().path().to_owned()];
     folders.extend(std::env::home_dir().filter(|home| home.components().count() > 1));
-    for name in ["manifest.json", "host.json", "trials.jsonl"] {
-        let text = fs::read_to_string(sweep().join(name)).unwrap();
+    for file in
+        [sweep().join("manifest.json"), sweep().join("host.json"), trials_file::of(&sweep())]
+    {
+        let text = io::read_to_string(Text::open(&file).unwrap()).unwrap();
         for folder in &folders {
-            assert!(!text.contains(&folder.display().to_string()), "{name}: {}", folder.display());
+            assert!(
+                !text.contains(&folder.display().to_string()),
+                "{}: {}",
+                file.display(),
+                folder.display()
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sweep_analysis.read.records import Records
+from sweep_analysis.read.records import Records, is_packed
 from sweep_analysis.read.schema import EVENTS, ITERATIONS, METRICS, TRIALS
 
 FORMAT = 1
@@ -26,6 +26,8 @@ FORMAT = 1
 
 WORTH_BYTES = 8 << 20
 """Smaller files are decoded in well under a second, so they are not kept twice."""
+_PACKED_TO = 8
+"""How many times larger a file of records is than its compressed form, about."""
 
 PLACE = "SWEEP_ANALYSIS_CACHE"
 """Environment variable that names another folder; empty: nothing is kept."""
@@ -48,7 +50,8 @@ def read(file: Path, parse: Callable[[Path, Path | None], Records], place: Path 
         InputError: whatever `parse` raises; such files are not kept.
         OSError: `file` cannot be read.
     """
-    if place is None or file.stat().st_size < WORTH_BYTES:
+    size = file.stat().st_size * (_PACKED_TO if is_packed(file) else 1)
+    if place is None or size < WORTH_BYTES:
         return parse(file, None)
     entry = place / _key(file)
     if not _is_whole(entry):

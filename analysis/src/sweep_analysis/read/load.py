@@ -11,7 +11,7 @@ import polars as pl
 
 from sweep_analysis.read import cache
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.records import Records, parse
+from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.schema import EVENTS, METRICS, TRIALS, TWIN_SUFFIX
 
 CHECKOUT = Path(__file__).resolve().parents[4]
@@ -90,8 +90,9 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
 def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
-    A torn last line (no newline at its end: the sweep was killed while writing) is set aside and noted. What a large
-    `trials.jsonl` holds is kept as Parquet in `cached_in`, without which `cache.folder` says where.
+    The records may be compressed, as `trials.jsonl.gz`. A torn last line (no newline at its end: the sweep was killed
+    while writing) is set aside and noted. What a large file of records holds is kept as Parquet in `cached_in`,
+    without which `cache.folder` says where.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
@@ -100,7 +101,7 @@ def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
         raise InputError(folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`")
     manifest = _read_object(folder / "manifest.json")
     host = _read_object(folder / "host.json")
-    file = folder / "trials.jsonl"
+    file = file_of(folder)
     try:
         records = cache.read(file, parse, cached_in or cache.folder(CHECKOUT))
     except OSError as error:

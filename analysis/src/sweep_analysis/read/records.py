@@ -1,7 +1,10 @@
-"""Decodes `trials.jsonl` line by line into columns, checking every field; memory holds columns, never all records."""
+"""Decodes a file of records by lines into columns, checking every field; memory holds columns, never all records."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import islice
@@ -68,11 +71,25 @@ class Records:
         return [it.name for it in fields(cls) if it.name != "notes"]
 
 
+def file_of(folder: Path) -> Path:
+    """The file that holds the records of the sweep in `folder`: compressed if it is finished.
+
+    Both are there where the runner was killed while it compressed; the other then holds as much.
+    """
+    plain, packed = folder / "trials.jsonl", folder / "trials.jsonl.gz"
+    return packed if packed.is_file() and not plain.is_file() else plain
+
+
+def is_packed(file: Path) -> bool:
+    """Whether this file of records is compressed."""
+    return file.suffix == ".gz"
+
+
 def parse(file: Path, spill: Path | None = None) -> Records:
     """Decode a whole file; what a large one holds waits as Parquet in the folder `spill`, if there is one.
 
     Raises:
-        InputError: the file has no record, or a line is no valid record.
+        InputError: the file has no record, a line is no valid record, or what is compressed is damaged.
         OSError: it cannot be read.
     """
     notes: list[str] = []
@@ -116,15 +133,20 @@ def _spill(parts: dict[str, list[pl.DataFrame]], spilled: dict[str, list[pl.Lazy
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
     """Lines that are not empty, with their numbers; a last one without an end is noted and left out."""
-    with file.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.endswith(b"\n"):
-                notes.append(
-                    f"The last line of {file.name} (line {number}, {len(line)} bytes) was torn off while it was "
-                    "written; it is set aside. `cargo runner sweep --resume` runs that trial again."
-                )
-            elif line.strip():
-                yield number, line
+    number = 0
+    with io.BufferedReader(gzip.open(file)) if is_packed(file) else file.open("rb") as stream:
+        try:
+            for number, line in enumerate(stream, start=1):
+                if not line.endswith(b"\n"):
+                    notes.append(
+                        f"The last line of {file.name} (line {number}, {len(line)} bytes) was torn off while it was "
+                        "written; it is set aside. `cargo runner sweep --resume` runs that trial again."
+                    )
+                elif line.strip():
+                    yield number, line
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            where = f"cannot be read after line {number}: {error}"
+            raise InputError(file, where, "put back a copy of it") from error
 
 
 def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:

@@ -74,6 +74,11 @@ pub(super) fn finish(
             manifest.trials_planned, purpose.command
         )));
     }
+    if left == 0
+        && let Err(error) = sweep.pack()
+    {
+        eprintln!("warning: {error:#}; every trial is in it");
+    }
     let table = Table::of(place, sweep, manifest, summary, arguments.format)?;
     let text = match purpose.page {
         Some(page) => page(sweep, manifest, &table, arguments.resume.is_none(), arguments.format)?,

@@ -92,6 +92,7 @@ pub(super) fn measure(
     let noted = sweep.write_manifest(&manifest);
     result?;
     noted?;
+    drop(appender);
     finish(place, arguments, purpose, &sweep, &manifest, &summary, tally)
 }
 
