@@ -7,36 +7,13 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
 
-use crate::config::{ConfigError, nearest};
-use crate::plan::Load;
+use crate::config::ConfigError;
+use crate::pick::nearest;
+use crate::plan::{AskedExperiment, Figure, Load};
 use crate::selection::{self, PlacementChoice};
 use crate::stop::Stop;
 
 const FILE: &str = "experiments.toml";
-
-/// What an experiment draws; the analysis has a function for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Figure {
-    /// A table: whether every cell gives the sequential program's answer.
-    Answers,
-    /// Speed-up by threads, a line for each branch, a panel for each workload.
-    SpeedupByBranch,
-    /// Speed-up by threads, a line for each strategy and lock, a panel for each number of words.
-    SpeedupByWords,
-    /// Loss of throughput against `lock-free` by number of words, a line for each lock.
-    OverheadByWords,
-    /// Wall time by steps in the critical section, a line for each lock.
-    WallBySection,
-    /// Wall time by bytes in a transfer, a line for each way of input and output.
-    WallByBytes,
-    /// Wall time by steps after each transfer, likewise.
-    WallByCompute,
-    /// Service and session times of a key-value server by handlers, a line for each queue and store.
-    ServiceByThreads,
-    /// Requests a second of a message board by posters and readers, for each implementation.
-    ForumGrid,
-}
 
 /// A row of the file, checked.
 #[derive(Clone, Debug, Serialize)]
@@ -71,21 +48,6 @@ pub struct Experiment {
     pub sequential_ignores: Vec<String>,
     /// Parameters of each cell set, as `--parameter` takes them.
     pub cells: Vec<BTreeMap<String, String>>,
-}
-
-/// What a sweep keeps of the experiment that it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedExperiment {
-    /// [`Experiment::name`].
-    pub name: String,
-    /// [`Experiment::shows`].
-    pub shows: String,
-    /// [`Experiment::source`].
-    pub source: String,
-    /// [`Experiment::figure`].
-    pub figure: Figure,
-    /// [`Experiment::sequential_ignores`].
-    pub sequential_ignores: Vec<String>,
 }
 
 impl Experiment {

@@ -25,6 +25,7 @@ pub mod judgement;
 pub mod manifest;
 mod options;
 pub mod page;
+pub mod pick;
 mod place;
 pub mod plan;
 pub mod progress;

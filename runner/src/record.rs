@@ -6,7 +6,7 @@ use protocol::{Events, Iteration, Metric, Placement, Program, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::id::Id;
-use crate::plan::{Mode, Regime};
+use crate::plan::{Asked, Mode, Regime};
 
 /// What a sweep knows of the CPU frequency during a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +124,16 @@ impl Record {
     #[must_use]
     pub fn regime(&self) -> Regime {
         Regime { mode: self.mode, placement: self.placement }
+    }
+
+    /// The one of [`Asked::workloads`] that it is of.
+    #[must_use]
+    pub fn load(&self, asked: &Asked) -> Option<usize> {
+        asked.workloads.iter().position(|load| {
+            load.workload == self.workload
+                && load.size == self.size
+                && load.parameters == self.parameters
+        })
     }
 }
 

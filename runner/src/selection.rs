@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use globset::Glob;
 use protocol::{Description, Placement, Refusal, Size, Values};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue;
-use crate::config::{Branch, Config, nearest};
+use crate::config::{Branch, Config};
 use crate::digest;
+use crate::pick::{nearest, pick};
 use crate::plan::{Input, Load};
 use crate::stop::Stop;
 
@@ -111,60 +111,6 @@ const HEADLINE_THREADS: &str = "1,2,4,8,16,32,64,cores,cpus";
 
 /// The workloads of the original study.
 const HEADLINE: &str = "quicksort,tsp,packets";
-
-/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The list was
-/// given as `field`, an option or a key of a file, and names things of a `kind`, such as `branch`.
-///
-/// # Errors
-/// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.
-pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
-    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    let Some(first) = words.first() else {
-        bail!(Stop::BadInput(format!(
-            "{field}: `{list}` names no {kind}; write `all`, names, globs or `!exclusions`; known: {}",
-            known.join(", ")
-        )));
-    };
-    let mut picked: BTreeSet<&str> = BTreeSet::new();
-    // A list of exclusions alone means all but those.
-    if first.starts_with('!') {
-        picked.extend(known);
-    }
-    for word in words {
-        let (is_excluded, pattern) = match word.strip_prefix('!') {
-            Some(rest) => (true, rest),
-            None => (false, word),
-        };
-        let glob = Glob::new(if pattern == "all" { "*" } else { pattern })
-            .map_err(|error| Stop::BadInput(format!("{field}: `{pattern}`: {error}")))?
-            .compile_matcher();
-        let matched: Vec<&str> = known.iter().copied().filter(|name| glob.is_match(name)).collect();
-        if matched.is_empty() {
-            let hint = nearest(pattern, known.iter().copied())
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
-            // The hint first: the list is long.
-            bail!(Stop::BadInput(format!(
-                "{field}: no {kind} matches `{pattern}`; {hint}known: {}",
-                known.join(", ")
-            )));
-        }
-        for name in matched {
-            if is_excluded {
-                picked.remove(name)
-            } else {
-                picked.insert(name)
-            };
-        }
-    }
-    if picked.is_empty() {
-        bail!(Stop::BadInput(format!(
-            "{field}: `{list}` leaves no {kind}; known: {}",
-            known.join(", ")
-        )));
-    }
-    Ok(known.iter().copied().filter(|name| picked.contains(name)).collect())
-}
 
 /// Picks branches. The baseline is always among them, since everything is compared with it; the flag
 /// says whether it had to be added.

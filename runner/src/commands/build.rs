@@ -10,11 +10,12 @@ use clap_complete::engine::ArgValueCompleter;
 use crate::builds::{Builder, Built};
 use crate::config::Branch;
 use crate::exit::exit_of;
+use crate::interrupt;
 use crate::options::complete;
+use crate::pick::pick;
 use crate::place::Place;
 use crate::progress::{BuildBar, human};
 use crate::stop::{Exit, Stop};
-use crate::{interrupt, selection};
 
 /// Arguments of `build`.
 #[derive(Debug, Args)]
@@ -33,7 +34,7 @@ Example:
 pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
     let config = place.config()?;
     let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
-    let picked = selection::pick("--branches", "branch", &arguments.branches, &known)?;
+    let picked = pick("--branches", "branch", &arguments.branches, &known)?;
     let branches: Vec<Branch> = config
         .branches
         .iter()

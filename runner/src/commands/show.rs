@@ -90,8 +90,7 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
             other => other?,
         };
         let asked = &manifest.asked;
-        let is_known =
-            manifest.branch(&record.branch).is_some() && asked.load_of(&record).is_some();
+        let is_known = manifest.branch(&record.branch).is_some() && record.load(asked).is_some();
         if !is_known || planned.as_ref().is_some_and(|ids| !ids.contains(&record.trial)) {
             bail!(Stop::BadInput(format!(
                 "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \

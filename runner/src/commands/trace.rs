@@ -14,6 +14,7 @@ use crate::builds::Builder;
 use crate::catalogue;
 use crate::config::Branch;
 use crate::options::{complete, positive_seconds};
+use crate::pick::pick;
 use crate::place::Place;
 use crate::plan::Load;
 use crate::record::Ending;
@@ -119,7 +120,7 @@ fn load(arguments: &TraceArgs) -> Result<Load> {
 
 /// The only thing of its kind that `text` names.
 fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'a str> {
-    match selection::pick(option, kind, text, known)?[..] {
+    match pick(option, kind, text, known)?[..] {
         [only] => Ok(only),
         ref several => bail!(Stop::BadInput(format!(
             "{option}: `{text}` matches {}; a trace is of one {kind}",

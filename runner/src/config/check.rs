@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_spanned::Spanned;
 
 use super::{Branch, Config, ConfigError, Features, Source, claims, git, wire};
+use crate::pick::nearest;
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
@@ -226,16 +227,6 @@ pub(super) fn check_fork(
         }
     }
     Features::of_the_fork().refusal(&checked).map_or(Ok(checked), |why| Err((None, why)))
-}
-
-/// The candidate that a misspelt word probably meant, if one is close.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 4)
-        .min()
-        .map(|(_, candidate)| candidate)
 }
 
 /// Turns byte offsets into lines, and faults into errors.

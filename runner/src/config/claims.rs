@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
 
 use super::{ConfigError, check::Place, wire};
-use crate::{catalogue, selection};
+use crate::catalogue;
+use crate::pick::pick;
 
 /// A hypothesis in a form that can be held, refuted or left open by trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +113,7 @@ pub(super) fn check(
             None => Vec::new(),
             Some(list) => {
                 let known = catalogue::names();
-                selection::pick("`workloads`", "workload", list.get_ref(), &known)
+                pick("`workloads`", "workload", list.get_ref(), &known)
                     .map_err(|error| wrong(list.span().start, error.to_string()))?
                     .into_iter()
                     .map(str::to_owned)

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use check::{INSTRUMENTED_SUFFIX, TWIN_SUFFIX, nearest, parse};
+pub use check::{INSTRUMENTED_SUFFIX, TWIN_SUFFIX, parse};
 pub use claims::{Claim, Expectation, Figure};
 pub use features::Features;
 

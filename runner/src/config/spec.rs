@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_spanned::Spanned;
 
-use super::check::{check_fork, check_name, check_version, nearest};
+use super::check::{check_fork, check_name, check_version};
 use super::{Branch, Config, Source, git, seen_from};
+use crate::pick::nearest;
 
 /// What the words may be, for messages and help.
 pub const SPECS: &str = "a branch of branches.toml, published:1.13.0, path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; \

@@ -4,10 +4,10 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Selection;
 use crate::config::{Branch, Config};
-use crate::experiments::{self, AskedExperiment, Figure};
+use crate::experiments;
 use crate::host::Host;
 use crate::place::Place;
-use crate::plan::{Asked, Instrument, Load, Mode};
+use crate::plan::{Asked, AskedExperiment, Figure, Instrument, Load, Mode};
 use crate::selection::{self, PlacementChoice, Preset};
 use crate::stop::Stop;
 

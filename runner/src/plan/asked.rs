@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue;
 use crate::config::TWIN_SUFFIX;
-use crate::experiments::{AskedExperiment, Figure};
-use crate::record::Record;
 
 /// How the CPU frequency is treated.
 #[derive(
@@ -101,6 +99,45 @@ impl Load {
     pub fn is_paced(&self) -> bool {
         self.resolved().is_some_and(|(workload, values)| workload.is_paced(&values))
     }
+}
+
+/// What an experiment draws; the analysis has a function for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// A table: whether every cell gives the sequential program's answer.
+    Answers,
+    /// Speed-up by threads, a line for each branch, a panel for each workload.
+    SpeedupByBranch,
+    /// Speed-up by threads, a line for each strategy and lock, a panel for each number of words.
+    SpeedupByWords,
+    /// Loss of throughput against `lock-free` by number of words, a line for each lock.
+    OverheadByWords,
+    /// Wall time by steps in the critical section, a line for each lock.
+    WallBySection,
+    /// Wall time by bytes in a transfer, a line for each way of input and output.
+    WallByBytes,
+    /// Wall time by steps after each transfer, likewise.
+    WallByCompute,
+    /// Service and session times of a key-value server by handlers, a line for each queue and store.
+    ServiceByThreads,
+    /// Requests a second of a message board by posters and readers, for each implementation.
+    ForumGrid,
+}
+
+/// What a sweep keeps of the experiment that it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedExperiment {
+    /// Its name on the command line.
+    pub name: String,
+    /// What it is for, in one line.
+    pub shows: String,
+    /// Where it was published.
+    pub source: String,
+    /// What is drawn.
+    pub figure: Figure,
+    /// Parameters that mean nothing to the sequential program.
+    pub sequential_ignores: Vec<String>,
 }
 
 /// Everything that defines a sweep, apart from the binaries.
@@ -218,16 +255,6 @@ impl Asked {
     #[must_use]
     pub fn is_about_answers(&self) -> bool {
         self.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
-    }
-
-    /// The one of [`Asked::workloads`] that a record belongs to.
-    #[must_use]
-    pub fn load_of(&self, record: &Record) -> Option<usize> {
-        self.workloads.iter().position(|load| {
-            load.workload == record.workload
-                && load.size == record.size
-                && load.parameters == record.parameters
-        })
     }
 
     /// Names and values of the parameters that tell a load from the others of its workload.

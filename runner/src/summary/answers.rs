@@ -161,8 +161,7 @@ fn grouped(rows: &[Agreement]) -> String {
 mod tests {
     use super::super::tests::{asked, record, summary};
     use super::*;
-    use crate::experiments::{AskedExperiment, Figure};
-    use crate::plan::{Asked, Load};
+    use crate::plan::{Asked, AskedExperiment, Figure, Load};
     use crate::record::{Ending, Record};
 
     fn agreements(asked: &Asked, records: &[Record]) -> Vec<Agreement> {

@@ -100,7 +100,7 @@ impl Summary {
         self.counted += usize::from(record.events.is_some());
         self.gathered.add(record);
         let Some(name) = self.names.iter().position(|name| *name == record.branch) else { return };
-        let Some(load) = self.asked.load_of(record) else { return };
+        let Some(load) = record.load(&self.asked) else { return };
         let kind = Kind { load, program: record.program, threads: record.threads };
         let place = (kind, record.regime(), name);
         self.cells.entry(place).or_default().add(record);

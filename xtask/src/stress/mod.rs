@@ -14,8 +14,9 @@ use anyhow::{Result, ensure};
 use runner::builds::Builder;
 use runner::checkout::Checkout;
 use runner::config::{Branch, Config, fork_features};
+use runner::pick::pick;
 use runner::stop::Stop;
-use runner::{interrupt, selection, trial};
+use runner::{interrupt, trial};
 use xshell::Shell;
 
 use scenarios::{Form, SCENARIOS};
@@ -88,7 +89,7 @@ impl Scope {
         if self.branches.is_empty() {
             return Ok(all);
         }
-        let picked = selection::pick("--branch", "branch", &self.branches.join(","), &known)?;
+        let picked = pick("--branch", "branch", &self.branches.join(","), &known)?;
         let picked: Vec<String> = picked.into_iter().map(str::to_owned).collect();
         Ok(all.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
     }
