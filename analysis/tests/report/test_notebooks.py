@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import nbformat
@@ -53,6 +54,15 @@ def test_a_notebook_closes_with_its_answer_and_shows_no_object_as_text(file: Pat
     assert "answers." in kept.cells[-1].source
     outputs = [output for cell in kept.cells for output in cell.get("outputs", [])]
     assert all({"image/png", "text/markdown"} & set(output.get("data", {})) for output in outputs)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_pictures_of_a_notebook_have_a_palette_and_no_second_form(file: Path) -> None:
+    palette = 3  # the colour type in a PNG's header
+    outputs = [output for cell in nbformat.read(file, as_version=4).cells for output in cell.get("outputs", [])]
+    pictures = [output.data for output in outputs if "image/png" in output.get("data", {})]
+    assert all(base64.b64decode(picture["image/png"])[25] == palette for picture in pictures)
+    assert all(set(picture) <= {"image/png", "text/plain"} for picture in pictures)
 
 
 def test_a_notebook_shows_another_sweep_on_request(ordinary_sweep: Path) -> None:
