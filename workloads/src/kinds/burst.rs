@@ -21,7 +21,7 @@ use crate::workload::{Instance, Mismatch, Setup, Workload};
 static DESCRIPTION: Description = Description {
     name: "burst",
     summary: "bursts of small jobs from outside, with idle gaps before them",
-    stresses: "waking some sleepers at once, and the first of them soon",
+    stresses: "waking some sleepers at once, the first of them soon",
     work_unit: "bursts",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["bursts", "gap-us"])])),

@@ -22,7 +22,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("searches", "searches, one after the other", (1, 1_000_000), "10"),
         Parameter::one_of(
             "which",
-            "whether any match will do or the first is asked for (there is but one)",
+            "find any match, or the first (there is only one)",
             &["any", "first"],
             "any",
         ),

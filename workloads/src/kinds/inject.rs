@@ -17,7 +17,7 @@ use crate::workload::{Instance, Mismatch, Setup, Workload};
 static DESCRIPTION: Description = Description {
     name: "inject",
     summary: "outside threads submit small installs, each one after the other",
-    stresses: "contention at the injector, and waking those who wait outside",
+    stresses: "contention at the injector, and waking the threads that wait outside",
     work_unit: "installs",
     input: None,
     lasts: None,

@@ -25,7 +25,7 @@ use crate::workload::{Instance, Mismatch, Setup, Workload};
 static DESCRIPTION: Description = Description {
     name: "injection-ping-pong",
     summary: "one job in flight from outside, spawned when the last one has answered",
-    stresses: "injection against falling asleep; the way of a job there and back",
+    stresses: "injection against falling asleep; a job's way there and back",
     work_unit: "jobs",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["jobs", "gap-us"]).over("2")])),

@@ -29,7 +29,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("generations", "generations, one after the other", (1, 1 << 20), "4"),
         Parameter::whole(
             "frame-us",
-            "a generation begins every so many microseconds; 0: as soon as the last one is done",
+            "microseconds from the start of one generation to the next; 0: no pause",
             (0, 1_000_000),
             "0",
         ),

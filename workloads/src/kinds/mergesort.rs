@@ -23,7 +23,7 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter {
             name: "elements",
-            summary: "how many elements of 8 bytes are sorted",
+            summary: "elements of 8 bytes to sort",
             // A position has 32 bits.
             accepts: Accepts::Whole { min: 1, max: 1 << 30 },
             default: "1000",

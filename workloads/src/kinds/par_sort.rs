@@ -19,12 +19,7 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     parameters: &[
         // A position has 32 bits.
-        Parameter::whole(
-            "elements",
-            "how many elements of 8 bytes are sorted",
-            (1, 1 << 30),
-            "4000",
-        ),
+        Parameter::whole("elements", "elements of 8 bytes to sort", (1, 1 << 30), "4000"),
         Parameter::one_of("sort", "which of the two sorts", &["stable", "unstable"], "stable"),
     ],
     sizes: &SizeOverrides::all(

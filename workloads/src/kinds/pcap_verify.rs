@@ -26,7 +26,7 @@ static DESCRIPTION: Description = Description {
         },
         Parameter {
             name: "passes",
-            summary: "times that the capture is gone through",
+            summary: "passes over the capture",
             accepts: Accepts::Whole { min: 1, max: 1 << 20 },
             default: "8",
             is_replaced_by_input: false,

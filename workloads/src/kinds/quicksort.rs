@@ -25,7 +25,7 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter {
             name: "elements",
-            summary: "how many numbers are sorted",
+            summary: "numbers to sort",
             accepts: Accepts::Whole { min: 1, max: 1 << 30 },
             default: "1000",
             is_replaced_by_input: false,

@@ -18,12 +18,7 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     parameters: &[
-        Parameter::whole(
-            "elements",
-            "how many numbers are added in each pass",
-            (1, 1 << 30),
-            "100000",
-        ),
+        Parameter::whole("elements", "numbers to add in each pass", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "passes, one after the other", (1, 1_000_000), "1"),
     ],
     sizes: &SizeOverrides::all(

@@ -20,7 +20,7 @@ use crate::workload::{Instance, Mismatch, Setup, Workload};
 static DESCRIPTION: Description = Description {
     name: "two-long-tasks",
     summary: "joins of two long halves, after random idle gaps",
-    stresses: "whether a second task gets a worker of its own: time is 1x or 2x",
+    stresses: "whether a second task gets a worker of its own: time 1x or 2x",
     work_unit: "joins",
     input: None,
     lasts: Some(Lasts::paced(&[

@@ -20,7 +20,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("words", "words computed", (1, 1 << 30), "4000"),
         Parameter::one_of(
             "items",
-            "whether all words are kept, or the odd ones, so that places are not known beforehand",
+            "keep all words, or the odd ones, whose places are not known beforehand",
             &["all", "odd"],
             "all",
         ),

@@ -41,21 +41,21 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter {
             name: "cities",
-            summary: "how many random cities",
+            summary: "number of random cities",
             accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
             default: "20",
             is_replaced_by_input: true,
         },
         Parameter {
             name: "map",
-            summary: "number of the random map; the trial's seed has no part in it",
+            summary: "number of the random map, independent of the trial's seed",
             accepts: Accepts::Whole { min: 0, max: u64::MAX },
             default: "1",
             is_replaced_by_input: true,
         },
         Parameter {
             name: "spawn-depth",
-            summary: "cities of a partial tour from which on a task searches alone",
+            summary: "length of a partial tour from which a task searches alone",
             accepts: Accepts::Whole { min: 1, max: MAX_CITIES as u64 },
             // Measured: the largest task of the small map has 1/65 of all nodes (1/13 with 12), so
             // that 64 threads can be busy, for 7 % more CPU time on one thread.
