@@ -51,7 +51,7 @@ REMEDIES = {
 """Of a table without rows: where to look, what to say, what to do; others are empty where nothing is odd."""
 
 EXAMPLES = """\
-examples (`cargo runner analysis` in the place of `python -m sweep_analysis` sets up Python by itself):
+examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
   python -m sweep_analysis speedup latest --definition own --format md
   python -m sweep_analysis speedup latest --figure cycles         # at the measured clock
@@ -66,7 +66,7 @@ examples (`cargo runner analysis` in the place of `python -m sweep_analysis` set
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
   python -m sweep_analysis notebooks --execute
 
-exit codes: 0 all good, 1 a branch is not calibrated, 2 bad input, 4 host not fit (nothing can be written there)
+exit codes: 0 all good, 1 a check failed, 2 bad input, 4 host not fit (the output cannot be written)
 """
 
 
@@ -95,58 +95,60 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
-    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
+    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
 
     speedup = _prints(commands, "speedup", "print speed-ups with intervals", _speedup)
     speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
     _takes_figure(speedup)
 
     compared = _prints(commands, "compare", "print every branch's verdict against the baseline", _compare)
-    compared.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
+    compared.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
     compared.add_argument(
         "--level", choices=LEVELS, default="cell", help="`pooled`: workload and overall (default: %(default)s)"
     )
     _takes_figure(compared)
     _takes_distance(compared)
 
-    told = _command(commands, "verdict", "say in a few lines what the sweep shows, and what it cannot", _verdict)
-    told.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
+    told = _command(commands, "verdict", "say in a few lines what the sweep shows and what it cannot show", _verdict)
+    told.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
 
-    table = _prints(commands, "table", "print one of the tables behind the figures", _table)
+    table = _prints(commands, "table", "print a table behind the figures", _table)
     table.epilog = "tables:\n" + "\n".join(f"  {name:<18}{_first_line(compute)}" for name, compute in FRAMES.items())
     table.formatter_class = argparse.RawDescriptionHelpFormatter
-    table.add_argument("name", choices=FRAMES, metavar="NAME", help="one of those below")
+    table.add_argument("name", choices=FRAMES, metavar="NAME", help="one of the tables below")
     table.add_argument(
         "--where",
         type=_condition,
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
-        help="only rows with this value, such as `level=workload`; may be given again",
+        help="only rows with this value, such as `level=workload`; may be repeated",
     )
 
     calibrated = _command(
         commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
     )
     calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
-    calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the one that the sweep names")
+    calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
     _takes_figure(calibrated)
     _takes_distance(calibrated)
 
     export = _command(commands, "export", "write the tables alone", _export)
-    export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write, made if needed")
+    export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
 
     stated = commands.add_parser(
-        "statements", help="check what READMEs and findings say of committed sweeps, or write it anew"
+        "statements", help="check what READMEs and findings say of committed sweeps, or rewrite it"
     )
-    stated.add_argument("--write", action="store_true", help="write it; default: exit code 1 if it is not that")
+    stated.add_argument(
+        "--write", action="store_true", help="write the statements anew; without it: exit code 1 if one differs"
+    )
     stated.set_defaults(run=_statements)
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
     executed.add_argument("--execute", action="store_true", required=True, help="run every notebook in place")
     executed.add_argument(
-        "--sweep", type=Path, help="sweep to show; default: the committed one that each notebook names"
+        "--sweep", type=Path, help="sweep to show; default: the committed sweep that each notebook names"
     )
     executed.set_defaults(run=_notebooks)
     return parser
@@ -157,7 +159,7 @@ def _command(
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
     command.add_argument(
-        "sweep", type=Path, help="folder of a sweep, its name in results/sweeps or the beginning of one, or `latest`"
+        "sweep", type=Path, help="a sweep: its folder, its name in results/sweeps or the start of it, or `latest`"
     )
     command.add_argument(
         "--layout",
@@ -179,13 +181,13 @@ def _prints(
         "--format",
         choices=output.FORMATS,
         default="csv",
-        help="`json` and `md` say where the rows come from, `csv` says so on stderr (default: %(default)s)",
+        help="`json` and `md` name the source of the rows, `csv` names it on stderr (default: %(default)s)",
     )
     return command
 
 
 def _first_line(compute: Callable[[Analysis], object]) -> str:
-    return (compute.__doc__ or "").partition("\n")[0]
+    return (compute.__doc__ or "").partition("\n")[0].partition(": rows of")[0].rstrip(".")
 
 
 def _condition(text: str) -> tuple[str, str]:
@@ -206,7 +208,7 @@ def _takes_distance(command: argparse.ArgumentParser) -> None:
         type=float,
         nargs=2,
         metavar=("LEAST", "MOST"),
-        help="only trials before which a cache line took so many nanoseconds from one CPU to another: for hosts that "
+        help="only trials before which a cache line took this many nanoseconds from one CPU to another; for hosts that "
         "move CPUs",
     )
 

@@ -78,7 +78,7 @@ class Analysis:
 
     @_frame("comparisons-cpu")
     def cpu_comparisons(self) -> pl.DataFrame:
-        """The same by CPU time; empty if none was told."""
+        """The same by CPU time; empty if none was recorded."""
         return self.judgement.of("cpu")
 
     @_frame("failures")
@@ -158,7 +158,7 @@ class Analysis:
 
     @_frame("placements")
     def placements(self) -> pl.DataFrame:
-        """What pinning changes; empty if the sweep has not both placements: rows of `frames.PLACEMENTS`."""
+        """What pinning changes; empty if the sweep lacks one placement: rows of `frames.PLACEMENTS`."""
         return placements(self.sweep, self.times)
 
     @_frame("ledger")
