@@ -10,22 +10,22 @@ import pytest
 import browser
 import made_up
 from sweep_analysis.read.load import read_sweep
+from sweep_analysis.report import page as report_page
 from sweep_analysis.report.figures import figures
-from sweep_analysis.report.page import render_page
 from sweep_analysis.stats.analysis import analyse
 
 pytestmark = pytest.mark.skipif(browser.chromium() is None, reason="no chromium is installed")
 
 PROBE = """(phone, desk) => {
   const all = (root, selector) => [...root.querySelectorAll(selector)];
-  const page = desk.document, explore = page.getElementById("explore");
+  const page = desk.document;
   const requests = [phone, desk].flatMap((frame) =>
     frame.performance.getEntriesByType("resource").map((entry) => entry.name));
 
   for (const fold of all(phone.document, "details")) fold.open = true;
   const overflow = [phone, desk].map((frame) => frame.document.documentElement).map(
     (root) => root.scrollWidth - root.clientWidth);
-  const cut = all(phone.document, "p, li, dd, select, fieldset, summary, h1, h2, h3").filter(
+  const cut = all(phone.document, "p, li, dd, summary, h1, h2, h3").filter(
     (part) => part.getBoundingClientRect().right > phone.innerWidth + 0.5).map((part) => part.textContent.slice(0, 60));
   // A map that is pushed to its end still says which workload each row is.
   const map = phone.document.querySelector(".map");
@@ -42,33 +42,17 @@ PROBE = """(phone, desk) => {
   const sorted = [column()];
   for (let press = 0; press < 2; press += 1) { heads[time].click(); sorted.push(column()); }
 
-  const [figures, workloads] = all(explore, "select");
-  const state = () => ({
-    drawn: all(explore, ".chart g[data-branch]").map((group) => group.dataset.branch),
-    dots: all(explore, ".chart circle").length,
-    rows: all(explore, "tbody tr").map((row) => [...row.cells].map((cell) => cell.textContent)),
-    said: explore.querySelector(".said").textContent,
-  });
-  const change = (select, index) => {
-    select.value = index;
-    select.dispatchEvent(new desk.Event("change", { bubbles: true }));
-  };
-  const start = state();
-  change(workloads, 1);
-  const otherWorkload = state();
-  change(figures, 2);
-  const otherFigure = state();
-  all(explore, "input[name=branch]")[0].click();
-  const lessBranches = state();
-  for (const box of all(explore, "input[name=threads]").slice(1)) box.click();
-  const lessThreads = state();
-  all(explore, "button[data-tick=none]")[0].click();
-  const nothing = state();
+  const folds = all(page, "#cost ~ .choose details[name=cost]");
+  const seen = () => folds.map((fold) => fold.querySelector("svg").checkVisibility());
+  const start = seen();
+  folds[2].querySelector("summary").click();
+  const chosen = seen();
+  const placed = [folds[2].querySelector("figure"), folds[1]].map((part) => part.getBoundingClientRect().top);
 
   return {
     requests, overflow, cut, mapOnPhone, answer,
-    sorted, start, otherWorkload, otherFigure, lessBranches, lessThreads, nothing,
-    figures: all(figures, "option").map((option) => option.textContent),
+    sorted, start, chosen, placed,
+    names: folds.map((fold) => fold.querySelector("summary").textContent),
     paper: desk.getComputedStyle(page.body).backgroundColor,
     picture: desk.getComputedStyle(page.querySelector("figure svg text")).fill,
   };
@@ -91,7 +75,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = made_up.write_sweep(tmp_path_factory.mktemp("browser") / "2026-01-01-madeup-0000000", truth)
     file = folder.parent / "index.html"
     analysis = analyse(read_sweep(folder))
-    file.write_text(render_page(analysis, figures(analysis)), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_page, "MANY_PICTURES", 2)
+        file.write_text(report_page.render_page(analysis, figures(analysis)), encoding="utf-8")
     return file
 
 
@@ -135,32 +121,15 @@ def test_a_column_sorts_by_number_up_and_down(light: browser.Visit) -> None:
     assert up != down
 
 
-def test_choosing_a_workload_draws_it(light: browser.Visit) -> None:
-    start, other = light.found["start"], light.found["otherWorkload"]
-    assert len(start["drawn"]) == len(other["drawn"]) == 3  # two branches and the twin
-    assert start["dots"] == len(start["rows"]) == 3 * 3
-    assert start["rows"] != other["rows"]
-    assert any(row[0] == "packed" and row[2].startswith("−2") for row in other["rows"])
+def test_of_many_pictures_the_first_is_open_and_choosing_another_closes_it(light: browser.Visit) -> None:
+    assert light.found["names"] == ["quicksort · small", "ticks · small", "all workloads together"]
+    assert light.found["start"] == [True, False, False]
+    assert light.found["chosen"] == [False, False, True]
 
 
-def test_choosing_a_figure_draws_it(light: browser.Visit) -> None:
-    assert light.found["figures"][2] == "speed-up against the sequential program"
-    assert "master" in light.found["otherFigure"]["drawn"]
-
-
-def test_unticking_a_branch_takes_its_line_away(light: browser.Visit) -> None:
-    assert set(light.found["otherFigure"]["drawn"]) - set(light.found["lessBranches"]["drawn"]) == {"master"}
-
-
-def test_unticking_threads_takes_their_points_away(light: browser.Visit) -> None:
-    rows = light.found["lessThreads"]["rows"]
-    assert {row[1] for row in rows} == {"1"}
-    assert light.found["lessThreads"]["dots"] == len(rows) == 3
-
-
-def test_choosing_nothing_says_so(light: browser.Visit) -> None:
-    assert light.found["nothing"]["dots"] == 0
-    assert light.found["nothing"]["said"].startswith("Nothing to draw")
+def test_the_chosen_picture_stands_below_all_names(light: browser.Visit) -> None:
+    picture, name = light.found["placed"]
+    assert picture > name
 
 
 def test_pictures_follow_the_dark_theme(page: Path, light: browser.Visit) -> None:

@@ -264,11 +264,12 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
     assert page.count(' narrow"') == 2 * 2
 
 
-def test_pictures_that_the_chooser_draws_are_left_to_it_if_there_are_many(tmp_path: Path) -> None:
+def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out(tmp_path: Path) -> None:
     truth = small(threads=[1, 2], workloads={f"w{number}": 0.1 for number in range(10)}, trials=2, iterations=1)
     page = page_of(tmp_path, truth)
-    assert page.count("10 pictures, one for each workload, are in <code>figures/</code>") == 3
-    assert "<summary>11 pictures</summary>" in page  # of wall and CPU time, which it does not draw
+    for name, pictures in (("speedup", 10), ("intervals", 10), ("efficiency", 10), ("cost", 11)):
+        assert page.count(f'<details name="{name}"') == pictures
+        assert page.count(f'<details name="{name}" open>') == 1
 
 
 @pytest.mark.parametrize("layouts", [1, 5])

@@ -34,8 +34,6 @@ class Figure:
         numbers: tables of its numbers for people, by heading.
         legend: the branches that its lines stand for, if the page shows their key with it.
         titled: whether its charts have titles of their own; else the page writes their names above them.
-        in_chooser: number of its panels, if the page's chooser draws the same one at a time: so very many may be left
-            to it.
         name: of its files, and its anchor on the page.
         needs: names of the frames behind it, `Analysis.frame` has them.
     """
@@ -49,7 +47,6 @@ class Figure:
     numbers: dict[str, pl.DataFrame] = field(default_factory=dict)
     legend: tuple[str, ...] = ()
     titled: bool = False
-    in_chooser: int = 0
     name: str = ""
     needs: tuple[str, ...] = ()
 

@@ -28,8 +28,8 @@ from sweep_analysis.read.schema import (
     SCHEMA,
     SEQUENTIAL,
     TRIALS,
+    USAGE,
     Trial,
-    Usage,
 )
 
 BATCH = 2000
@@ -38,8 +38,7 @@ SPILLED = 50
 """Batches whose columns are held in memory before they go to a file, where there is a place for it."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
-_USAGE = [field.name for field in msgspec.structs.fields(Usage) if field.name in TRIALS]
-_PLAIN = [name for name in TRIALS if name not in (*_USAGE, "parameters")]
+_PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _POSITIVE = ("elapsed_ns", "work_units")
 _MOST_NS = 10**16
 """An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
@@ -245,7 +244,7 @@ def _trials(records: list[Trial]) -> pl.DataFrame:
     columns["parameters"] = [
         " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items())) for record in records
     ]
-    for name in _USAGE:
+    for name in USAGE:
         columns[name] = [None if record.usage is None else getattr(record.usage, name) for record in records]
     return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import UnionType
+from typing import get_args
+
 import msgspec
 import polars as pl
 
@@ -66,7 +69,10 @@ class Events(msgspec.Struct):
 
 
 class Trial(msgspec.Struct):
-    """One line of `trials.jsonl`. Fields that the format gains later are ignored, never guessed."""
+    """One line of `trials.jsonl`; a field of one value is a column of `TRIALS`, too.
+
+    Fields that the format gains later are ignored, never guessed.
+    """
 
     schema: int
     trial: str
@@ -85,7 +91,7 @@ class Trial(msgspec.Struct):
     freq_state: str
     oversubscribed: bool
     seed: int
-    started_at: str
+    started_at: str  # RFC 3339, UTC
     process_ns: int
     outcome: str
     reason: str | None
@@ -103,55 +109,37 @@ class Trial(msgspec.Struct):
     celsius_after: float | None = None  # this and the two below: only where the host shows them
     throttles: int | None = None
     quota_throttled_ns: int | None = None
-    layout: int | None = None  # which of several builds; null if there is one
+    layout: int | None = None  # the build, from 1; null in a sweep that has one build of each branch
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
     core_to_core_ns: float | None = None  # nor this
-    placement: str = FREE  # sweeps before workers could be pinned do not say so
+    placement: str = FREE  # or `PINNED`; sweeps before workers could be pinned do not say so
 
+
+_KINDS = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
+
+
+def _columns(record: type[msgspec.Struct]) -> dict[str, pl.DataType]:
+    """The fields of a record that hold one value each, as columns; they may be null."""
+    kinds = {
+        it.name: get_args(it.type)[0] if isinstance(it.type, UnionType) else it.type
+        for it in msgspec.structs.fields(record)
+    }
+    return {name: _KINDS[kind]() for name, kind in kinds.items() if kind in _KINDS}
+
+
+USAGE = tuple(_columns(Usage))
+"""Columns of `TRIALS` that a record has under `usage`."""
 
 TRIALS = pl.Schema(
-    {
-        "trial": pl.String,
-        "cell": pl.String,
-        "replicate": pl.Int64,
-        "layout": pl.Int64,  # the build, from 1; null in a sweep that has one build of each branch
-        "block": pl.Int64,
-        "position": pl.Int64,
-        "branch": pl.String,
-        "program": pl.String,
-        "workload": pl.String,
-        "size": pl.String,
-        "parameters": pl.String,  # `name=value` pairs, sorted, joined by spaces
-        "input": pl.String,
-        "threads": pl.Int64,
-        "mode": pl.String,
-        "placement": pl.String,  # `FREE` or `PINNED`
-        "freq_state": pl.String,
-        "oversubscribed": pl.Boolean,
+    {name: kind for name, kind in _columns(Trial).items() if name != "schema"}
+    | _columns(Usage)
+    | {
         "seed": pl.UInt64,
-        "started_at": pl.String,  # RFC 3339, UTC
-        "process_ns": pl.Int64,
-        "outcome": pl.String,
-        "reason": pl.String,
-        "stderr_tail": pl.String,
-        "variant": pl.String,
-        "answer": pl.String,
-        "work_unit": pl.String,
-        "max_rss_bytes": pl.Int64,
-        "voluntary_switches": pl.Int64,
-        "involuntary_switches": pl.Int64,
-        "load_before": pl.Float64,
-        "core_to_core_ns": pl.Float64,
-        "steal_ns": pl.Int64,
-        "celsius_after": pl.Float64,
-        "throttles": pl.Int64,
-        "quota_throttled_ns": pl.Int64,
-        "ghz_before": pl.Float64,
-        "ghz_after": pl.Float64,
+        "parameters": pl.String,  # `name=value` pairs, sorted, joined by spaces
     }
 )
-"""One row per line of `trials.jsonl`, failed ones included."""
+"""One row per line of `trials.jsonl`, failed ones included: every field of it that holds one value."""
 
 ITERATIONS = pl.Schema(
     {

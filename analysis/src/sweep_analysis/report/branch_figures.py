@@ -85,7 +85,6 @@ def cells(analysis: Analysis, look: Look) -> Figure:
 def intervals(analysis: Analysis, look: Look) -> Figure:
     """Every cell of every branch with its interval."""
     rows = _others(analysis)
-    panels = number_of_panels(rows)
     return Figure(
         "Branch by branch, with intervals",
         "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
@@ -93,10 +92,9 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
         missing=None if rows.height else _NO_COMPARISON,
         panels=per_panel(rows, lambda part: plots.finished(plots.interval_panel(part, look), look.theme)),
         whole=lambda: (
-            ({"ratio": plots.ratio_figure(analysis.comparisons, look)} if panels <= MOST_RATIOS else {})
+            ({"ratio": plots.ratio_figure(analysis.comparisons, look)} if number_of_panels(rows) <= MOST_RATIOS else {})
             | {"intervals": plots.interval_figure(rows, look)}
         ),
-        in_chooser=panels,
     )
 
 
@@ -129,7 +127,6 @@ def speedup(analysis: Analysis, look: Look) -> Figure:
             for name in present
         },
         legend=drawn_branches(shown, look),
-        in_chooser=number_of_panels(shown),
     )
 
 
@@ -235,7 +232,6 @@ def efficiency(analysis: Analysis, look: Look) -> Figure:
         ),
         whole=lambda: {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition, look)},
         legend=drawn_branches(shown, look),
-        in_chooser=number_of_panels(shown),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import count, percent, with_panel
-from sweep_analysis.report.explore import exploration
 from sweep_analysis.report.figures import look_of
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import Advice, advice
@@ -31,7 +29,7 @@ from sweep_analysis.stats.analysis import Analysis
 FIRST_CAUTIONS = 3
 """So many cautions stand in the first screen; all of them below."""
 MANY_PICTURES = 9
-"""A figure of more pictures is folded away."""
+"""Of a figure of more pictures one is open at a time."""
 MANY_SENTENCES = 12
 """A longer list of sentences is, too."""
 TEXT_COLUMNS = frozenset(
@@ -50,19 +48,17 @@ class Section:
         figure: the entry of the list of figures.
         pictures: SVG that follows the page's colours, by panel.
         maps: heat maps by heading.
-        left_out: pictures that are left to the chooser, being too many.
     """
 
     figure: Figure
     pictures: dict[str, str]
     maps: dict[str, list[HeatMap]]
-    left_out: int
 
 
 def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     """The page as HTML, with all figures of `listed`.
 
-    It loads nothing, reads in light and dark; without scripts only sorting and choosing fail.
+    It loads nothing, reads in light and dark; without scripts only sorting fails.
     """
     environment = jinja2.Environment(
         autoescape=True,
@@ -78,7 +74,6 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     own = experiment is not None and experiment.has_own_figure
     void, found = voids(sweep), cautions(analysis)
     look = look_of(analysis, LIGHT)
-    chosen = None if own else exploration(analysis)
     return environment.get_template("page.html.j2").render(
         sweep=sweep,
         facts=facts(analysis),
@@ -101,13 +96,12 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
         sections=[found for _, found in shown if found],
         absent=[figure for figure, found in shown if not found],
         failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
-        exploration=_json(chosen) if chosen is not None and chosen["measures"] else None,
         many_pictures=MANY_PICTURES,
         many_sentences=MANY_SENTENCES,
         text=tables.text,
         text_columns=TEXT_COLUMNS,
         css=_source("page.css"),
-        scripts=[_source("sort.js"), _source("explore.js")],
+        sort=_source("sort.js"),
     )
 
 
@@ -149,12 +143,11 @@ def _claims(analysis: Analysis) -> list[ClaimShown]:
 
 def section(figure: Figure) -> Section:
     """Draw one figure for the page."""
-    left_out = figure.in_chooser if figure.in_chooser > MANY_PICTURES else 0
     pictures = {
         name: svg.inline(svg.draw(chart), f"{figure.name}-{number}", f"{figure.title} {name}")
-        for number, (name, chart) in enumerate(() if left_out else figure.panels().items())
+        for number, (name, chart) in enumerate(figure.panels().items())
     }
-    return Section(figure, pictures, figure.maps(), left_out)
+    return Section(figure, pictures, figure.maps())
 
 
 def _own_advice(experiment: Experiment) -> Advice:
@@ -176,11 +169,6 @@ def _shades() -> dict[str, str]:
     return (
         {"": names[LIGHT.neutral_cell]} | steps | {f"more{n}": names[colour] for n, colour in enumerate(LIGHT.slower)}
     )
-
-
-def _json(value: object) -> str:
-    """JSON that cannot end the script element which it stands in."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
 def _source(name: str) -> str:
