@@ -26,6 +26,9 @@ use crate::variant::{which_workloads, who_are_you};
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;
 
+/// Builds at the same time: each takes some hundred megabytes on disk and in memory.
+const MOST_AT_ONCE: usize = 4;
+
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
 pub struct Built {
@@ -43,8 +46,10 @@ pub struct Prepared {
     features: Vec<String>,
 }
 
-/// Builds branches, one after another, in one shared target folder, so that what they have in common
-/// is compiled once.
+/// Builds branches in shared target folders, so that what they have in common is compiled once in each.
+///
+/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate in one
+/// codegen unit: a second folder lets a second CPU work.
 #[derive(Debug)]
 pub struct Builder<'a> {
     recipe: Recipe<'a>,
@@ -135,6 +140,20 @@ impl<'a> Builder<'a> {
             lock.context("Cargo.lock cannot be read")?,
             &self.rustc,
         )))
+    }
+
+    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what
+    /// branches have in common is compiled anew; that pays from two builds in a folder on.
+    #[must_use]
+    pub fn at_once(builds: usize) -> usize {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
+    }
+
+    /// The number of the target folder in which a branch was built before.
+    #[must_use]
+    pub fn home(&self, branch: &Branch) -> Option<usize> {
+        (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
     }
 
     /// How long each of the builds will take.
@@ -241,27 +260,29 @@ impl<'a> Builder<'a> {
         Ok(Prepared { package, features })
     }
 
-    /// Builds a branch and checks that the result is what `branches.toml` asks for.
+    /// Builds a branch in the target folder of this number and checks that the result is what `branches.toml` asks
+    /// for. The binary is the same from every folder.
     ///
     /// # Errors
     /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
     /// [`Stop::Interrupted`].
-    pub fn build(&self, branch: &Branch, prepared: Prepared) -> Result<Built> {
+    pub fn build(&self, branch: &Branch, prepared: Prepared, target: usize) -> Result<Built> {
         let Prepared { package, features } = prepared;
         let workspace = self.folder.join(&branch.name);
         self.cargo(
             branch,
             &workspace,
             &["build", "--release", "--quiet", "--locked", "--target-dir"],
-            &[self.shared_target().as_os_str()],
+            &[self.target(target).as_os_str()],
         )?;
-        let (binary, binary_sha256) = self.keep_copy(branch, 0)?;
+        let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
+        let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary)?;
         which_workloads(branch, &binary, catalogue::TEXT)?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {
-            let (shuffled, sha256) = self.keep_copy(branch, layout)?;
+            let (shuffled, sha256) = keep_copy(layout)?;
             who_are_you(branch, &shuffled)?;
             if sha256 == binary_sha256 || layouts_sha256.contains(&sha256) {
                 bail!(Stop::BuildFailed(format!(
@@ -311,8 +332,16 @@ impl<'a> Builder<'a> {
         check_folder(self.recipe.config_folder, branch)
     }
 
-    fn shared_target(&self) -> PathBuf {
-        self.folder.join("shared-target")
+    fn target(&self, number: usize) -> PathBuf {
+        self.folder.join(match number {
+            0 => "shared-target".to_owned(),
+            _ => format!("shared-target-{}", number + 1),
+        })
+    }
+
+    /// Where cargo leaves a binary.
+    fn made(&self, target: usize, branch: &Branch, layout: u32) -> PathBuf {
+        self.target(target).join("release").join(Recipe::binary(&branch.name, layout))
     }
 
     fn cargo(
@@ -455,10 +484,9 @@ impl<'a> Builder<'a> {
 
     /// Copies the binary away under its digest: a build that somebody starts during a sweep must not
     /// change what the sweep runs.
-    fn keep_copy(&self, branch: &Branch, layout: u32) -> Result<(PathBuf, String)> {
-        let built = self.shared_target().join("release").join(Recipe::binary(&branch.name, layout));
+    fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
         let bytes =
-            fs::read(&built).with_context(|| format!("{} cannot be read", built.display()))?;
+            fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
         let sha256 = digest::of_bytes(&bytes);
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder)

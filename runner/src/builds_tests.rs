@@ -43,3 +43,28 @@ fn features_that_cargo_switched_on_unasked_are_a_failed_build() {
         assert!(error.to_string().contains("branch `mine` asks for the features"), "{error}");
     }
 }
+
+#[test]
+fn a_branch_is_built_again_in_the_target_folder_where_it_was_built() {
+    let root = tempfile::tempdir().unwrap();
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let checkout = Checkout::find(checkout).unwrap();
+    let builder = Builder {
+        folder: root.path().to_owned(),
+        ..Builder::new(&checkout, root.path(), 1).unwrap()
+    };
+    let mine = branch(Source::Fork { features: BTreeSet::new() });
+    fs::create_dir_all(builder.target(0).join("release")).unwrap();
+    assert_eq!(builder.home(&mine), None);
+    fs::create_dir_all(builder.target(1).join("release")).unwrap();
+    fs::write(builder.made(1, &mine, 0), "").unwrap();
+    assert_eq!(builder.home(&mine), Some(1));
+}
+
+#[test]
+fn few_builds_share_one_target_folder_and_many_take_no_more_than_there_are_cpus() {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!([0, 1, 2].map(Builder::at_once), [1, 1, 1]);
+    assert_eq!(Builder::at_once(4), cpus.min(2));
+    assert_eq!(Builder::at_once(1000), cpus.min(4));
+}

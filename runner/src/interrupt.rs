@@ -1,4 +1,4 @@
-//! Ctrl-C and termination signals: end the running process group at once, then stop cleanly.
+//! Ctrl-C and termination signals: end the running process groups at once, then stop cleanly.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,11 +6,12 @@ use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Shared between the signal handler's thread and whoever waits for a process.
-static STATE: Mutex<State> = Mutex::new(State { is_requested: false, group: None });
+static STATE: Mutex<State> = Mutex::new(State { is_requested: false, groups: Vec::new() });
 
 struct State {
     is_requested: bool,
-    group: Option<Pid>,
+    /// One, but for builds that go on at the same time.
+    groups: Vec<Pid>,
 }
 
 fn state() -> MutexGuard<'static, State> {
@@ -25,9 +26,9 @@ pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         let mut state = state();
         state.is_requested = true;
-        if let Some(group) = state.group {
+        for group in &state.groups {
             // A group that ended meanwhile is what we want.
-            let _ = kill_process_group(group, Signal::KILL);
+            let _ = kill_process_group(*group, Signal::KILL);
         }
     })
     .context("the handler for Ctrl-C cannot be installed")
@@ -40,22 +41,22 @@ pub fn is_requested() -> bool {
 }
 
 /// While it lives, an interrupt kills this process group.
-pub(crate) struct Watched(());
+pub(crate) struct Watched(Pid);
 
 impl Watched {
     /// Watches `group`; kills it right away if the request to stop is already there.
     pub(crate) fn new(group: Pid) -> Self {
         let mut state = state();
-        state.group = Some(group);
+        state.groups.push(group);
         if state.is_requested {
             let _ = kill_process_group(group, Signal::KILL); // it may have ended already
         }
-        Self(())
+        Self(group)
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        state().group = None;
+        state().groups.retain(|group| *group != self.0);
     }
 }

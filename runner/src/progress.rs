@@ -42,60 +42,80 @@ fn fitting(text: &str) -> String {
 pub struct BuildBar {
     bar: ProgressBar,
     has_bar: bool,
-    expected: Vec<Duration>,
-    /// Of those that are done.
+    at_once: usize,
+    all: usize,
+    /// Expected time of those that are done.
     spent: Duration,
-    done: usize,
-    name: String,
+    running: Vec<Build>,
+    waiting: Vec<Build>,
+}
+
+/// A build, the time that it should take, and when it began.
+#[derive(Clone, Debug)]
+struct Build {
+    branch: String,
+    expected: Duration,
+    began: Instant,
 }
 
 impl BuildBar {
-    /// Of builds that take about so long each.
+    /// Of builds that take about so long each, so many at a time.
     #[must_use]
-    pub fn new(expected: Vec<Duration>) -> Self {
-        let all = expected.iter().sum::<Duration>();
-        let bar = bar(u64::try_from(all.as_millis()).unwrap_or(u64::MAX));
+    pub fn new(expected: Vec<(String, Duration)>, at_once: usize) -> Self {
+        let all = expected.iter().map(|(_, time)| *time).sum::<Duration>();
+        let bar = bar(milliseconds(all));
+        let began = Instant::now();
+        let waiting: Vec<_> = expected
+            .into_iter()
+            .map(|(branch, expected)| Build { branch, expected, began })
+            .collect();
         let has_bar = !bar.is_hidden();
-        Self { bar, has_bar, expected, spent: Duration::ZERO, done: 0, name: String::new() }
+        if !has_bar && !waiting.is_empty() {
+            let beside = if at_once > 1 { format!(", {at_once} at a time") } else { String::new() };
+            eprintln!("building {}{beside} …", count(waiting.len(), "branch", "branches"));
+        }
+        let (all, running) = (waiting.len(), Vec::new());
+        Self { bar, has_bar, at_once, all, spent: Duration::ZERO, running, waiting }
     }
 
-    /// The next build begins.
-    pub fn begin(&mut self, name: &str) {
-        name.clone_into(&mut self.name);
-        if !self.has_bar {
-            eprint!("building {}/{} {name} … ", self.done + 1, self.expected.len());
+    /// A build begins.
+    pub fn begin(&mut self, branch: &str) {
+        if let Some(place) = self.waiting.iter().position(|it| it.branch == branch) {
+            let build = self.waiting.remove(place);
+            self.running.push(Build { began: Instant::now(), ..build });
+        }
+        self.show();
+    }
+
+    /// A build ended in this way.
+    pub fn end(&mut self, branch: &str, how: &str) {
+        if let Some(place) = self.running.iter().position(|it| it.branch == branch) {
+            self.spent += self.running.remove(place).expected;
+        }
+        let done = self.all - self.waiting.len() - self.running.len();
+        self.say(&format!("built {done}/{} {branch}: {how}", self.all));
+        self.show();
+    }
+
+    fn show(&self) {
+        if !self.has_bar || self.running.is_empty() {
             return;
         }
-        let before = self.spent;
-        let own = self.expected.get(self.done).copied().unwrap_or_default();
-        let after: Duration = self.expected.iter().skip(self.done + 1).sum();
-        let what = format!("building {}/{} {name}", self.done + 1, self.expected.len());
-        let started = Instant::now();
-        let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{left}}"));
+        let names: Vec<&str> = self.running.iter().map(|build| build.branch.as_str()).collect();
+        let begun = self.all - self.waiting.len();
+        let what = format!("building {begun}/{} {}", self.all, names.join(", "));
+        let waiting = self.waiting.iter().map(|build| build.expected).sum::<Duration>();
+        let (running, at_once) = (self.running.clone(), self.at_once);
         let left = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-            // If this one takes longer than it should, so will the others.
-            let elapsed = started.elapsed();
-            let slower = elapsed.as_secs_f64() / own.as_secs_f64().max(1.0);
-            let left = after.mul_f64(slower.max(1.0)) + own.saturating_sub(elapsed);
-            let _ = out.write_str(&fitting(&format!("{what}, about {} left", human(left))));
+            let left = human(time_left(&running, waiting, at_once));
+            let _ = out.write_str(&fitting(&format!("{what}, about {left} left")));
         };
+        let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{left}}"));
         self.bar.set_style(
             style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left),
         );
-        self.bar.set_position(u64::try_from(before.as_millis()).unwrap_or(u64::MAX));
+        self.bar.set_position(milliseconds(self.spent));
         self.bar.enable_steady_tick(Duration::from_secs(1));
-    }
-
-    /// The build ended in this way.
-    pub fn end(&mut self, how: &str) {
-        if self.has_bar {
-            let (number, all) = (self.done + 1, self.expected.len());
-            self.bar.println(format!("built {number}/{all} {}: {how}", self.name));
-        } else {
-            eprintln!("{how}");
-        }
-        self.spent += self.expected.get(self.done).copied().unwrap_or_default();
-        self.done += 1;
     }
 
     /// Shows lines above the bar.
@@ -107,6 +127,23 @@ impl BuildBar {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Until builds are done, if those that wait take so long in all and so many go on at a time.
+fn time_left(running: &[Build], waiting: Duration, at_once: usize) -> Duration {
+    // If one takes longer than it should, so will those that wait.
+    let mut slower = 1.0_f64;
+    let mut left = Duration::ZERO;
+    for build in running {
+        let elapsed = build.began.elapsed();
+        slower = slower.max(elapsed.as_secs_f64() / build.expected.as_secs_f64().max(1.0));
+        left += build.expected.saturating_sub(elapsed);
+    }
+    (left + waiting.mul_f64(slower)).div_f64(at_once.max(1) as f64)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Drop for BuildBar {
@@ -288,5 +325,25 @@ pub fn human(time: Duration) -> String {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(expected: u64, elapsed: u64) -> Build {
+        let began = Instant::now().checked_sub(Duration::from_secs(elapsed)).unwrap();
+        Build { branch: String::new(), expected: Duration::from_secs(expected), began }
+    }
+
+    #[test]
+    fn what_is_left_of_builds_is_shared_by_those_at_a_time_and_grows_when_one_is_late() {
+        let left = |running: &[Build], at_once| {
+            time_left(running, Duration::from_mins(1), at_once).as_secs()
+        };
+        assert_eq!(left(&[build(20, 0), build(20, 0)], 2), 50);
+        assert_eq!(left(&[build(20, 0)], 1), 79);
+        assert_eq!(left(&[build(20, 40), build(20, 20)], 2), 60);
     }
 }

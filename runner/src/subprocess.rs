@@ -1,4 +1,4 @@
-//! One process at a time: a group of its own, a time limit, nothing left behind.
+//! A process that is waited for: a group of its own, a time limit, nothing left behind.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;

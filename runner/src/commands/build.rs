@@ -1,13 +1,15 @@
 //! `build`: one trusted binary per branch.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::builds::{Builder, Built};
+use crate::builds::{Builder, Built, Prepared};
 use crate::config::Branch;
 use crate::exit::exit_of;
 use crate::interrupt;
@@ -56,51 +58,44 @@ pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
 /// Binaries, and why some branches have none.
 pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
-/// Builds branches one after another and says so. A failure stops, or is kept and told.
+/// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops, or is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
     // What can be told at once is told before minutes go into other branches.
     branches.iter().try_for_each(|branch| builder.check_folder(branch))?;
     let _lock = builder.lock()?;
     let mut failed = BTreeMap::new();
-    let mut keep = |branch: &Branch, error: Error, bar: Option<&BuildBar>| {
-        if !keeps_going || exit_of(&error) != Exit::BuildFailed {
-            return Err(error);
-        }
-        let text =
-            format!("error: {error:#}\n(end of the error; going on without `{}`)", branch.name);
-        bar.map_or_else(|| eprintln!("{text}"), |bar| bar.say(&text));
-        failed.insert(branch.name.clone(), error);
-        Ok(())
-    };
-    let mut prepared = Vec::new();
+    let mut waiting = Vec::new();
     for branch in branches {
         match builder.prepare(branch) {
-            Ok(resolved) => prepared.push((branch, resolved)),
-            Err(error) => keep(branch, error, None)?,
+            Ok(prepared) => waiting.push((branch, prepared)),
+            Err(error) => {
+                let Some(text) = going_on_without(branch, &error, keeps_going) else {
+                    return Err(error);
+                };
+                eprintln!("{text}");
+                failed.insert(branch.name.clone(), error);
+            }
         }
     }
     let sources = builder.shared_sources(branches)?;
-    let mut built = BTreeMap::new();
-    let left: Vec<Branch> = prepared.iter().map(|(branch, _)| (*branch).clone()).collect();
-    let mut bar = BuildBar::new(builder.expected(&left)?);
-    for (branch, resolved) in prepared {
-        bar.begin(&branch.name);
-        let started = Instant::now();
-        match builder.build(branch, resolved) {
-            Ok(done) => {
-                let took = started.elapsed();
-                bar.end(&format!("{} ({})", done.receipt.variant, human(took)));
-                builder.learn(branch, took)?;
-                built.insert(branch.name.clone(), done);
-            }
-            Err(error) => {
-                let is_interrupted = exit_of(&error) == Exit::Interrupted;
-                bar.end(if is_interrupted { "interrupted" } else { "failed" });
-                keep(branch, error, Some(&bar))?;
-            }
+    let left: Vec<Branch> = waiting.iter().map(|(branch, _)| (*branch).clone()).collect();
+    let names = left.iter().map(|branch| branch.name.clone());
+    let expected = names.zip(builder.expected(&left)?).collect();
+    let at_once = Builder::at_once(left.len());
+    let bar = BuildBar::new(expected, at_once);
+    let state = State { waiting, bar, built: BTreeMap::new(), failed, stop: None };
+    let site = Site { builder, keeps_going, state: Mutex::new(state) };
+    thread::scope(|scope| {
+        for target in 0..at_once {
+            let site = &site;
+            scope.spawn(move || site.work(target));
         }
+    });
+    let State { built, failed, stop, .. } =
+        site.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = stop {
+        return Err(error);
     }
-    bar.finish();
     if builder.shared_sources(branches)? != sources {
         // The branches would differ in more than their rayon-core.
         bail!(Stop::BuildFailed(
@@ -109,4 +104,87 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
         ));
     }
     Ok((built, failed))
+}
+
+/// What to say of a failed build, if it does not stop everything.
+fn going_on_without(branch: &Branch, error: &Error, keeps_going: bool) -> Option<String> {
+    (keeps_going && exit_of(error) == Exit::BuildFailed).then(|| {
+        format!("error: {error:#}\n(end of the error; going on without `{}`)", branch.name)
+    })
+}
+
+/// Builds that go on at the same time.
+struct Site<'a> {
+    builder: &'a Builder<'a>,
+    keeps_going: bool,
+    state: Mutex<State<'a>>,
+}
+
+struct State<'a> {
+    waiting: Vec<(&'a Branch, Prepared)>,
+    bar: BuildBar,
+    built: BTreeMap<String, Built>,
+    failed: BTreeMap<String, Error>,
+    /// Why nothing more is built.
+    stop: Option<Error>,
+}
+
+impl<'a> Site<'a> {
+    /// Builds what waits, one after another, in the target folder `target`; what was built before in another stays
+    /// there, so that nothing is built twice.
+    fn work(&self, target: usize) {
+        while let Some((branch, prepared, target)) = self.take(target) {
+            let started = Instant::now();
+            let result = self.builder.build(branch, prepared, target);
+            self.end(branch, result, started.elapsed());
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, target: usize) -> Option<(&'a Branch, Prepared, usize)> {
+        let mut state = self.state();
+        if state.stop.is_some() {
+            return None;
+        }
+        // A folder that another build uses is locked by cargo: what would have to wait for it is taken last.
+        let order = |branch: &Branch| match self.builder.home(branch) {
+            Some(home) if home == target => 0,
+            None => 1,
+            Some(_) => 2,
+        };
+        let next = (0..state.waiting.len()).min_by_key(|&it| order(state.waiting[it].0))?;
+        let (branch, prepared) = state.waiting.remove(next);
+        state.bar.begin(&branch.name);
+        Some((branch, prepared, self.builder.home(branch).unwrap_or(target)))
+    }
+
+    fn end(&self, branch: &Branch, result: Result<Built>, took: Duration) {
+        let mut state = self.state();
+        let learned = result.and_then(|built| {
+            self.builder.learn(branch, took)?;
+            Ok(built)
+        });
+        match learned {
+            Ok(built) => {
+                let how = format!("{} ({})", built.receipt.variant, human(took));
+                state.bar.end(&branch.name, &how);
+                state.built.insert(branch.name.clone(), built);
+            }
+            Err(error) => {
+                let is_interrupted = exit_of(&error) == Exit::Interrupted;
+                state.bar.end(&branch.name, if is_interrupted { "interrupted" } else { "failed" });
+                match going_on_without(branch, &error, self.keeps_going) {
+                    Some(text) => {
+                        state.bar.say(&text);
+                        state.failed.insert(branch.name.clone(), error);
+                    }
+                    // The first one is the cause.
+                    None => _ = state.stop.get_or_insert(error),
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `plan`: what a sweep would do.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -120,7 +121,7 @@ fn builds_time(place: &Place, asked: &plan::Asked, branches: &[Branch]) -> Optio
     let links = count(asked.layouts as usize, "layout", "layouts");
     Some(format!(
         "about {} before that, for {} in {links} each",
-        human(times.iter().sum()),
+        human(times.iter().sum::<Duration>().div_f64(Builder::at_once(branches.len()) as f64)),
         count(branches.len(), "branch", "branches"),
     ))
 }
