@@ -260,14 +260,15 @@ impl<'a> Builder<'a> {
         Ok(Prepared { package, features })
     }
 
-    /// Builds a branch in the target folder of this number and checks that the result is what `branches.toml` asks
-    /// for. The binary is the same from every folder.
+    /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is built in the target
+    /// folder of this number; the binary is the same from every folder.
     ///
     /// # Errors
     /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
     /// [`Stop::Interrupted`].
     pub fn build(&self, branch: &Branch, prepared: Prepared, target: usize) -> Result<Built> {
         let Prepared { package, features } = prepared;
+        let target = self.home(branch).unwrap_or(target);
         let workspace = self.folder.join(&branch.name);
         self.cargo(
             branch,

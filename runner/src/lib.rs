@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod estimate;
 pub mod exit;
 pub mod experiments;
+pub mod first_round;
 pub mod frequency;
 pub mod host;
 pub mod id;

@@ -8,6 +8,7 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use protocol::Program;
 
+use crate::first_round::FirstRound;
 use crate::id::Id;
 use crate::plan::{Asked, Kind, Load, Plan, Trial};
 use crate::record::{Ending, Record};
@@ -107,6 +108,8 @@ impl BuildBar {
         let waiting = self.waiting.iter().map(|build| build.expected).sum::<Duration>();
         let (running, at_once) = (self.running.clone(), self.at_once);
         let left = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let running: Vec<_> =
+                running.iter().map(|build| (build.expected, build.began.elapsed())).collect();
             let left = human(time_left(&running, waiting, at_once));
             let _ = out.write_str(&fitting(&format!("{what}, about {left} left")));
         };
@@ -129,15 +132,15 @@ impl BuildBar {
     }
 }
 
-/// Until builds are done, if those that wait take so long in all and so many go on at a time.
-fn time_left(running: &[Build], waiting: Duration, at_once: usize) -> Duration {
+/// Until builds are done: expected and elapsed times of those that run, the sum of those that wait, and how many
+/// go on at a time.
+fn time_left(running: &[(Duration, Duration)], waiting: Duration, at_once: usize) -> Duration {
     // If one takes longer than it should, so will those that wait.
     let mut slower = 1.0_f64;
     let mut left = Duration::ZERO;
-    for build in running {
-        let elapsed = build.began.elapsed();
-        slower = slower.max(elapsed.as_secs_f64() / build.expected.as_secs_f64().max(1.0));
-        left += build.expected.saturating_sub(elapsed);
+    for (expected, elapsed) in running {
+        slower = slower.max(elapsed.as_secs_f64() / expected.as_secs_f64().max(1.0));
+        left += expected.saturating_sub(*elapsed);
     }
     (left + waiting.mul_f64(slower)).div_f64(at_once.max(1) as f64)
 }
@@ -162,14 +165,16 @@ pub struct Progress {
     failed: usize,
     total: usize,
     current: Option<(Kind, Instant)>,
+    first_round: Option<FirstRound>,
     left: HashMap<Kind, usize>,
     seen: HashMap<Kind, (usize, Duration)>,
 }
 
 impl Progress {
-    /// Progress of a plan of which the trials `done` were recorded by earlier runs.
+    /// Progress of a plan of what was asked, of which the trials `done` were recorded by earlier runs.
     #[must_use]
-    pub fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
+    pub fn new(asked: &Asked, plan: &Plan, done: &HashSet<Id>) -> Self {
+        let first_round = FirstRound::of(asked, plan, done);
         let mut left: HashMap<Kind, usize> = HashMap::new();
         for trial in plan.trials() {
             if !done.contains(&trial.id) {
@@ -189,6 +194,7 @@ impl Progress {
             failed: 0,
             total,
             current: None,
+            first_round,
             left,
             seen: HashMap::new(),
         }
@@ -278,6 +284,9 @@ impl Watch for Progress {
                 record.reason.as_deref().unwrap_or("no reason known")
             ));
         }
+        if let Some(comparison) = self.first_round.as_mut().and_then(|round| round.add(record)) {
+            self.say(&comparison);
+        }
         self.bar.set_position(self.done as u64);
         if !self.has_bar && self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
@@ -332,18 +341,15 @@ pub fn human(time: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn build(expected: u64, elapsed: u64) -> Build {
-        let began = Instant::now().checked_sub(Duration::from_secs(elapsed)).unwrap();
-        Build { branch: String::new(), expected: Duration::from_secs(expected), began }
-    }
-
     #[test]
     fn what_is_left_of_builds_is_shared_by_those_at_a_time_and_grows_when_one_is_late() {
-        let left = |running: &[Build], at_once| {
-            time_left(running, Duration::from_mins(1), at_once).as_secs()
+        let left = |running: &[(u64, u64)], at_once| {
+            let times = running.iter();
+            let times = times.map(|&(a, b)| (Duration::from_secs(a), Duration::from_secs(b)));
+            time_left(&times.collect::<Vec<_>>(), Duration::from_mins(1), at_once)
         };
-        assert_eq!(left(&[build(20, 0), build(20, 0)], 2), 50);
-        assert_eq!(left(&[build(20, 0)], 1), 79);
-        assert_eq!(left(&[build(20, 40), build(20, 20)], 2), 60);
+        assert_eq!(left(&[(20, 0), (20, 0)], 2), Duration::from_secs(50));
+        assert_eq!(left(&[(20, 5)], 1), Duration::from_secs(75));
+        assert_eq!(left(&[(20, 40), (20, 20)], 2), Duration::from_mins(1));
     }
 }

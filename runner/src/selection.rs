@@ -91,9 +91,9 @@ impl Preset {
             Self::Quick => PresetValues {
                 workloads: HEADLINE,
                 size: "small",
-                threads: HEADLINE_THREADS,
+                threads: "1,4,16,64,cores,cpus",
                 trials: 7,
-                iterations: 5,
+                iterations: 3,
             },
             Self::Full => PresetValues {
                 workloads: "all",

@@ -29,16 +29,24 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test: the fork on all variants and as a dependency, its models, workloads, runner, analysis.
+    /// Run every test: the fork and its models, the fork as a dependency, workloads, runner and analysis.
     Test {
         /// Only these parts (default: all).
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
+        /// The long form: test the fork on every variant, not on a few that have every feature among them,
+        /// and the workloads' answers on the last one, too.
+        #[arg(long, conflicts_with = "asked")]
+        all_variants: bool,
         #[command(flatten)]
         variants: Variants,
     },
-    /// Check formats, lints (every variant) and documentation: quick, before a commit.
-    Check,
+    /// Check formats, lints and documentation: quick, before a commit.
+    Check {
+        /// The long form: lint the fork on every variant, not on a few that have every feature among them.
+        #[arg(long)]
+        all_variants: bool,
+    },
     /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every variant.
     ///
     /// The tests come from the registry; none is in this repository. All of them take an hour or two and
@@ -106,7 +114,7 @@ enum Task {
 /// A part of the test suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
-    /// The fork, on every variant.
+    /// The fork, on a few variants that have every feature among them.
     Fork,
     /// The fork in a stranger's program: lock file, oldest compiler, and stack on two variants.
     Dependency,
@@ -140,8 +148,20 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 fn run(task: Task) -> Result<()> {
     let sh = steps::shell()?;
     match task {
-        Task::Test { only, variants } => steps::test(&sh, &only, &variants.chosen(&sh)?),
-        Task::Check => steps::check(&sh),
+        Task::Test { only, all_variants: true, variants } => {
+            steps::test(&sh, &only, &variants.chosen(&sh)?)?;
+            if steps::is_wanted(&only, Part::Workloads) {
+                steps::answers(&sh, &variants.chosen(&sh)?)?;
+            }
+            Ok(())
+        }
+        Task::Test { only, all_variants: false, variants } => {
+            steps::test(&sh, &only, &variants.chosen_or_covering(&sh)?)
+        }
+        Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen(&sh)?),
+        Task::Check { all_variants: false } => {
+            steps::check(&sh, &Variants::default().chosen_or_covering(&sh)?)
+        }
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen(&sh)?),
@@ -159,8 +179,9 @@ fn run(task: Task) -> Result<()> {
         Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
         Task::Ci => {
-            steps::check(&sh)?;
-            steps::test(&sh, &[], &Variants::default().chosen(&sh)?)?;
+            let covering = Variants::default().chosen_or_covering(&sh)?;
+            steps::check(&sh, &covering)?;
+            steps::test(&sh, &[], &covering)?;
             conformance::run_on_extremes(&sh, &conformance::Options::for_ci())
         }
     }

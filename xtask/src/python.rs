@@ -1,16 +1,26 @@
 //! The analysis' own checks, in the virtual environment that the runner sets up.
 
-use anyhow::Result;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
 use runner::python::Python;
 use xshell::{Shell, cmd};
 
-use crate::steps::step;
+use crate::steps::{self, step};
 
-/// Tests of the Python package, its notebooks included.
-pub(crate) fn test(sh: &Shell) -> Result<()> {
-    let python = interpreter(sh)?;
-    let _path = sh.push_env("PYTHONPATH", "analysis/src");
-    step("analysis", cmd!(sh, "{python} -m pytest --quiet analysis"))
+/// Tests of the Python package, its notebooks included. They run beside other steps, so what they say is said
+/// at their end.
+pub(crate) fn test() -> Result<()> {
+    let sh = steps::shell()?;
+    let python = interpreter(&sh)?;
+    let start = Instant::now();
+    let pytest = cmd!(sh, "{python} -m pytest --quiet analysis").env("PYTHONPATH", "analysis/src");
+    let output = pytest.quiet().ignore_status().output()?;
+    eprintln!("── analysis\n{}", String::from_utf8_lossy(&output.stdout));
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "step failed: analysis: {}", output.status);
+    eprintln!("   analysis: done in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
 }
 
 /// Formats, lints and types of the Python package.

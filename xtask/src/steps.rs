@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::Part;
 use crate::dependency;
 use crate::python;
-use crate::variants::{Variant, Variants};
+use crate::variants::Variant;
 
 /// How far the model checker goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,9 @@ pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
 
 pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()> {
     let start = Instant::now();
-    let wanted = |part| only.is_empty() || only.contains(&part);
+    let wanted = |part| is_wanted(only, part);
+    // On one CPU while the other compiles.
+    let analysis = wanted(Part::Analysis).then(|| std::thread::spawn(python::test));
     if wanted(Part::Fork) {
         fork(sh, variants)?;
     }
@@ -56,22 +58,25 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     }
     if wanted(Part::Workloads) {
         step("workloads", cmd!(sh, "cargo test --quiet --package workloads"))?;
-        answers(sh, variants)?;
     }
     if wanted(Part::Runner) {
         step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))?;
     }
-    if wanted(Part::Analysis) {
-        python::test(sh)?;
+    if let Some(analysis) = analysis {
+        analysis.join().map_err(|_| anyhow!("the analysis' tests panicked"))??;
     }
     eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// The answers of every workload on the last variant, which is the one with all modifiers unless some are
-/// asked for. Plain tests of the workloads run on `packed`, those of the runner on branches as they are
+/// Whether a part is among those asked for, which are all if none is named.
+pub(crate) fn is_wanted(only: &[Part], part: Part) -> bool {
+    only.is_empty() || only.contains(&part)
+}
+
+/// The answers of every workload on the last variant, which has the most modifiers. Plain tests of the workloads run on `packed`, those of the runner on branches as they are
 /// measured; `cargo runner sweep --experiment answers` is for all branches, whose builds take long.
-fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
+pub(crate) fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let Some(variant) = variants.last() else { return Ok(()) };
     let features: Vec<String> = variant.features_of("rayon-core");
     let test = cmd!(
@@ -84,10 +89,8 @@ fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
 /// The fork's tests. What no variant can change (interface, compile errors, examples in the
 /// documentation) is tested on the first one alone.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    // Many builds that are run once: debug info and incremental state would only cost time.
-    let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
+    // Many builds that are run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
-    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/variants"));
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
         let subset = ["--lib", "--test", "behaviour", "--test", "process", "--test", "stress"];
@@ -130,25 +133,21 @@ pub(crate) fn faults(sh: &Shell) -> Result<()> {
     step("sweeps that are killed and resumed", kills)
 }
 
-pub(crate) fn check(sh: &Shell) -> Result<()> {
+pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
-    let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
+    // Not by RUSTFLAGS, with which everything would be compiled anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
-    // A target folder of its own: other flags, other artifacts.
-    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/check"));
-    step("lints", cmd!(sh, "cargo clippy --quiet --workspace --all-targets"))?;
-    for variant in Variants::default().chosen(sh)? {
-        let features = variant.features();
+    let deny = ["--", "-D", "warnings"];
+    step("lints", cmd!(sh, "cargo clippy --quiet --workspace --all-targets {deny...}"))?;
+    // The first variant is what the workspace has; the others are linted with `instrument`, and it by itself.
+    let others = variants.iter().skip(1).map(Variant::instrumented_features);
+    for features in std::iter::once("instrument".to_owned()).chain(others) {
         let clippy = cmd!(
             sh,
-            "cargo clippy --quiet --package rayon-core --all-targets --features {features}"
+            "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}"
         );
-        step(&format!("lints, {}", variant.name()), clippy)?;
+        step(&format!("lints, {features}"), clippy)?;
     }
-    step(
-        "lints, with instrument",
-        cmd!(sh, "cargo clippy --quiet --package rayon-core --all-targets --features instrument"),
-    )?;
     step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;
     step(
         "documentation of instrument",
@@ -157,19 +156,20 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     python::check(sh)
 }
 
-/// The loom models, in a target folder of their own since the flags rebuild everything.
+/// The loom models, in a target folder of their own since the flags rebuild everything. Both sets have the
+/// same flags, so that loom is compiled once.
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
-    let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom");
+    let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom --cfg locks_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
-    let mut models =
-        cmd!(sh, "cargo test --quiet --release --package rayon-core-models --lib models");
+    let profile = if depth == Depth::Deep { "release" } else { "models" };
+    let test = ["test", "--quiet", "--lib", "--profile", profile];
+    let mut models = cmd!(sh, "cargo {test...} --package rayon-core-models models");
     if depth == Depth::Deep {
         // Larger bounds; every verdict is printed with the executions it took.
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
     }
     step("models of the sleep protocol", models)?;
-    let _cfg = sh.push_env("RUSTFLAGS", "--cfg locks_loom");
-    let locks = cmd!(sh, "cargo test --quiet --release --package workloads --lib models");
+    let locks = cmd!(sh, "cargo {test...} --package workloads models");
     step("models of the packet locks", locks)
 }
 

@@ -11,8 +11,8 @@ use xshell::Shell;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
     /// A variant by its features, for example `split,no-jec` or `packed`; may be repeated
-    /// (default: every combination of the study's features, and each further one alone; where one
-    /// takes long, the first and the last).
+    /// (default: what the task says; at most every combination of the study's features, and each
+    /// further one alone).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }
@@ -30,6 +30,15 @@ impl Variants {
             return Ok(tested());
         }
         self.asked.iter().map(|asked| Variant::parse(asked)).collect()
+    }
+
+    /// As [`Self::chosen`], but only `packed` and as few others as have every modifier among them: unit
+    /// tests and models cover all counters in every build.
+    pub(crate) fn chosen_or_covering(&self, sh: &Shell) -> Result<Vec<Variant>> {
+        if self.asked.is_empty() {
+            return Ok(covering());
+        }
+        self.chosen(sh)
     }
 
     /// Refuses `--variant` where it has no effect without another option.
@@ -126,14 +135,29 @@ fn tested() -> Vec<Variant> {
 
 /// All features, in as few sets as can be compiled, with `others` in the first.
 pub(crate) fn all_features(others: &[&str]) -> Vec<Vec<String>> {
+    let names = Features::of_the_fork().names.iter().map(String::as_str);
+    few_sets(names, others.iter().map(|&name| name.to_owned()).collect())
+}
+
+/// The default, and every modifier in as few sets as can be compiled, the largest last.
+fn covering() -> Vec<Variant> {
+    let mut sets = few_sets(modifiers().into_iter(), BTreeSet::new());
+    sets.push(Vec::new());
+    sets.sort_by_key(Vec::len);
+    sets.into_iter().map(|features| Variant { features }).collect()
+}
+
+/// Each name in the first set that can be compiled with it.
+fn few_sets<'a>(names: impl Iterator<Item = &'a str>, first: BTreeSet<String>) -> Vec<Vec<String>> {
     let features = Features::of_the_fork();
-    let mut sets: Vec<BTreeSet<String>> =
-        vec![others.iter().map(|&name| name.to_owned()).collect()];
-    for name in &features.names {
-        let with = |set: &BTreeSet<String>| set.iter().chain([name]).cloned().collect();
+    let mut sets = vec![first];
+    for name in names {
+        let with = |set: &BTreeSet<String>| {
+            set.iter().cloned().chain([name.to_owned()]).collect::<BTreeSet<_>>()
+        };
         match sets.iter_mut().find(|set| features.refusal(&with(set)).is_none()) {
-            Some(set) => drop(set.insert(name.clone())),
-            None => sets.push([name.clone()].into()),
+            Some(set) => drop(set.insert(name.to_owned())),
+            None => sets.push([name.to_owned()].into()),
         }
     }
     sets.into_iter().map(|set| set.into_iter().collect()).collect()
@@ -143,7 +167,7 @@ pub(crate) fn all_features(others: &[&str]) -> Vec<Vec<String>> {
 mod tests {
     use runner::config::Features;
 
-    use super::{Variant, all_features, default_layout, modifiers, tested};
+    use super::{Variant, all_features, covering, default_layout, modifiers, tested};
 
     #[test]
     fn every_combination_of_the_studys_modifiers_is_tested_and_each_further_one_alone() {
@@ -169,6 +193,19 @@ mod tests {
         for set in &sets {
             assert_eq!(features.refusal(&set.iter().cloned().collect()), None);
         }
+    }
+
+    #[test]
+    fn a_few_variants_have_every_modifier_on_in_one_and_off_in_another() {
+        let variants = covering();
+        let mut on: Vec<&str> =
+            variants.iter().flat_map(|it| it.features.iter().map(String::as_str)).collect();
+        let mut all = modifiers();
+        on.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(on, all, "each in one of them alone");
+        assert_eq!(variants.first().map(Variant::name).as_deref(), Some(default_layout()));
+        assert!(variants.len() <= 4, "{variants:?}");
     }
 
     #[test]

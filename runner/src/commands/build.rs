@@ -133,7 +133,7 @@ impl<'a> Site<'a> {
     /// Builds what waits, one after another, in the target folder `target`; what was built before in another stays
     /// there, so that nothing is built twice.
     fn work(&self, target: usize) {
-        while let Some((branch, prepared, target)) = self.take(target) {
+        while let Some((branch, prepared)) = self.take(target) {
             let started = Instant::now();
             let result = self.builder.build(branch, prepared, target);
             self.end(branch, result, started.elapsed());
@@ -144,7 +144,7 @@ impl<'a> Site<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, target: usize) -> Option<(&'a Branch, Prepared, usize)> {
+    fn take(&self, target: usize) -> Option<(&'a Branch, Prepared)> {
         let mut state = self.state();
         if state.stop.is_some() {
             return None;
@@ -158,7 +158,7 @@ impl<'a> Site<'a> {
         let next = (0..state.waiting.len()).min_by_key(|&it| order(state.waiting[it].0))?;
         let (branch, prepared) = state.waiting.remove(next);
         state.bar.begin(&branch.name);
-        Some((branch, prepared, self.builder.home(branch).unwrap_or(target)))
+        Some((branch, prepared))
     }
 
     fn end(&self, branch: &Branch, result: Result<Built>, took: Duration) {

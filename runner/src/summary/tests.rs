@@ -48,7 +48,7 @@ pub(super) fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
 }
 
 /// A trial of three iterations around `elapsed_ns`, one of them an outlier.
-pub(super) fn record(
+pub(crate) fn record(
     branch: &str,
     program: Program,
     threads: usize,

@@ -54,7 +54,10 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
         .map(|branch| {
             eprintln!("── building {}", branch.name);
             // In the linker's own layout, of which there is one.
-            Ok((branch, builder.build(branch, builder.prepare(branch)?)?.binaries.swap_remove(0)))
+            Ok((
+                branch,
+                builder.build(branch, builder.prepare(branch)?, 0)?.binaries.swap_remove(0),
+            ))
         })
         .collect::<Result<_>>()?;
     println!("{}", table::heading());

@@ -164,7 +164,7 @@ pub(super) mod tests {
         let branch = config.branches.iter().find(|branch| branch.name == "packed").unwrap();
         let builder = Builder::new(&checkout, &folder, 1).unwrap();
         let _lock = builder.lock().unwrap();
-        let built = builder.build(branch, builder.prepare(branch).unwrap()).unwrap();
+        let built = builder.build(branch, builder.prepare(branch).unwrap(), 0).unwrap();
         built.binaries[0].clone()
     });
 
