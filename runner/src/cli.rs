@@ -15,7 +15,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
-/// Builds every branch of branches.toml and compares them: workloads × threads × CPU frequency modes × placements.
+/// Builds every branch of branches.toml, runs each on the same workloads, and compares them.
 #[derive(Debug, Parser)]
 #[command(name = "cargo runner", bin_name = "cargo runner", version, after_help = EXIT_CODES)]
 struct Cli {
@@ -59,7 +59,7 @@ enum Command {
     /// Show the CPU frequency, fix it by hand, restore the original settings
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
-    /// Check whether this host can measure: doubts about times, the CPU frequency, and the remedies
+    /// Check whether this host is fit to measure, and name the remedies
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::DoctorArgs),
     /// Draw a sweep: figures, tables and one page that shows them

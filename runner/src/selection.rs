@@ -22,7 +22,7 @@ pub enum Preset {
     Smoke,
     /// Every branch on the three headline workloads; `plan` says how long.
     Quick,
-    /// All workloads, both modes where the host allows; takes hours, `plan` says how many.
+    /// All workloads, both modes where the host allows; `plan` says how many hours.
     Full,
 }
 

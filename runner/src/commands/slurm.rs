@@ -24,8 +24,8 @@ Examples:
   cargo runner slurm --shards 8 -- --branches all --preset full
   cargo runner slurm --shards 4 --cpus-per-task 64 --sbatch=--partition=long --sbatch=--time=8:00:00 -- --workloads tsp
 
-Writes results/shards/NAME/job.sh, and prints how to submit it and how to merge the shards. Nodes must be
-alike and see this checkout at the same path. A restarted task resumes its shard.";
+Writes results/shards/NAME/job.sh, and prints how to submit it and how to merge the shards.
+Nodes must be alike and see this checkout at the same path. A restarted task resumes its shard.";
 
 /// Arguments of `slurm`.
 #[derive(Debug, Args)]
