@@ -1,6 +1,8 @@
 //! The counts themselves, for people and for tests. The pool has no use for them; it asks for
 //! decisions.
 
+#[cfg(feature = "instrument")]
+use super::axes::Events;
 use super::axes::{Axes, CountedEvents, WakeRule};
 use super::{Packed, SleepCounters, Split, SplitIdle, packed, split_idle};
 #[cfg(feature = "instrument")]
