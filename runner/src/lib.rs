@@ -32,6 +32,7 @@ pub mod plan;
 pub mod progress;
 pub mod python;
 pub mod record;
+mod schema;
 pub mod selection;
 pub mod stats;
 pub mod stop;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::checkout::Checkout;
-use crate::config::{Config, folder_of, fork_features};
+use crate::config::{Config, folder_of};
 use crate::plan::Asked;
 use crate::selection;
 use crate::sweep_dir::SweepDir;
@@ -20,8 +20,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn config(&self) -> Result<Config> {
-        let known = fork_features(&self.checkout.root().join("rayon-fork"))?;
-        Ok(Config::read(&self.config, &known)?)
+        Ok(Config::read(&self.config)?)
     }
 
     /// Folder that relative paths in the file of branches start from.

@@ -5,12 +5,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use protocol::SCHEMA;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;
+use crate::schema::check_schema;
 use crate::stop::Stop;
 use crate::trials_file::{self, Appender, Records};
 use crate::whole_file;
@@ -340,24 +340,6 @@ impl SweepDir {
 fn without_path(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
-}
-
-/// Refuses what another version of the format says, before its fields are looked for.
-pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Version {
-        schema: u32,
-    }
-    // What has no version is no sweep's, and is told so with the field that lacks.
-    let Ok(Version { schema }) = serde_json::from_str(json) else { return Ok(()) };
-    if schema == SCHEMA {
-        return Ok(());
-    }
-    bail!(Stop::BadInput(format!(
-        "{}: `schema` is {schema}, this runner reads {SCHEMA}; use the runner of the commit that the sweep's \
-         name ends with",
-        place()
-    )))
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {

@@ -19,8 +19,8 @@ use protocol::SCHEMA;
 
 use crate::id::Id;
 use crate::record::Record;
+use crate::schema::check_schema;
 use crate::stop::Stop;
-use crate::sweep_dir::check_schema;
 use crate::whole_file;
 
 /// Of a sweep that has trials left to run.

@@ -6,7 +6,6 @@ use clap_complete::engine::ArgValueCompleter;
 
 use super::show::Table;
 use super::sweep::{self, Purpose, SweepArgs};
-use crate::config::fork_features;
 use crate::config::spec::Reader;
 use crate::manifest::Manifest;
 use crate::options::complete;
@@ -51,7 +50,6 @@ pub(crate) fn run(place: &Place, arguments: &CompareArgs) -> Result<Exit> {
         words => {
             let reader = Reader {
                 config: &place.config()?,
-                known_features: &fork_features(&place.checkout.root().join("rayon-fork"))?,
                 here: &std::env::current_dir().context("the current folder cannot be read")?,
                 config_folder: &place.config_folder()?,
             };

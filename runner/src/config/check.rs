@@ -4,27 +4,24 @@ use std::collections::BTreeSet;
 
 use serde_spanned::Spanned;
 
-use super::{Branch, Config, ConfigError, Features, Source, claims, git, wire};
-use crate::pick::nearest;
+use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
+use super::claims::Claim;
+use super::fault::{ConfigError, Place};
+use super::features::Features;
+use super::{git, wire};
+use crate::catalogue;
+use crate::pick::{nearest, pick};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
 /// A guess at what tables can still show; the longest of the study has 48.
 const LONGEST_NAME: usize = 64;
-/// What the A/A twin of the baseline is called: the baseline's name with this behind it.
-pub const TWIN_SUFFIX: &str = "-again";
-/// What the instrumented build of a branch is called: the branch's name with this behind it.
-pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
 
 /// Checks the text of a `branches.toml`; `file` is how messages call it.
 ///
 /// # Errors
 /// [`ConfigError`] for the first fault, with its line.
-pub fn parse(
-    file: &str,
-    text: &str,
-    known_features: &BTreeSet<String>,
-) -> Result<Config, ConfigError> {
+pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     let place = Place { file, text };
     let written: wire::File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
     let names: Vec<String> =
@@ -35,7 +32,7 @@ pub fn parse(
     for row in written.branch {
         let line = place.line(row.span().start);
         let row = row.into_inner();
-        let checked = check_row(&place, &row, line, known_features, &names)?;
+        let checked = check_row(&place, &row, line, &names)?;
         if let Some(earlier) = branches.iter().position(|other| other.name == checked.name) {
             return Err(place.at(
                 row.name.span().start,
@@ -76,7 +73,6 @@ fn check_row(
     place: &Place<'_>,
     row: &wire::Branch,
     line: usize,
-    known_features: &BTreeSet<String>,
     names: &[String],
 ) -> Result<Branch, ConfigError> {
     let name = row.name.get_ref();
@@ -84,10 +80,10 @@ fn check_row(
         .map_err(|why| place.at(row.name.span().start, format!("branch `{name}`: {why}")))?;
     Ok(Branch {
         name: name.clone(),
-        source: check_source(place, row, line, known_features)?,
+        source: check_source(place, row, line)?,
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
         hypothesis: row.hypothesis.clone(),
-        claims: claims::check(place, name, &row.claims, names)?,
+        claims: check_claims(place, name, &row.claims, names)?,
         typed: None,
     })
 }
@@ -119,12 +115,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_source(
-    place: &Place<'_>,
-    row: &wire::Branch,
-    line: usize,
-    known_features: &BTreeSet<String>,
-) -> Result<Source, ConfigError> {
+fn check_source(place: &Place<'_>, row: &wire::Branch, line: usize) -> Result<Source, ConfigError> {
     let name = row.name.get_ref();
     let wrong = |at: usize, message: String| place.at(at, format!("branch `{name}`: {message}"));
     let given: Vec<&str> = [
@@ -169,7 +160,7 @@ fn check_source(
         return Ok(Source::Published { version: version.get_ref().clone() });
     }
     if let Some(features) = &row.fork {
-        return check_fork(features, known_features)
+        return check_fork(features)
             .map(|features| Source::Fork { features })
             .map_err(|(at, why)| wrong(at.unwrap_or(row.name.span().start), why));
     }
@@ -210,8 +201,9 @@ pub(super) fn check_version(version: &str) -> Result<(), String> {
 
 pub(super) fn check_fork(
     features: &[Spanned<String>],
-    known: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>, (Option<usize>, String)> {
+    let fork = Features::of_the_fork();
+    let known = &fork.names;
     let mut checked = BTreeSet::new();
     for feature in features {
         let (at, name) = (Some(feature.span().start), feature.get_ref());
@@ -226,86 +218,81 @@ pub(super) fn check_fork(
             return Err((at, format!("feature `{name}` is listed twice; remove one")));
         }
     }
-    Features::of_the_fork().refusal(&checked).map_or(Ok(checked), |why| Err((None, why)))
+    fork.refusal(&checked).map_or(Ok(checked), |why| Err((None, why)))
 }
 
-/// Turns byte offsets into lines, and faults into errors.
-pub(super) struct Place<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Place<'_> {
-    fn line(&self, offset: usize) -> usize {
-        1 + self.text[..offset.min(self.text.len())].matches('\n').count()
-    }
-
-    pub(super) fn at(&self, offset: usize, message: String) -> ConfigError {
-        self.at_line(self.line(offset), message)
-    }
-
-    fn at_line(&self, line: usize, message: String) -> ConfigError {
-        ConfigError { file: self.file.to_owned(), line: Some(line), message }
-    }
-
-    fn nowhere(&self, message: &str) -> ConfigError {
-        ConfigError { file: self.file.to_owned(), line: None, message: message.to_owned() }
-    }
-
-    /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely one.
-    fn syntax(&self, error: &toml::de::Error) -> ConfigError {
-        let span = error.span().unwrap_or(0..0);
-        let said = error.message().trim().replace('\n', "; ").replace("field", "key");
-        let quoted: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
-        let table = self.table_around(span.start);
-        let header = table.lines().next().unwrap_or_default().trim();
-        let message = if header == "[branch]" {
-            "`[branch]` is a single table; write `[[branch]]`, since branches are a list".to_owned()
-        } else if said == "missing key `name`" {
-            "this branch has no `name`; give it one: name = \"…\"".to_owned()
-        } else if said == "duplicate key" {
-            let key = self.text.get(span.clone()).unwrap_or_default();
-            format!("{}`{key}` is there twice; keep one of the two", branch_of(table))
-        } else {
-            let hint = match quoted.split_first() {
-                Some((unknown, known)) if said.starts_with("unknown key") => {
-                    nearest(unknown, known.iter().copied())
-                        .map(|near| format!("; did you mean `{near}`?"))
-                        .unwrap_or_default()
-                }
-                _ => String::new(),
-            };
-            format!("{}{said}{hint}", branch_of(table))
-        };
-        self.at(span.start, message)
-    }
-
-    /// The table that an offset lies in, from its header to the next one, by the text alone: the file did not
-    /// parse.
-    fn table_around(&self, offset: usize) -> &str {
-        let is_header = |line: &str| line.trim_start().starts_with('[') && !line.contains('=');
-        let (mut start, mut end, mut at) = (0, self.text.len(), 0);
-        for line in self.text.split_inclusive('\n') {
-            if is_header(line) {
-                if at > offset {
-                    end = at;
-                    break;
-                }
-                start = at;
+/// Checks the claims of one row; `branches` are all names of the file.
+fn check_claims(
+    place: &Place<'_>,
+    branch: &str,
+    claims: &[Spanned<wire::Claim>],
+    branches: &[String],
+) -> Result<Vec<Claim>, ConfigError> {
+    let check = |written: &Spanned<wire::Claim>| {
+        let claim = written.get_ref();
+        let wrong = |at: usize, why: String| place.at(at, format!("branch `{branch}`: {why}"));
+        if let Some(against) = &claim.against {
+            let other = against.get_ref();
+            if other == branch || !branches.contains(other) {
+                let known: Vec<&str> =
+                    branches.iter().map(String::as_str).filter(|name| *name != branch).collect();
+                return Err(wrong(
+                    against.span().start,
+                    format!(
+                        "`against = \"{other}\"` is no other branch; known: {}",
+                        known.join(", ")
+                    ),
+                ));
             }
-            at += line.len();
         }
-        &self.text[start..end]
-    }
+        let workloads = match &claim.workloads {
+            None => Vec::new(),
+            Some(list) => {
+                let known = catalogue::names();
+                pick("`workloads`", "workload", list.get_ref(), &known)
+                    .map_err(|error| wrong(list.span().start, error.to_string()))?
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect()
+            }
+        };
+        if let Some(threads) = &claim.threads {
+            check_threads(threads.get_ref()).map_err(|why| wrong(threads.span().start, why))?;
+        }
+        Ok(Claim {
+            expect: claim.expect,
+            against: claim.against.as_ref().map(|name| name.get_ref().clone()),
+            workloads,
+            threads: claim.threads.as_ref().map(|range| range.get_ref().clone()),
+            figure: claim.figure,
+        })
+    };
+    claims.iter().map(check).collect()
 }
 
-/// `branch `name`: ` for the table of a branch that has a name.
-fn branch_of(table: &str) -> String {
-    let is_branch = table.trim_start().starts_with("[[branch]]");
-    let name = table.lines().filter(|_| is_branch).find_map(|line| {
-        line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?.split('"').nth(1)
-    });
-    name.map_or(String::new(), |name| format!("branch `{name}`: "))
+/// One thread count or a range whose ends may be left out, each end a number, `cores` or `cpus`.
+fn check_threads(range: &str) -> Result<(), String> {
+    let wrong = || {
+        format!(
+            "`threads = \"{range}\"` is no range of thread counts; write for example \"8\", \"8..\", \
+             \"..=cpus\" or \"16..=cores\""
+        )
+    };
+    let number = |text: &str| match text {
+        "cores" | "cpus" => Ok(None),
+        _ => text.parse().ok().filter(|&count: &u32| count > 0).map(Some).ok_or_else(wrong),
+    };
+    let (first, last) = match range.split_once("..") {
+        None => return number(range).map(drop),
+        Some((first, "")) => return number(first).map(drop),
+        Some((first, last)) => (first, last.strip_prefix('=').ok_or_else(wrong)?),
+    };
+    let first = if first.is_empty() { None } else { number(first)? };
+    let last = number(last)?;
+    match (first, last) {
+        (Some(first), Some(last)) if first > last => Err(wrong()),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,159 +1,36 @@
 //! `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
 
+mod branch;
 mod check;
 mod claims;
+mod fault;
 mod features;
 pub mod git;
 pub mod spec;
 mod wire;
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-pub use check::{INSTRUMENTED_SUFFIX, TWIN_SUFFIX, parse};
+pub use branch::{Branch, Config, INSTRUMENT, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
+pub use check::parse;
 pub use claims::{Claim, Expectation, Figure};
+pub use fault::ConfigError;
 pub use features::Features;
-
-/// The branches of one file, in the order of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// All rows; exactly one is the baseline.
-    pub branches: Vec<Branch>,
-}
-
-/// A build under comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Branch {
-    /// Name in tables, records and folders.
-    pub name: String,
-    /// Where its rayon-core comes from.
-    pub source: Source,
-    /// Whether the others are compared with this one.
-    pub baseline: bool,
-    /// What its author expects; may be empty.
-    pub hypothesis: String,
-    /// The same in a form that the analysis checks; may be empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<Claim>,
-    /// The word of the command line that it is from, for messages.
-    #[serde(skip)]
-    pub typed: Option<String>,
-}
-
-/// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
-pub const INSTRUMENT: &str = "instrument";
-
-impl Branch {
-    /// The same branch as a build that counts events; `None` unless it is of the fork, since no other
-    /// rayon-core can count.
-    #[must_use]
-    pub fn instrumented(&self) -> Option<Self> {
-        let Source::Fork { features } = &self.source else { return None };
-        let mut features = features.clone();
-        features.insert(INSTRUMENT.to_owned());
-        Some(Self {
-            name: format!("{}{INSTRUMENTED_SUFFIX}", self.name),
-            source: Source::Fork { features },
-            baseline: false,
-            hypothesis: String::new(),
-            claims: Vec::new(),
-            typed: None,
-        })
-    }
-
-    /// How messages call it: as it was typed, else by its name.
-    #[must_use]
-    pub fn called(&self) -> String {
-        self.typed
-            .as_ref()
-            .map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))
-    }
-}
-
-/// Where a branch's rayon-core comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Source {
-    /// A release on crates.io, untouched.
-    Published {
-        /// Exact version, for example `1.13.0`.
-        version: String,
-    },
-    /// The scheduler in `rayon-fork/`.
-    Fork {
-        /// Its counter features; none is `packed`.
-        features: BTreeSet<String>,
-    },
-    /// A working tree.
-    Path {
-        /// Folder of its `Cargo.toml`, as seen from that of `branches.toml`.
-        path: PathBuf,
-        /// Features to switch on.
-        features: BTreeSet<String>,
-    },
-    /// A commit of a git repository.
-    Git {
-        /// Address, or the path of a repository here, as seen from the folder of `branches.toml`.
-        url: String,
-        /// Commit.
-        rev: String,
-        /// Folder of the crate in the repository, checked after the build.
-        subdirectory: Option<String>,
-        /// Features to switch on.
-        features: BTreeSet<String>,
-    },
-}
-
-impl Source {
-    /// Whether builds of it count events, so that their times are worth nothing.
-    #[must_use]
-    pub fn is_instrumented(&self) -> bool {
-        matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
-    }
-
-    /// The features that the row asks for.
-    #[must_use]
-    pub fn features(&self) -> BTreeSet<String> {
-        match self {
-            Self::Published { .. } => BTreeSet::new(),
-            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
-                features.clone()
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Published { version } => write!(f, "rayon-core {version} as published")?,
-            Self::Fork { .. } => write!(f, "rayon-fork")?,
-            Self::Path { path, .. } => write!(f, "{}", path.display())?,
-            Self::Git { url, rev, .. } => write!(f, "{url} at {rev}")?,
-        }
-        let features: Vec<String> = self.features().into_iter().collect();
-        if features.is_empty() { Ok(()) } else { write!(f, " with {}", features.join(", ")) }
-    }
-}
 
 impl Config {
     /// Reads and checks a file.
     ///
-    /// `known_features` are those of the fork (see [`fork_features`]).
-    ///
     /// # Errors
     /// [`ConfigError`], with file, line, key, value and remedy.
-    pub fn read(file: &Path, known_features: &BTreeSet<String>) -> Result<Self, ConfigError> {
+    pub fn read(file: &Path) -> Result<Self, ConfigError> {
         let shown = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         let text = std::fs::read_to_string(file).map_err(|error| ConfigError {
             file: file.display().to_string(),
             line: None,
             message: format!("cannot be read: {error}; pass --config FILE if it lies elsewhere"),
         })?;
-        let mut config = parse(&shown, &text, known_features)?;
+        let mut config = parse(&shown, &text)?;
         if let Ok(folder) = folder_of(file) {
             for branch in &mut config.branches {
                 if let Source::Path { path, .. } = &mut branch.source {
@@ -162,15 +39,6 @@ impl Config {
             }
         }
         Ok(config)
-    }
-
-    /// The row with `baseline = true`.
-    ///
-    /// # Panics
-    /// Never for a [`Config`] made by [`parse`], which refuses a file without one.
-    #[must_use]
-    pub fn baseline(&self) -> &Branch {
-        self.branches.iter().find(|branch| branch.baseline).expect("checked when parsed")
     }
 }
 
@@ -194,24 +62,4 @@ pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     let shared = folder.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(to.components().skip(shared)).collect()
-}
-
-/// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
-pub struct ConfigError {
-    /// File name.
-    pub file: String,
-    /// 1-based line; `None` when the fault is that something is nowhere in the file.
-    pub line: Option<usize>,
-    /// Branch, key, value and remedy.
-    pub message: String,
-}
-
-/// The features a `fork = […]` row may name.
-///
-/// # Errors
-/// Never.
-pub fn fork_features(_fork: &Path) -> Result<BTreeSet<String>, ConfigError> {
-    Ok(Features::of_the_fork().names.clone())
 }

@@ -19,8 +19,6 @@ pub const SPECS: &str = "a branch of branches.toml, published:1.13.0, path:DIR, 
 pub struct Reader<'a> {
     /// The branches that can be named.
     pub config: &'a Config,
-    /// The fork's features.
-    pub known_features: &'a BTreeSet<String>,
     /// The folder in which the user typed.
     pub here: &'a Path,
     /// The folder of branches.toml.
@@ -70,8 +68,7 @@ impl Reader<'_> {
                 let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
                 let listed: Vec<Spanned<String>> =
                     words.map(|word| Spanned::new(0..0, word.to_owned())).collect();
-                let features =
-                    check_fork(&listed, self.known_features).map_err(|(_, message)| message)?;
+                let features = check_fork(&listed).map_err(|(_, message)| message)?;
                 let words: Vec<&str> = features.iter().map(String::as_str).collect();
                 let own = if words.is_empty() { "packed".to_owned() } else { words.join("-") };
                 (Source::Fork { features }, format!("fork-{own}"))
@@ -159,11 +156,10 @@ mod tests {
                         [[branch]]\nname = \"packed\"\nfork = []\nhypothesis = \"equal\"\n";
 
     fn read(words: &[&str]) -> Result<Config, String> {
-        let known: BTreeSet<String> = ["split", "no-jec", "packed"].map(str::to_owned).into();
-        let config = super::super::parse("branches.toml", ROWS, &known).unwrap();
+        let config = super::super::parse("branches.toml", ROWS).unwrap();
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let (here, config_folder) = (Path::new("/home/me/lab/runner"), Path::new("/home/me/lab"));
-        Reader { config: &config, known_features: &known, here, config_folder }.config(&words)
+        Reader { config: &config, here, config_folder }.config(&words)
     }
 
     fn names(words: &[&str]) -> Vec<String> {

@@ -5,22 +5,18 @@ use std::collections::BTreeSet;
 use super::parse;
 use crate::config::{Expectation, Features, Figure, Source};
 
-fn known() -> BTreeSet<String> {
-    Features::of_the_fork().names.clone()
-}
-
 const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
 
 /// The message for `BASE` followed by `rows`; the rows start at line 6.
 fn fault(rows: &str) -> String {
     let text = format!("{BASE}\n{rows}");
-    parse("branches.toml", &text, &known()).expect_err("must be refused").to_string()
+    parse("branches.toml", &text).expect_err("must be refused").to_string()
 }
 
 #[test]
 fn the_committed_file_is_accepted_and_has_the_ten_branches() {
     let text = include_str!("../../../branches.toml");
-    let config = parse("branches.toml", text, &known()).unwrap();
+    let config = parse("branches.toml", text).unwrap();
     assert_eq!(config.branches.len(), 10);
     assert_eq!(config.baseline().name, "master");
     assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
@@ -28,7 +24,7 @@ fn the_committed_file_is_accepted_and_has_the_ten_branches() {
 
 #[test]
 fn the_committed_file_of_further_branches_is_accepted_and_shares_only_the_references() {
-    let read = |text| parse("branches.toml", text, &known()).unwrap().branches;
+    let read = |text| parse("branches.toml", text).unwrap().branches;
     let study = read(include_str!("../../../branches.toml"));
     let further = read(include_str!("../../../branches-more.toml"));
     assert_eq!(further[0], study[0], "the baseline, so that results can be put side by side");
@@ -45,7 +41,7 @@ fn every_source_kind_is_understood() {
     let rows = "[[branch]]\nname = \"a\"\nfork = [\"split\"]\n\
                 [[branch]]\nname = \"b\"\npath = \"../x\"\nfeatures = [\"y\"]\n\
                 [[branch]]\nname = \"c\"\ngit = \"u\"\nrev = \"0123abc\"\nsubdirectory = \"rayon-core\"\n";
-    let config = parse("branches.toml", &format!("{BASE}{rows}"), &known()).unwrap();
+    let config = parse("branches.toml", &format!("{BASE}{rows}")).unwrap();
     let features: BTreeSet<String> = ["split".to_owned()].into();
     assert_eq!(config.branches[1].source, Source::Fork { features });
     assert!(
@@ -63,7 +59,7 @@ fn a_misspelt_key_is_named_with_its_line_and_the_likely_one() {
 
 #[test]
 fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
-    let known: Vec<String> = known().into_iter().collect();
+    let known: Vec<String> = Features::of_the_fork().names.iter().cloned().collect();
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = [\n  \"no-jec\",\n  \"spilt\",\n]\n"),
         format!(
@@ -98,13 +94,13 @@ fn two_baselines_are_refused() {
 #[test]
 fn a_file_without_a_baseline_is_refused() {
     let text = "[[branch]]\nname = \"x\"\nfork = []\n";
-    let error = parse("branches.toml", text, &known()).unwrap_err().to_string();
+    let error = parse("branches.toml", text).unwrap_err().to_string();
     assert!(error.contains("no branch has `baseline = true`"), "{error}");
 }
 
 #[test]
 fn an_empty_file_is_refused() {
-    let error = parse("branches.toml", "", &known()).unwrap_err().to_string();
+    let error = parse("branches.toml", "").unwrap_err().to_string();
     assert!(error.contains("add a `[[branch]]` table"), "{error}");
 }
 
@@ -144,7 +140,7 @@ fn each_layout_goes_with_the_modifiers_that_fit_it() {
         "\"no-jec\", \"asymmetric-fence\"",
     ] {
         let text = format!("{BASE}[[branch]]\nname = \"x\"\nfork = [{features}]\n");
-        parse("branches.toml", &text, &known()).unwrap();
+        parse("branches.toml", &text).unwrap();
     }
 }
 
@@ -202,7 +198,7 @@ fn a_single_table_and_a_key_that_is_there_twice_are_told_as_such() {
         fault("[branch]\nname = \"x\"\nfork = []\n"),
         "branches.toml:6: `[branch]` is a single table; write `[[branch]]`, since branches are a list"
     );
-    let alone = parse("branches.toml", "[branch]\nname = \"x\"\n", &known()).unwrap_err();
+    let alone = parse("branches.toml", "[branch]\nname = \"x\"\n").unwrap_err();
     assert!(alone.to_string().contains("write `[[branch]]`"), "{alone}");
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = []\nfork = []\n"),
@@ -221,7 +217,7 @@ fn a_name_longer_than_any_table_is_refused() {
 /// The claims of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
 fn claim(claim: &str) -> Result<crate::config::Claim, String> {
     let rows = format!("[[branch]]\nname = \"x\"\nfork = []\nclaims = [{{ {claim} }}]\n");
-    parse("branches.toml", &format!("{BASE}\n{rows}"), &known())
+    parse("branches.toml", &format!("{BASE}\n{rows}"))
         .map(|config| config.branches[1].claims[0].clone())
         .map_err(|error| error.to_string())
 }
@@ -281,7 +277,7 @@ fn every_committed_hypothesis_but_the_baseline_s_can_be_checked() {
     for text in
         [include_str!("../../../branches.toml"), include_str!("../../../branches-more.toml")]
     {
-        let config = parse("branches.toml", text, &known()).unwrap();
+        let config = parse("branches.toml", text).unwrap();
         let silent: Vec<_> =
             config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
         assert!(silent.is_empty(), "{silent:#?}");

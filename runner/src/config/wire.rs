@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use super::claims::{Expectation, Figure};
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -32,10 +34,10 @@ pub(super) struct Branch {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
-    pub(super) expect: super::Expectation,
+    pub(super) expect: Expectation,
     pub(super) against: Option<Spanned<String>>,
     pub(super) workloads: Option<Spanned<String>>,
     pub(super) threads: Option<Spanned<String>>,
     #[serde(default)]
-    pub(super) figure: super::Figure,
+    pub(super) figure: Figure,
 }

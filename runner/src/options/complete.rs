@@ -6,7 +6,7 @@ use clap_complete::engine::CompletionCandidate;
 
 use crate::catalogue;
 use crate::checkout::Checkout;
-use crate::config::{Config, fork_features};
+use crate::config::Config;
 use crate::experiments;
 
 /// Names that go on with the last word of a list with commas, behind the words before it.
@@ -26,8 +26,7 @@ pub(crate) fn branches(current: &OsStr) -> Vec<CompletionCandidate> {
     // Whatever is wrong with the file is told by commands, not here.
     let names = || {
         let root = Checkout::find(None).ok()?.root().to_owned();
-        let known = fork_features(&root.join("rayon-fork")).ok()?;
-        let config = Config::read(&root.join("branches.toml"), &known).ok()?;
+        let config = Config::read(&root.join("branches.toml")).ok()?;
         Some(config.branches.into_iter().map(|branch| branch.name).collect::<Vec<_>>())
     };
     listed(current, names().unwrap_or_default())

@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use runner::builds::Builder;
 use runner::checkout::Checkout;
-use runner::config::{Branch, Config, fork_features};
+use runner::config::{Branch, Config};
 use runner::pick::pick;
 use runner::stop::Stop;
 use runner::{interrupt, trial};
@@ -100,10 +100,9 @@ impl Scope {
 
 /// The branches of all files, each once.
 fn all_branches(checkout: &Checkout) -> Result<Vec<Branch>> {
-    let features = fork_features(&checkout.root().join("rayon-fork"))?;
     let mut all: Vec<Branch> = Vec::new();
     for file in BRANCH_FILES {
-        for branch in Config::read(&checkout.root().join(file), &features)?.branches {
+        for branch in Config::read(&checkout.root().join(file))?.branches {
             match all.iter().find(|known| known.name == branch.name) {
                 None => all.push(branch),
                 Some(known) if known.source == branch.source => {}

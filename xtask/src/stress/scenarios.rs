@@ -150,7 +150,7 @@ pub(super) mod tests {
     use protocol::Outcome;
     use runner::builds::Builder;
     use runner::checkout::Checkout;
-    use runner::config::{Config, fork_features};
+    use runner::config::Config;
     use runner::trial;
 
     use super::*;
@@ -159,8 +159,7 @@ pub(super) mod tests {
     static PACKED: LazyLock<PathBuf> = LazyLock::new(|| {
         let checkout = Checkout::find(Some(&crate::steps::shell().unwrap().current_dir())).unwrap();
         let folder = checkout.root().to_owned();
-        let features = fork_features(&folder.join("rayon-fork")).unwrap();
-        let config = Config::read(&folder.join("branches.toml"), &features).unwrap();
+        let config = Config::read(&folder.join("branches.toml")).unwrap();
         let branch = config.branches.iter().find(|branch| branch.name == "packed").unwrap();
         let builder = Builder::new(&checkout, &folder, 1).unwrap();
         let _lock = builder.lock().unwrap();

@@ -1,0 +1,145 @@
+//! Builds under comparison, and where they come from.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::claims::Claim;
+
+/// What the A/A twin of the baseline is called: the baseline's name with this behind it.
+pub const TWIN_SUFFIX: &str = "-again";
+/// What the instrumented build of a branch is called: the branch's name with this behind it.
+pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
+/// The branches of one file, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// All rows; exactly one is the baseline.
+    pub branches: Vec<Branch>,
+}
+
+impl Config {
+    /// The row with `baseline = true`.
+    ///
+    /// # Panics
+    /// Never for a [`Config`] made by [`super::parse`], which refuses a file without one.
+    #[must_use]
+    pub fn baseline(&self) -> &Branch {
+        self.branches.iter().find(|branch| branch.baseline).expect("checked when parsed")
+    }
+}
+
+/// A build under comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Name in tables, records and folders.
+    pub name: String,
+    /// Where its rayon-core comes from.
+    pub source: Source,
+    /// Whether the others are compared with this one.
+    pub baseline: bool,
+    /// What its author expects; may be empty.
+    pub hypothesis: String,
+    /// The same in a form that the analysis checks; may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+    /// The word of the command line that it is from, for messages.
+    #[serde(skip)]
+    pub typed: Option<String>,
+}
+
+/// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
+pub const INSTRUMENT: &str = "instrument";
+
+impl Branch {
+    /// The same branch as a build that counts events; `None` unless it is of the fork, since no other
+    /// rayon-core can count.
+    #[must_use]
+    pub fn instrumented(&self) -> Option<Self> {
+        let Source::Fork { features } = &self.source else { return None };
+        let mut features = features.clone();
+        features.insert(INSTRUMENT.to_owned());
+        Some(Self {
+            name: format!("{}{INSTRUMENTED_SUFFIX}", self.name),
+            source: Source::Fork { features },
+            baseline: false,
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            typed: None,
+        })
+    }
+
+    /// How messages call it: as it was typed, else by its name.
+    #[must_use]
+    pub fn called(&self) -> String {
+        self.typed
+            .as_ref()
+            .map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))
+    }
+}
+
+/// Where a branch's rayon-core comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A release on crates.io, untouched.
+    Published {
+        /// Exact version, for example `1.13.0`.
+        version: String,
+    },
+    /// The scheduler in `rayon-fork/`.
+    Fork {
+        /// Its counter features; none is `packed`.
+        features: BTreeSet<String>,
+    },
+    /// A working tree.
+    Path {
+        /// Folder of its `Cargo.toml`, as seen from that of `branches.toml`.
+        path: PathBuf,
+        /// Features to switch on.
+        features: BTreeSet<String>,
+    },
+    /// A commit of a git repository.
+    Git {
+        /// Address, or the path of a repository here, as seen from the folder of `branches.toml`.
+        url: String,
+        /// Commit.
+        rev: String,
+        /// Folder of the crate in the repository, checked after the build.
+        subdirectory: Option<String>,
+        /// Features to switch on.
+        features: BTreeSet<String>,
+    },
+}
+
+impl Source {
+    /// Whether builds of it count events, so that their times are worth nothing.
+    #[must_use]
+    pub fn is_instrumented(&self) -> bool {
+        matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
+    }
+
+    /// The features that the row asks for.
+    #[must_use]
+    pub fn features(&self) -> BTreeSet<String> {
+        match self {
+            Self::Published { .. } => BTreeSet::new(),
+            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
+                features.clone()
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Published { version } => write!(f, "rayon-core {version} as published")?,
+            Self::Fork { .. } => write!(f, "rayon-fork")?,
+            Self::Path { path, .. } => write!(f, "{}", path.display())?,
+            Self::Git { url, rev, .. } => write!(f, "{url} at {rev}")?,
+        }
+        let features: Vec<String> = self.features().into_iter().collect();
+        if features.is_empty() { Ok(()) } else { write!(f, " with {}", features.join(", ")) }
+    }
+}

@@ -1,0 +1,245 @@
+//! Walks go one way: no files of a crate import each other in a circle, except two files of one folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
+
+/// The way to a module or to what it defines: `commands`, `show`, `Table`.
+type Way = Vec<String>;
+
+/// What a file says about others.
+#[derive(Default)]
+struct File {
+    path: PathBuf,
+    /// Modules that it declares, but for tests.
+    children: Vec<String>,
+    /// Names that it only hands on (`pub use`), and where they come from.
+    handed_on: BTreeMap<String, Way>,
+    /// Ways that it names, as they are written.
+    named: Vec<Way>,
+    /// How many `mod x { … }` stand around what is visited.
+    inside: usize,
+}
+
+impl File {
+    fn is_only_for_tests(attributes: &[Attribute]) -> bool {
+        attributes.iter().any(|attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+        })
+    }
+
+    /// A way as seen from the file: `super` of a module inside it is the file itself.
+    fn outside(&self, mut way: Way) -> Way {
+        for _ in 0..self.inside {
+            match way.first().map(String::as_str) {
+                Some("super") => "self".clone_into(&mut way[0]),
+                Some("self") => way.clear(),
+                _ => break,
+            }
+        }
+        way
+    }
+}
+
+fn leaves(tree: &UseTree, before: &[String], found: &mut Vec<(String, Way)>) {
+    let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+    match tree {
+        UseTree::Path(path) => leaves(&path.tree, &with(&path.ident), found),
+        UseTree::Group(group) => group.items.iter().for_each(|it| leaves(it, before, found)),
+        UseTree::Name(name) => found.push((name.ident.to_string(), with(&name.ident))),
+        UseTree::Rename(name) => found.push((name.rename.to_string(), with(&name.ident))),
+        UseTree::Glob(_) => found.push(("*".to_owned(), before.to_vec())),
+    }
+}
+
+impl<'ast> Visit<'ast> for File {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let attributes = match item {
+            syn::Item::Fn(it) => &it.attrs,
+            syn::Item::Impl(it) => &it.attrs,
+            syn::Item::Use(it) => &it.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        if !Self::is_only_for_tests(attributes) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if Self::is_only_for_tests(&module.attrs) {
+        } else if module.content.is_none() {
+            self.children.push(module.ident.to_string());
+        } else {
+            self.inside += 1;
+            visit::visit_item_mod(self, module);
+            self.inside -= 1;
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let mut found = Vec::new();
+        leaves(&item.tree, &[], &mut found);
+        for (name, way) in found {
+            if matches!(item.vis, Visibility::Inherited) || self.inside > 0 {
+                self.named.push(self.outside(way));
+            } else {
+                self.handed_on.insert(name, way);
+            }
+        }
+    }
+
+    /// `pub(super)` imports nothing.
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let way = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.named.push(self.outside(way));
+        visit::visit_path(self, path);
+    }
+}
+
+/// The files of a crate by their modules.
+struct Crate(BTreeMap<Way, File>);
+
+impl Crate {
+    /// Follows the modules from a root such as `src/lib.rs`.
+    fn read(root: &Path) -> Self {
+        let mut files = BTreeMap::new();
+        let mut left = vec![(Way::new(), root.to_owned())];
+        while let Some((module, path)) = left.pop() {
+            let text = fs::read_to_string(&path).unwrap();
+            let mut file = File { path: path.clone(), ..File::default() };
+            file.visit_file(&syn::parse_file(&text).unwrap());
+            let is_face = module.is_empty() || path.ends_with("mod.rs");
+            let folder = if is_face { path.with_file_name("") } else { path.with_extension("") };
+            for child in &file.children {
+                let flat = folder.join(format!("{child}.rs"));
+                let path = if flat.is_file() { flat } else { folder.join(child).join("mod.rs") };
+                left.push(([&module[..], std::slice::from_ref(child)].concat(), path));
+            }
+            files.insert(module, file);
+        }
+        Self(files)
+    }
+
+    /// The file that defines what `way` names in `module`, if it is of this crate.
+    fn resolved(&self, module: &[String], way: &[String]) -> Option<&Way> {
+        let (first, rest) = way.split_first()?;
+        match first.as_str() {
+            "crate" => self.walked(&[], rest),
+            "self" => self.walked(module, rest),
+            "super" => {
+                let above = &module[..module.len().checked_sub(1)?];
+                if rest.first().is_some_and(|next| next == "super") {
+                    self.resolved(above, rest)
+                } else {
+                    self.walked(above, rest)
+                }
+            }
+            _ => {
+                let file = &self.0[module];
+                let is_here = file.children.contains(first) || file.handed_on.contains_key(first);
+                is_here.then(|| self.walked(module, way)).flatten()
+            }
+        }
+    }
+
+    /// The file that defines what stands `way` below `module`.
+    fn walked(&self, module: &[String], way: &[String]) -> Option<&Way> {
+        let (found, file) = self.0.get_key_value(module)?;
+        let Some((first, rest)) = way.split_first() else { return Some(found) };
+        if file.children.contains(first) {
+            return self.walked(&[module, std::slice::from_ref(first)].concat(), rest);
+        }
+        match file.handed_on.get(first) {
+            Some(from) => self.resolved(module, &[from, rest].concat()),
+            None => Some(found),
+        }
+    }
+
+    /// Who imports whom.
+    fn imports(&self) -> Imports<'_> {
+        let mut imports = Imports::new();
+        for (module, file) in &self.0 {
+            let targets = file.named.iter().filter_map(|way| self.resolved(module, way));
+            imports.extend(targets.map(|target| (&*file.path, &*self.0[target].path)));
+        }
+        imports.retain(|(from, to)| from != to);
+        imports
+    }
+}
+
+type Imports<'a> = BTreeSet<(&'a Path, &'a Path)>;
+
+/// All that a file leads to, import by import.
+fn reached<'a>(imports: &Imports<'a>, from: &'a Path) -> BTreeSet<&'a Path> {
+    let (mut reached, mut left) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = left.pop() {
+        let next = imports.iter().filter(|(from, _)| *from == file).map(|(_, to)| *to);
+        left.extend(next.filter(|to| reached.insert(*to)));
+    }
+    reached
+}
+
+/// The circles in a crate that are larger than two files of one folder, each as the imports that make it.
+fn circles(root: &Path) -> Vec<String> {
+    let read = Crate::read(root);
+    let imports = read.imports();
+    let files: BTreeSet<&Path> = imports.iter().map(|(from, _)| *from).collect();
+    let reached: BTreeMap<&Path, BTreeSet<&Path>> =
+        files.iter().map(|file| (*file, reached(&imports, file))).collect();
+    let is_mutual = |one, other| reached[one].contains(other) && reached[other].contains(one);
+    let circles: BTreeSet<Vec<&Path>> = files
+        .iter()
+        .map(|file| files.iter().copied().filter(|other| is_mutual(*file, *other)).collect())
+        .collect();
+    let is_large = |files: &&Vec<&Path>| {
+        let folders: BTreeSet<_> = files.iter().map(|file| file.parent()).collect();
+        files.len() > 2 || folders.len() > 1
+    };
+    let shown = |files: &Vec<&Path>| {
+        let inside = imports.iter().filter(|(from, to)| files.contains(from) && files.contains(to));
+        let line = |(from, to): &(&Path, &Path)| format!("{} -> {}", from.display(), to.display());
+        inside.map(line).collect::<Vec<_>>().join("\n")
+    };
+    circles.iter().filter(is_large).map(shown).collect()
+}
+
+#[test]
+fn files_of_the_runner_do_not_import_each_other_in_a_circle() {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let circles = circles(&checkout.join("runner/src/lib.rs"));
+    assert!(circles.is_empty(), "circles of imports:\n{}", circles.join("\n\n"));
+}
+
+#[test]
+fn a_circle_is_found_through_groups_children_and_names_that_are_handed_on() {
+    let circles_of = |files: &[(&str, &str)]| {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        circles(&folder.path().join("lib.rs")).len()
+    };
+    let lib = ("lib.rs", "mod a; mod b; mod c;");
+    let c = ("c/mod.rs", "pub use inner::Thing; mod inner;");
+    let a = ("a.rs", "use crate::{b, c::Thing};");
+    let back = ("c/inner.rs", "pub struct Thing; fn f() { super::super::a::g(); }");
+    let forth = ("c/inner.rs", "pub struct Thing;");
+    let test = ("c/inner.rs", "pub struct Thing; #[cfg(test)] mod tests { use crate::a; }");
+    let b = ("b.rs", "");
+    assert_eq!(circles_of(&[lib, c, a, b, back]), 1, "two files of different folders");
+    assert_eq!(circles_of(&[lib, c, a, b, forth]), 0);
+    assert_eq!(circles_of(&[lib, c, a, b, test]), 0, "tests may import anything");
+    let b = ("b.rs", "use super::a;");
+    assert_eq!(circles_of(&[lib, c, a, b, forth]), 0, "two files of one folder");
+    let b = ("b.rs", "use super::c;");
+    let c = ("c.rs", "use crate::a::g;");
+    assert_eq!(circles_of(&[lib, a, b, c]), 1, "three files of one folder");
+}
