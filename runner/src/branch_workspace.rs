@@ -20,6 +20,10 @@ use crate::digest;
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
 pub const SHUFFLE: &str = "--shuffle-sections";
 
+/// Folders of the crates that programs are made of.
+const WORKLOADS: &str = "workloads";
+const SERVICES: &str = "workloads/services";
+
 /// What a branch's workspace is made from.
 #[derive(Debug)]
 pub struct Recipe<'a> {
@@ -29,6 +33,8 @@ pub struct Recipe<'a> {
     pub config_folder: &'a Path,
     /// Shuffled layouts of each binary, beside the one that the linker gives by itself.
     pub layouts: u32,
+    /// Whether the services are linked, too; most sweeps run none, and they take long to compile.
+    pub with_services: bool,
 }
 
 impl Recipe<'_> {
@@ -117,8 +123,12 @@ impl Recipe<'_> {
             ("version".to_owned(), Value::String(version)),
             ("features".to_owned(), Value::Array(features)),
         ]);
+        // The services have the other workloads in them, and are called the same.
+        let (package, folder) =
+            if self.with_services { ("services", SERVICES) } else { ("workloads", WORKLOADS) };
         let workloads = Table::from_iter([
-            ("path".to_owned(), folder_text(&self.checkout.root().join("workloads"))),
+            ("package".to_owned(), text(package)),
+            ("path".to_owned(), folder_text(&self.checkout.root().join(folder))),
             // Without its command line: a measured binary gets its requests from the runner.
             ("default-features".to_owned(), Value::Boolean(false)),
         ]);

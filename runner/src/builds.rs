@@ -92,8 +92,15 @@ impl<'a> Builder<'a> {
             None => checkout.root().join("target"),
         };
         let layouts = if layouts > 1 { layouts } else { 0 };
-        let recipe = Recipe { checkout, config_folder, layouts };
+        let recipe = Recipe { checkout, config_folder, layouts, with_services: false };
         Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
+    }
+
+    /// The same with services in the programs, if they are needed.
+    #[must_use]
+    pub fn with_services(mut self, are_needed: bool) -> Self {
+        self.recipe.with_services = are_needed;
+        self
     }
 
     /// Compiler and flags, for the manifest.
@@ -191,9 +198,13 @@ impl<'a> Builder<'a> {
     /// If they cannot be read.
     pub fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
-        let [protocol, workloads, fork] =
-            ["protocol/src", "workloads/src", "rayon-fork/src"].map(|folder| root.join(folder));
+        let [protocol, workloads, services, fork] =
+            ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
+                .map(|folder| root.join(folder));
         let mut folders = vec![protocol.as_path(), &workloads];
+        if self.recipe.with_services {
+            folders.push(&services);
+        }
         if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
             folders.push(&fork);
         }
@@ -279,7 +290,7 @@ impl<'a> Builder<'a> {
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary)?;
-        which_workloads(branch, &binary, catalogue::TEXT)?;
+        which_workloads(branch, &binary, catalogue::files(self.recipe.with_services))?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {

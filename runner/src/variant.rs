@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use protocol::Request;
 
-use crate::catalogue::{FILE, RENEW};
+use crate::catalogue::File;
 use crate::config::{Branch, Features, Source};
 use crate::stop::Stop;
 use crate::{interrupt, subprocess, trial};
@@ -71,18 +71,20 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
     Ok(outcome.variant)
 }
 
-/// Asks a binary for its workloads, which must be those of the catalogue that plans are made from.
+/// Asks a binary for its workloads, which must be those of the files that plans are made from.
 ///
 /// # Errors
 /// [`Stop::BuildFailed`] naming what differs; [`Stop::Interrupted`].
-pub fn which_workloads(branch: &Branch, binary: &Path, catalogue: &str) -> Result<()> {
+pub fn which_workloads(branch: &Branch, binary: &Path, files: &[File]) -> Result<()> {
     let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(LIMIT))
         .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
     if ended.is_interrupted {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
     }
+    let ours: BTreeMap<_, _> =
+        files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
+    let theirs = by_name(&ended.stdout);
     let mut differing = Vec::new();
-    let (ours, theirs) = (by_name(catalogue.as_bytes()), by_name(&ended.stdout));
     for (name, description) in ours.iter().chain(&theirs) {
         if (ours.get(name), theirs.get(name)) != (Some(description), Some(description)) {
             differing.push(format!("`{name}`"));
@@ -94,9 +96,11 @@ pub fn which_workloads(branch: &Branch, binary: &Path, catalogue: &str) -> Resul
         return Ok(());
     }
     bail!(Stop::BuildFailed(format!(
-        "branch `{}`: its workloads are not those of {FILE}; different: {}. Renew the file: {RENEW}",
+        "branch `{}`: its workloads are not those of {}; different: {}. Renew: {}",
         branch.name,
-        differing.join(", ")
+        files.iter().map(|file| file.path).collect::<Vec<_>>().join(" and "),
+        differing.join(", "),
+        files.iter().map(File::renew).collect::<Vec<_>>().join("; ")
     )))
 }
 
@@ -188,10 +192,16 @@ mod tests {
         let told = r#"[{"name":"same"},{"name":"changed","size":1},{"name":"new"}]"#;
         let binary = crate::testing::script(folder.path(), &format!("echo '{told}'"));
         let branch = mine(fork(&[]));
-        which_workloads(&branch, &binary, told).unwrap();
-        let file = r#"[{"name":"changed","size":2},{"name":"same"},{"name":"gone"}]"#;
-        let error = which_workloads(&branch, &binary, file).unwrap_err().to_string();
+        let file = |text| File { path: "made/up.json", package: "up", text };
+        which_workloads(&branch, &binary, &[file(told)]).unwrap();
+        let other = [r#"[{"name":"changed","size":2},{"name":"same"}]"#, r#"[{"name":"gone"}]"#];
+        let other = other.map(file);
+        let error = which_workloads(&branch, &binary, &other).unwrap_err();
+        let error = error.to_string();
         assert!(error.contains("branch `mine`"), "{error}");
-        assert!(error.contains("different: `changed`, `gone`, `new`. Renew"), "{error}");
+        assert!(
+            error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"),
+            "{error}"
+        );
     }
 }

@@ -44,10 +44,6 @@ pub static CATALOGUE: &Catalogue = &[
     &kinds::two_long_tasks::TwoLongTasks,
     &kinds::injection_ping_pong::InjectionPingPong,
     &kinds::broadcast_dozing::BroadcastDozing,
-    &kinds::locks::Locks,
-    &kinds::async_io::AsyncIo,
-    &kinds::kv::Kv,
-    &kinds::forum::Forum,
 ];
 
 /// The workload of `catalogue` called `name`.

@@ -5,26 +5,21 @@
 
 pub mod catalogue;
 pub mod checksum;
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(test)]
 mod counted;
-#[cfg(feature = "cli")]
-pub mod file_server;
-mod http_target;
 pub mod kinds;
 mod lines;
 pub mod measure;
-mod net;
 pub mod observer;
 pub mod pcap;
-mod placement;
+pub mod placement;
 pub mod program;
-mod queue;
 pub mod random;
-pub mod serve;
 mod threads;
 pub mod trace;
 pub mod usage;
-pub mod user_threads;
 mod watchdog;
 pub mod workload;
 

@@ -8,7 +8,7 @@ use protocol::{Placement, Refusal};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The kernel's word for the calling thread.
-pub(crate) const MYSELF: Pid = Pid::from_raw(0);
+pub const MYSELF: Pid = Pid::from_raw(0);
 
 /// Builds a pool of `threads` workers, each where `placement` says. Pinned workers are on their CPUs when this
 /// returns, and nothing has run on them before.
@@ -41,7 +41,10 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
 }
 
 /// Numbers of the CPUs that the calling thread may use, ascending.
-pub(crate) fn usable_cpus() -> Result<Vec<usize>, Refusal> {
+///
+/// # Errors
+/// If the kernel does not tell.
+pub fn usable_cpus() -> Result<Vec<usize>, Refusal> {
     let set = sched_getaffinity(MYSELF)
         .map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;
     Ok((0..CpuSet::count()).filter(|&cpu| set.is_set(cpu) == Ok(true)).collect())

@@ -44,7 +44,10 @@ impl Random {
     }
 
     /// An index into a slice of this length.
-    pub(crate) fn index_below(&mut self, length: usize) -> usize {
+    ///
+    /// # Panics
+    /// If the slice is empty.
+    pub fn index_below(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).expect("below a slice's length")
     }
 

@@ -46,12 +46,14 @@ impl UsageSample {
 }
 
 /// CPU time of the whole process, to the nanosecond.
-pub(crate) fn process_cpu() -> Duration {
+#[must_use]
+pub fn process_cpu() -> Duration {
     clock(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// CPU time of the calling thread, to the nanosecond.
-pub(crate) fn thread_cpu() -> Duration {
+#[must_use]
+pub fn thread_cpu() -> Duration {
     clock(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 

@@ -1,11 +1,8 @@
-//! Every workload gives its known answer, whichever program, pool and seed; and a wrong answer is
-//! noticed.
+//! Workloads give their known answers in all their shapes, and a wrong answer is noticed.
 
 use std::collections::BTreeMap;
 
-use protocol::{
-    Description, Failure, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size, SizeOverrides,
-};
+use protocol::{Description, Failure, Metric, Program, Refusal, Request, Size, SizeOverrides};
 use workloads::CATALOGUE;
 use workloads::measure::{run, run_workload};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
@@ -32,27 +29,10 @@ fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
     request
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
-    CATALOGUE.iter().map(|workload| workload.description().name)
-}
-
 fn answer(request: &Request) -> String {
     run("test", CATALOGUE, request)
         .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
         .answer
-}
-
-#[test]
-fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
-    for name in names() {
-        for seed in [0, 1, 77] {
-            let sequential = answer(&request(name, Program::Sequential, 1, seed));
-            for threads in THREADS {
-                let parallel = answer(&request(name, Program::Parallel, threads, seed));
-                assert_eq!(parallel, sequential, "{name}, {threads} threads, seed {seed}");
-            }
-        }
-    }
 }
 
 #[test]
@@ -162,22 +142,6 @@ fn the_seed_changes_the_input_of_the_workloads_with_a_random_one() {
     for name in ["quicksort", "packets", "mergesort"] {
         let answers = [1, 2].map(|seed| answer(&request(name, Program::Sequential, 1, seed)));
         assert_ne!(answers[0], answers[1], "{name}");
-    }
-}
-
-#[test]
-fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
-    for name in names() {
-        let outcome =
-            run("some-variant", CATALOGUE, &request(name, Program::Parallel, 2, 3)).unwrap();
-        assert_eq!(outcome.schema, SCHEMA);
-        assert_eq!(outcome.variant, "some-variant");
-        assert_eq!((outcome.warmup.len(), outcome.iterations.len()), (1, 2));
-        assert!(outcome.iterations.iter().all(|i| i.elapsed_ns > 0 && i.work_units > 0), "{name}");
-        assert!(outcome.usage.max_rss_bytes > 0);
-        let line = serde_json::to_string(&outcome).unwrap();
-        assert!(!line.contains('\n'));
-        assert_eq!(serde_json::from_str::<Outcome>(&line).unwrap(), outcome);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::{Failure, Program, Request, Size};
+use protocol::{Failure, Program, Request};
 use workloads::CATALOGUE;
 use workloads::measure::run;
 
@@ -192,28 +192,6 @@ fn a_request_that_only_prepares_runs_nothing_and_still_refuses_a_broken_file() {
     fs::write(file.path(), "NAME : broken\n").unwrap();
     let message = refusal(|request| *request = only_prepare());
     assert!(message.contains("line "), "{message}");
-}
-
-#[test]
-fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
-    let mut names = std::collections::BTreeSet::new();
-    for workload in CATALOGUE {
-        let description = workload.description();
-        assert!(names.insert(description.name), "`{}` occurs twice", description.name);
-        let sizes: Vec<Size> = description.sizes.iter().map(|entry| entry.size).collect();
-        assert_eq!(sizes, Size::ALL, "{}", description.name);
-        for size in Size::ALL {
-            // Spelled out as explicit parameters, a size passes the same checks as a user's
-            // request.
-            let values = protocol::Values::resolve(
-                description,
-                size,
-                &description.parameters_of(size),
-                false,
-            );
-            assert!(values.is_ok(), "{} {size:?}: {values:?}", description.name);
-        }
-    }
 }
 
 #[test]

@@ -57,7 +57,13 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
         models(sh, Depth::Fast)?;
     }
     if wanted(Part::Workloads) {
-        step("workloads", cmd!(sh, "cargo test --quiet --package workloads"))?;
+        step(
+            "workloads",
+            cmd!(
+                sh,
+                "cargo test --quiet --package protocol --package workloads --package services"
+            ),
+        )?;
     }
     if wanted(Part::Runner) {
         step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))?;
@@ -81,7 +87,7 @@ pub(crate) fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let features: Vec<String> = variant.features_of("rayon-core");
     let test = cmd!(
         sh,
-        "cargo test --quiet --package workloads --package rayon-core {features...} --test answers every_workload"
+        "cargo test --quiet --package workloads --package services --package rayon-core {features...} --test each every_workload"
     );
     step(&format!("answers of the workloads, {}", variant.name()), test)
 }
@@ -169,8 +175,8 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
     }
     step("models of the sleep protocol", models)?;
-    let locks = cmd!(sh, "cargo {test...} --package workloads models");
-    step("models of the packet locks", locks)
+    let locks = cmd!(sh, "cargo {test...} --package workloads --package services models");
+    step("models of locks and queues", locks)
 }
 
 pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {

@@ -77,7 +77,8 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
     make(&output)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, 1)?;
+    let builder = Builder::new(&place.checkout, &folder, 1)?
+        .with_services(catalogue::is_service(&load.workload));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;

@@ -251,6 +251,12 @@ impl Asked {
         })
     }
 
+    /// Whether a workload is among those that a program has only if it is built with the services.
+    #[must_use]
+    pub fn needs_services(&self) -> bool {
+        self.workloads.iter().any(|load| catalogue::is_service(&load.workload))
+    }
+
     /// Whether the result is not time but agreement.
     #[must_use]
     pub fn is_about_answers(&self) -> bool {

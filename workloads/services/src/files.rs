@@ -1,10 +1,10 @@
-//! `workload serve files`: the file server on user-level threads, until somebody presses Ctrl-C.
+//! `service serve files`: the file server on user-level threads, until somebody presses Ctrl-C.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use workloads::file_server::FileServer;
+use services::file_server::FileServer;
 
 use super::{HOST_FAILED, announce, on_interrupt};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use protocol::{Description, Refusal, Size, Values};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::kinds::{forum, kv};
 use crate::net::{Limits, Server, Stopper};
-use crate::workload::Workload as _;
+use crate::{forum, kv};
+use workloads::workload::Workload as _;
 
 /// A server to be started.
 #[derive(Clone, Debug)]

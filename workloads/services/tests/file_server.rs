@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin_cmd;
 
-/// A running `workload serve files`.
+/// A running `service serve files`.
 struct Server {
     child: Child,
     url: String,
@@ -17,14 +17,14 @@ struct Server {
 
 impl Server {
     fn start(root: &Path) -> Self {
-        Self::start_by(Command::new(env!("CARGO_BIN_EXE_workload")), root)
+        Self::start_by(Command::new(env!("CARGO_BIN_EXE_service")), root)
     }
 
     /// With so many descriptors at most.
     fn start_with_descriptors(limit: u32, root: &Path) -> Self {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
-        shell.arg(env!("CARGO_BIN_EXE_workload"));
+        shell.arg(env!("CARGO_BIN_EXE_service"));
         Self::start_by(shell, root)
     }
 
@@ -178,7 +178,7 @@ fn more_clients_than_descriptors_wait_and_the_server_goes_on() {
 
 #[test]
 fn a_root_that_is_missing_is_bad_input() {
-    let assert = cargo_bin_cmd!("workload")
+    let assert = cargo_bin_cmd!("service")
         .args(["serve", "files", "--root", "no/such/folder"])
         .assert()
         .code(2);

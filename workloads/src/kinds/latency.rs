@@ -17,7 +17,7 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 const SLOW: Duration = Duration::from_millis(10);
 
 /// How long something took, again and again.
-pub(super) struct Latencies {
+pub struct Latencies {
     /// What the metrics are called: `<name>_p50`, …
     name: &'static str,
     /// Noted in the current run. Its room is made before the run.
@@ -29,31 +29,35 @@ pub(super) struct Latencies {
 
 impl Latencies {
     /// None yet.
-    pub(super) fn new(name: &'static str) -> Self {
+    ///
+    /// # Panics
+    /// Never: the bounds are in order.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
         let histogram =
             Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
         Self { name, noted: Vec::new(), histogram, slow: 0 }
     }
 
     /// Drops what the last run noted and makes room for `expected`, so that noting never allocates.
-    pub(super) fn begin_run(&mut self, expected: usize) {
+    pub fn begin_run(&mut self, expected: usize) {
         self.noted.clear();
         self.noted.reserve(expected);
     }
 
     /// Notes one.
-    pub(super) fn note(&mut self, latency: Duration) {
+    pub fn note(&mut self, latency: Duration) {
         self.noted.push(nanoseconds(latency));
     }
 
     /// Counts one at once, for those who note without end.
-    pub(super) fn count(&mut self, latency: Duration) {
+    pub fn count(&mut self, latency: Duration) {
         self.histogram.saturating_record(nanoseconds(latency));
         self.slow += u64::from(latency > SLOW);
     }
 
     /// Counts the run that has ended.
-    pub(super) fn end_run(&mut self) {
+    pub fn end_run(&mut self) {
         for latency in self.noted.drain(..) {
             self.histogram.saturating_record(latency);
             self.slow += u64::from(u128::from(latency) > SLOW.as_nanos());
@@ -61,19 +65,23 @@ impl Latencies {
     }
 
     /// Forgets all runs: they were warm-ups.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.histogram.reset();
         self.slow = 0;
     }
 
     /// Counts the runs of `other`, too.
-    pub(super) fn absorb(&mut self, other: &Self) {
+    ///
+    /// # Panics
+    /// Never: all histograms have the same bounds.
+    pub fn absorb(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("all histograms have the same bounds");
         self.slow += other.slow;
     }
 
     /// [`Latencies::metrics`], and mean and minimum in ns, as studies of servers print them.
-    pub(super) fn summary(&self) -> Vec<(String, Metric)> {
+    #[must_use]
+    pub fn summary(&self) -> Vec<(String, Metric)> {
         let mut metrics = self.metrics();
         if !metrics.is_empty() {
             for (suffix, value) in
@@ -88,7 +96,8 @@ impl Latencies {
 
     /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than
     /// 10 ms. None if nothing was counted.
-    pub(super) fn metrics(&self) -> Vec<(String, Metric)> {
+    #[must_use]
+    pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {
             return Vec::new();
         }
@@ -112,7 +121,8 @@ impl Latencies {
 }
 
 /// Whole nanoseconds, saturating after some 500 years.
-pub(super) fn nanoseconds(duration: Duration) -> u64 {
+#[must_use]
+pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

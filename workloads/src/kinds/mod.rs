@@ -1,6 +1,5 @@
 //! The workloads, one per file or folder.
 
-pub mod async_io;
 pub mod barrier_join;
 pub mod broadcast_dozing;
 pub mod burst;
@@ -8,15 +7,12 @@ pub mod cholesky;
 pub mod factorial;
 pub mod fib_join;
 pub mod find;
-pub mod forum;
 pub mod grain;
 pub mod idle;
 pub mod inject;
 pub mod injection_ping_pong;
 pub mod install;
-pub mod kv;
 pub mod life;
-pub mod locks;
 pub mod map_collect;
 pub mod matmul;
 pub mod mergesort;
@@ -39,9 +35,8 @@ pub mod tsp;
 pub mod two_long_tasks;
 pub mod vec_collect;
 
-mod descriptors;
 mod fingerprint;
-mod latency;
+pub mod latency;
 mod moments;
 mod one_number;
-mod pacing;
+pub mod pacing;

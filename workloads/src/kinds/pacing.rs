@@ -6,43 +6,26 @@ use std::time::{Duration, Instant};
 
 use crate::kinds::latency::{Latencies, nanoseconds};
 use crate::random::{Random, mix};
-use crate::user_threads::Current;
-
-/// Steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of the
-/// time.
-const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
 /// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
 /// class, and a word that proves that they were made.
-pub(super) fn chain(seed: u64, steps: u64) -> u64 {
+#[must_use]
+pub fn chain(seed: u64, steps: u64) -> u64 {
     (0..steps).fold(black_box(seed), |word, _| mix(word))
 }
 
-/// The same steps as [`chain`], now and then with a safepoint.
-pub(super) fn chain_with_safepoints(me: &Current<'_>, seed: u64, steps: u64) -> u64 {
-    let mut word = seed;
-    let mut left = steps;
-    while left > 0 {
-        let now = left.min(STEPS_BETWEEN_SAFEPOINTS);
-        word = chain(word, now);
-        left -= now;
-        me.safepoint();
-    }
-    word
-}
-
 /// Adds up `chain(seed, steps)` for each seed, wrapping.
-pub(super) fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
+pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
 }
 
 /// Sleeps until `due`, and not at all if that is past. The kernel adds its timer slack, some 50 µs.
-pub(super) fn sleep_until(due: Instant) {
+pub fn sleep_until(due: Instant) {
     thread::sleep(due.saturating_duration_since(Instant::now()));
 }
 
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
-pub(super) fn spin_until(due: Instant) {
+pub fn spin_until(due: Instant) {
     while Instant::now() < due {
         spin_loop();
     }
@@ -50,7 +33,7 @@ pub(super) fn spin_until(due: Instant) {
 
 /// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The
 /// next gap begins when the call has ended, so the call itself is when its latency begins.
-pub(super) fn call_after_gaps(
+pub fn call_after_gaps(
     count: usize,
     gaps: &Gaps,
     latencies: &mut Latencies,
@@ -66,7 +49,7 @@ pub(super) fn call_after_gaps(
 }
 
 /// The same random gaps in each run.
-pub(super) struct Gaps {
+pub struct Gaps {
     seed: u64,
     shortest_ns: u64,
     longest_ns: u64,
@@ -74,18 +57,23 @@ pub(super) struct Gaps {
 
 impl Gaps {
     /// Uniform from `shortest` to `longest`.
-    pub(super) fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
+    ///
+    /// # Panics
+    /// If `shortest` is longer.
+    #[must_use]
+    pub fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
         assert!(shortest <= longest, "gaps from {shortest:?} to {longest:?}");
         Self { seed, shortest_ns: nanoseconds(shortest), longest_ns: nanoseconds(longest) }
     }
 
     /// Uniform from nothing to `longest`.
-    pub(super) fn up_to(seed: u64, longest: Duration) -> Self {
+    #[must_use]
+    pub fn up_to(seed: u64, longest: Duration) -> Self {
         Self::between(seed, Duration::ZERO, longest)
     }
 
     /// The gaps of a run, from the first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
+    pub fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
         let mut random = Random::new(self.seed);
         let (shortest, width) = (self.shortest_ns, self.longest_ns - self.shortest_ns + 1);
         std::iter::repeat_with(move || Duration::from_nanos(shortest + random.below(width)))

@@ -30,7 +30,8 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     warn_of(&Host::default());
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?;
+    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?
+        .with_services(asked.needs_services());
     let started = Instant::now();
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;

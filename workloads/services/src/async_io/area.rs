@@ -10,8 +10,8 @@ use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
 use nix::sys::statvfs::statvfs;
 use protocol::Refusal;
 
-use crate::random::{Random, mix};
 use crate::user_threads::Direction;
+use workloads::random::{Random, mix};
 
 /// Files without names, so that they are gone when the process is, however it ends.
 pub(super) struct Area {

@@ -18,11 +18,12 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use crate::kinds::pacing::{chain, chain_with_safepoints};
+use crate::safepoints::chain_with_safepoints;
 use crate::user_threads::{BACKENDS, Direction, Files, UserThreads};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
 use area::Area;
 use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use workloads::kinds::pacing::chain;
+use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "async-io",

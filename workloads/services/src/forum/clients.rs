@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::board::Board;
 use super::protocol::MAX_TOPIC;
-use crate::kinds::latency::Latencies;
 use crate::net::{Stopper, serve_guests};
-use crate::random::{Random, mix};
-use crate::usage::thread_cpu;
+use workloads::kinds::latency::Latencies;
+use workloads::random::{Random, mix};
+use workloads::usage::thread_cpu;
 
 /// Topics, messages and places: as many as the study's harness chose from.
 pub(crate) const VALUES: [u8; 7] = *b"1234567";
@@ -232,7 +232,7 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[Seen]) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::forum::protocol::{self, Request};
+    use crate::forum::protocol::{self, Request};
     use crate::net::Parsed;
 
     /// A board and clients that posted two messages and read one of them.

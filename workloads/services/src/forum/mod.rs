@@ -17,13 +17,13 @@ use ::protocol::{
 };
 use rayon::ThreadPool;
 
-use crate::kinds::descriptors;
-use crate::kinds::latency::Latencies;
+use crate::descriptors;
 use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit};
-use crate::usage::process_cpu;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
 use board::Board;
 use clients::{Crowd, Role, Seen, Words};
+use workloads::kinds::latency::Latencies;
+use workloads::usage::process_cpu;
+use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "forum",

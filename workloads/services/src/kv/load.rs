@@ -9,10 +9,10 @@ use super::client::Client;
 use super::http::Method;
 use super::plan::{Plan, Step, key_of};
 use super::service::Counts;
-use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::sleep_until;
 use crate::net::{Stopper, serve_guests};
-use crate::usage::thread_cpu;
+use workloads::kinds::latency::Latencies;
+use workloads::kinds::pacing::sleep_until;
+use workloads::usage::thread_cpu;
 
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

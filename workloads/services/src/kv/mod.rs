@@ -30,13 +30,13 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Server, Unit};
-use crate::workload::{Instance, Setup, Workload};
 use protocol::{
     Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
 };
 use service::KeyValue;
 use store::{Guard, Store};
 use trade::Trade;
+use workloads::workload::{Instance, Setup, Workload};
 
 /// The study's server slept so long when it found the lock-free queue empty.
 const NAP: Duration = Duration::from_millis(250);

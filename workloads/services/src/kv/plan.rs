@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::http::Method;
 use super::service::Counts;
 use super::store::{Document, md5};
-use crate::random::{Random, mix};
+use workloads::random::{Random, mix};
 
 /// Keys of a session: few, so that what is written is read, replaced and deleted again.
 const KEYS: u64 = 8;

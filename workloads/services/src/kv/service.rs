@@ -10,8 +10,8 @@ use protocol::Metric;
 use super::http::{self, Method, Request, Response, Status};
 use super::parts::Noted;
 use super::store::{Put, Store};
-use crate::kinds::latency::Latencies;
 use crate::net::{Parsed, Service, Then, Times, TurnedAway};
+use workloads::kinds::latency::Latencies;
 
 /// How many requests of each method ended with each status.
 pub(crate) type Counts = BTreeMap<(Method, u16), u64>;

@@ -7,7 +7,7 @@ use rayon::ThreadPoolBuilder;
 use super::plan::Summary;
 use super::trade::{Run, Trade};
 use super::*;
-use crate::workload::Mismatch;
+use workloads::workload::Mismatch;
 
 fn trade(explicit: &[(&str, &str)]) -> Trade {
     let explicit: BTreeMap<String, String> =

@@ -13,10 +13,10 @@ use super::plan::{Mix, Plan, Summary};
 use super::service::{self, Figures, KeyValue};
 use super::store::{Guard, Store};
 use super::{Arrangement, guard};
-use crate::kinds::descriptors;
+use crate::descriptors;
 use crate::net::{self, Handlers, LOOPBACK, Limits, Server, Unit};
-use crate::usage::process_cpu;
-use crate::workload::{Instance, Mismatch, Setup};
+use workloads::usage::process_cpu;
+use workloads::workload::{Instance, Mismatch, Setup};
 
 /// Requests of a run whose answers are known beforehand and kept in memory, some 100 bytes each.
 const MAX_REQUESTS: usize = 10_000_000;

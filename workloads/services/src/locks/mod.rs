@@ -13,9 +13,9 @@ use std::time::Duration;
 use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
 use rayon::ThreadPool;
 
-use crate::kinds::pacing::{chain, chains};
 use crate::user_threads::Report;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use workloads::kinds::pacing::{chain, chains};
+use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "locks",

@@ -7,8 +7,8 @@ use protocol::Refusal;
 use spin::mutex::SpinMutex;
 
 use super::{Lock, Shape, Tally};
-use crate::kinds::pacing::chain;
-use crate::placement::{MYSELF, usable_cpus};
+use workloads::kinds::pacing::chain;
+use workloads::placement::{MYSELF, usable_cpus};
 
 /// A lock that threads wait for.
 trait Exclusive: Default + Sync {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{Lock, Shape, Tally};
-use crate::kinds::pacing::chain_with_safepoints;
+use crate::safepoints::chain_with_safepoints;
 use crate::user_threads::{Current, Mutex, Report, SpinLock, UserThreads};
 
 /// Runs all contenders.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::random::Random;
+use workloads::random::Random;
 
 /// Long enough that only the yields of a test switch threads.
 pub(super) const FOREVER: Duration = Duration::from_hours(1);
@@ -28,7 +28,7 @@ struct Whim(RefCell<Random>);
 
 impl Whim {
     fn new(seed: u64, thread: u64) -> Self {
-        Self(RefCell::new(Random::new(crate::random::mix(seed) ^ thread)))
+        Self(RefCell::new(Random::new(workloads::random::mix(seed) ^ thread)))
     }
 
     fn maybe_yield(&self, me: &Current<'_>) {

@@ -1,4 +1,4 @@
-//! `workload serve` as its clients see it: good ones, bad ones, stock ones, and the one who ends it.
+//! `service serve` as its clients see it: good ones, bad ones, stock ones, and the one who ends it.
 
 mod server;
 mod stock;
@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use server::{ARRANGEMENTS, PATIENCE, Server, until, workload};
+use server::{ARRANGEMENTS, PATIENCE, Server, program, until};
 
 fn post(key: &str, body: &str) -> String {
     format!("POST /{key} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{body}", body.len())
@@ -211,7 +211,7 @@ fn a_target_with_a_host_before_it_is_the_same_document() {
 fn a_port_in_use_is_an_error_that_says_what_to_do() {
     let server = Server::start("kv", &[]);
     let port = server.address.rsplit(':').next().unwrap();
-    let output = workload().args(["serve", "forum", "--port", port]).output().unwrap();
+    let output = program().args(["serve", "forum", "--port", port]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains(&format!("serve forum: 127.0.0.1:{port}: ")), "{text}");
@@ -227,7 +227,7 @@ fn a_service_or_parameter_that_is_none_is_refused() {
         (&["kv", "--threads", "0"], "threads = 0: expected 1 to "),
         (&["kv", "--connections", "0"], "connections = 0"),
     ] {
-        let output = workload().arg("serve").args(arguments).output().unwrap();
+        let output = program().arg("serve").args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.contains(expected), "{text}");

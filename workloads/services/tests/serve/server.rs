@@ -1,4 +1,4 @@
-//! A running `workload serve`, and what is asked of all its arrangements.
+//! A running `service serve`, and what is asked of all its arrangements.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,8 +19,8 @@ pub(crate) const ARRANGEMENTS: [&[&str]; 5] = [
     &["--set", "handlers=pool", "--set", "takes=connections", "--threads", "8"],
 ];
 
-pub(crate) fn workload() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_workload"))
+pub(crate) fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_service"))
 }
 
 /// A running server; killed if a test gives up on it.
@@ -40,7 +40,7 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start(service: &str, arguments: &[&str]) -> Self {
-        let mut child = workload()
+        let mut child = program()
             .args(["serve", service])
             .args(arguments)
             .stdout(Stdio::piped())

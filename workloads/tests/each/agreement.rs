@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use protocol::{Accepts, Description, Failure, Parameter, Program, Request, Size, Values};
-use workloads::CATALOGUE;
 use workloads::measure::run;
 use workloads::workload::Setup;
+
+use crate::CATALOGUE;
 
 /// Random inputs per workload.
 const CASES: u32 = 16;

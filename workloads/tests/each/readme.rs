@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use protocol::{Description, Size};
-use workloads::CATALOGUE;
 
-const README: &str = include_str!("../README.md");
+use crate::{CATALOGUE, README};
 
 /// Rows of all tables whose heading begins with `| name |` and has `column`.
 fn rows(column: &str) -> Vec<Vec<&'static str>> {

@@ -1,0 +1,56 @@
+//! Servers, locks, user-level threads and asynchronous input and output as workloads of a pool.
+//!
+//! They are a crate beside the other workloads, so that a branch is built with them only when a sweep runs one.
+
+pub mod async_io;
+#[cfg(test)]
+#[path = "../../src/counted.rs"]
+mod counted;
+mod descriptors;
+#[cfg(feature = "cli")]
+pub mod file_server;
+pub mod forum;
+mod http_target;
+pub mod kv;
+pub mod locks;
+mod net;
+mod queue;
+mod safepoints;
+pub mod serve;
+pub mod user_threads;
+
+use std::process::ExitCode;
+
+use workloads::CATALOGUE;
+use workloads::catalogue::Catalogue;
+pub use workloads::observer;
+use workloads::program;
+use workloads::workload::Workload;
+
+use observer::Observer;
+
+/// Every workload of this crate, in the order in which it is listed. A new one needs a line here.
+pub static SERVICES: &Catalogue = &[&locks::Locks, &async_io::AsyncIo, &kv::Kv, &forum::Forum];
+
+/// The other workloads, then those of this crate.
+fn all() -> Vec<&'static dyn Workload> {
+    CATALOGUE.iter().chain(SERVICES).copied().collect()
+}
+
+/// [`program::main`] with all workloads.
+///
+/// # Panics
+/// As there.
+#[must_use]
+pub fn main(variant: &str) -> ExitCode {
+    program::main(variant, &all())
+}
+
+/// [`program::main_instrumented`] with all workloads.
+///
+/// # Panics
+/// As there.
+#[must_use]
+pub fn main_instrumented(variant: &str, observer: &dyn Observer) -> ExitCode {
+    program::main_instrumented(variant, &all(), observer)
+}

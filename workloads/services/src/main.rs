@@ -1,0 +1,161 @@
+//! One request in, one answer out; or, with arguments, a service tried by hand or served by itself.
+
+mod files;
+
+use std::io::{self, IsTerminal, Write as _};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use services::{SERVICES, serve};
+use workloads::cli::{self, HOST_FAILED, Run, parse_setting, print};
+
+/// What a build from this workspace calls the rayon-core it is linked to.
+const VARIANT: &str = "workspace";
+
+/// Exit code of who was interrupted, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+/// Try one service by hand, every answer checked, or run its server by itself.
+///
+/// Without arguments, reads one request as a line of JSON from standard input and answers with one
+/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for example the
+/// answer could not be written, 130 interrupted twice.
+#[derive(Parser)]
+#[command(name = "service", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Option<Run>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show every service with its sizes and parameters
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the server of a service alone, for curl, wrk, httperf or a terminal; Ctrl-C ends it
+    Serve(AnyServer),
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct AnyServer {
+    #[command(subcommand)]
+    without_workload: Option<WithoutWorkload>,
+    #[command(flatten)]
+    service: Option<Serve>,
+}
+
+#[derive(Subcommand)]
+enum WithoutWorkload {
+    /// Serve the files below a directory over HTTP, for curl or a browser; Ctrl-C ends it
+    Files(files::Files),
+}
+
+#[derive(Args)]
+struct Serve {
+    /// kv or forum
+    #[arg(value_name = "SERVICE")]
+    service: String,
+    /// Port on 127.0.0.1; 0 takes any free port
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Threads of the pool, or handlers
+    #[arg(long, short, default_value_t = 2)]
+    threads: usize,
+    /// Limit of open connections; further ones are refused
+    #[arg(long, default_value_t = 512)]
+    connections: usize,
+    /// Limit in milliseconds for a whole request to arrive, and for its answer to be taken
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 10_000)]
+    request_timeout_ms: u64,
+    /// Limit in milliseconds between two requests of a connection
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 60_000)]
+    idle_timeout_ms: u64,
+    /// A parameter of the workload that affects the server; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
+}
+
+fn main() -> ExitCode {
+    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the
+    // help.
+    if std::env::args_os().len() == 1 && !io::stdin().is_terminal() {
+        return services::main(VARIANT);
+    }
+    match Cli::parse() {
+        Cli { command: Some(Command::List { json }), .. } => cli::list(SERVICES, json),
+        Cli { command: Some(Command::Serve(server)), .. } => match server {
+            AnyServer { without_workload: Some(WithoutWorkload::Files(arguments)), .. } => {
+                files::serve(&arguments)
+            }
+            AnyServer { service: Some(arguments), .. } => run_server(arguments),
+            AnyServer { .. } => usage(),
+        },
+        Cli { run: Some(run), .. } => cli::run(VARIANT, SERVICES, run),
+        _ => usage(),
+    }
+}
+
+/// Nothing was asked for: says what can be.
+fn usage() -> ExitCode {
+    eprint!("{}", Cli::command().render_help());
+    ExitCode::from(2)
+}
+
+/// Serves until the first signal to end; the address is the first line of standard output.
+fn run_server(arguments: Serve) -> ExitCode {
+    let parameters = match cli::unique(arguments.settings) {
+        Ok(parameters) => parameters,
+        Err(code) => return code,
+    };
+    let request = serve::Serve {
+        service: arguments.service,
+        port: arguments.port,
+        threads: arguments.threads,
+        connections: arguments.connections,
+        request_timeout: Duration::from_millis(arguments.request_timeout_ms),
+        idle_timeout: Duration::from_millis(arguments.idle_timeout_ms),
+        parameters,
+    };
+    let ready = |address: SocketAddr, stop: serve::Stop| {
+        on_interrupt(move || stop.stop());
+        announce(&address.to_string());
+        eprintln!("serving; Ctrl-C ends it, a second one at once");
+    };
+    match serve::serve(&request, ready) {
+        Ok(report) => print(&report, 0),
+        Err(refusal) => {
+            eprintln!("error: {refusal}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Calls `stop` at the first signal to end; the second one ends the process at once.
+fn on_interrupt(stop: impl Fn() + Send + 'static) {
+    let mut is_second = false;
+    let handled = ctrlc::set_handler(move || {
+        if is_second {
+            std::process::exit(INTERRUPTED);
+        }
+        is_second = true;
+        stop();
+    });
+    if let Err(error) = handled {
+        eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
+    }
+}
+
+/// Prints where a server listens. Without a reader it serves all the same.
+fn announce(address: &str) {
+    if let Err(error) = writeln!(io::stdout(), "{address}") {
+        eprintln!("warning: standard output: {error}; the server is at {address}");
+    }
+}
