@@ -68,3 +68,16 @@ fn few_builds_share_one_target_folder_and_many_take_no_more_than_there_are_cpus(
     assert_eq!(Builder::at_once(4), cpus.min(2));
     assert_eq!(Builder::at_once(1000), cpus.min(4));
 }
+
+#[test]
+fn services_are_linked_only_where_they_are_needed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let checkout = Checkout::find(Some(root)).unwrap();
+    let fork = branch(Source::Fork { features: BTreeSet::new() });
+    let linked = |with_services| {
+        let recipe = Recipe { checkout: &checkout, config_folder: root, layouts: 0, with_services };
+        let manifest: toml::Table = recipe.manifest(&fork).unwrap().parse().unwrap();
+        manifest["dependencies"]["workloads"]["package"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([linked(false), linked(true)], ["workloads", "services"]);
+}

@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use crate::catalogue::{self, Catalogue};
 use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::placement;
-use crate::usage::UsageSample;
+use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -263,11 +263,6 @@ impl From<Sample> for Iteration {
             work_units: sample.work_units,
         }
     }
-}
-
-/// A duration as records have it.
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).expect("a trial is shorter than 500 years")
 }
 
 /// Figures that every workload has, over the timed iterations.

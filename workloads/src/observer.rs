@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use protocol::{Events, Metric, Program, Refusal, Request, TraceRequest};
 use rayon::ThreadPool;
 
-use crate::measure::nanoseconds;
 use crate::trace::{self, Header};
+use crate::usage::nanoseconds;
 
 /// Room for this many spans per worker in a trace. A guess: some MiB each, and about as much as a
 /// viewer shows at ease; what finds no room is counted.

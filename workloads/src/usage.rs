@@ -70,6 +70,12 @@ fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
+/// Whole nanoseconds, saturating after some 500 years.
+#[must_use]
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;

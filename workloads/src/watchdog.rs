@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use protocol::Failure;
 use rayon::ThreadPool;
 
-use crate::measure::nanoseconds;
 use crate::threads::{Glimpse, OWN_THREADS, glimpses};
+use crate::usage::nanoseconds;
 
 /// Between two looks at the threads' CPU times, which tells who is busy. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);

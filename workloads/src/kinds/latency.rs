@@ -5,6 +5,8 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use protocol::Metric;
 
+use crate::usage::nanoseconds;
+
 /// Percentiles that are reported, with their names. Nearly all users of a pool wait for the tail.
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
@@ -118,12 +120,6 @@ impl Latencies {
             ])
             .collect()
     }
-}
-
-/// Whole nanoseconds, saturating after some 500 years.
-#[must_use]
-pub fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

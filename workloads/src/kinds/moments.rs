@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::kinds::latency::nanoseconds;
+use crate::usage::nanoseconds;
 
 /// One place per job. Everything is Relaxed: a job notes only its own place, and the places are read
 /// after the scope of all jobs has ended, which orders both.

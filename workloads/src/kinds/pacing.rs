@@ -4,8 +4,9 @@ use std::hint::{black_box, spin_loop};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::kinds::latency::{Latencies, nanoseconds};
+use crate::kinds::latency::Latencies;
 use crate::random::{Random, mix};
+use crate::usage::nanoseconds;
 
 /// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
 /// class, and a word that proves that they were made.

@@ -13,8 +13,9 @@ use protocol::{
     Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
 };
 
-use crate::kinds::latency::{Latencies, nanoseconds};
+use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, spin_until};
+use crate::usage::nanoseconds;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {

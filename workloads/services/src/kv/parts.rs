@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use protocol::Metric;
 
-use workloads::kinds::latency::nanoseconds;
+use workloads::usage::nanoseconds;
 
 /// A request: when it arrived, and how long it took.
 pub(super) type Noted = (Instant, Duration);

@@ -11,8 +11,9 @@ use mio::Token;
 use rayon::{Scope, ThreadPool};
 
 use super::conversation::{Conversation, End, Step};
+use super::counts::Counts;
 use super::reader::Reader;
-use super::server::{Counts, Signal};
+use super::signal::Signal;
 use super::turns::Turns;
 use super::{Limits, Service, Then, Times};
 use crate::queue::{LockFree, Regular, TaskQueue};

@@ -15,17 +15,21 @@
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
+mod counts;
 mod guests;
 mod handlers;
 mod reader;
 mod server;
+mod signal;
 mod turns;
 #[cfg(all(test, locks_loom))]
 mod turns_models;
 
+pub(crate) use counts::Counts;
 pub(crate) use guests::{LOOPBACK, serve_guests};
 pub(crate) use handlers::{Handlers, Queue, Unit};
-pub(crate) use server::{Counts, Server, Stopper};
+pub(crate) use server::Server;
+pub(crate) use signal::Stopper;
 
 use std::time::{Duration, Instant};
 

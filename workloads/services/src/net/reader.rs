@@ -18,7 +18,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::Service;
 use super::conversation::{Conversation, Step};
 use super::handlers::{Desk, Task, Unit, Watched};
-use super::server::{FIRST_CONNECTION, LISTENER, WOKEN};
+use super::signal::{FIRST_CONNECTION, LISTENER, WOKEN};
 use super::turns::Turns;
 
 /// Events fetched at once; a guess.

@@ -1,0 +1,47 @@
+//! How the reader is woken and stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use mio::{Token, Waker};
+
+/// The listener's own.
+pub(super) const LISTENER: Token = Token(0);
+/// Of [`Waker`]s.
+pub(super) const WOKEN: Token = Token(1);
+/// Connections have this one and higher ones.
+pub(super) const FIRST_CONNECTION: usize = 2;
+
+/// Ends a server from any thread: nobody new is let in, whatever was asked is answered.
+#[derive(Clone)]
+pub(crate) struct Stopper(pub(super) Arc<Signal>);
+
+/// What wakes the reader.
+pub(super) struct Signal {
+    /// Relaxed: it only ever turns true, and whoever turns it wakes the reader, who looks again;
+    /// others who see it late serve one request more.
+    is_stopping: AtomicBool,
+    waker: Waker,
+}
+
+impl Signal {
+    pub(super) fn new(waker: Waker) -> Self {
+        Self { is_stopping: AtomicBool::new(false), waker }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Relaxed)
+    }
+
+    pub(super) fn wake_reader(&self) {
+        // It fails only if the reader is gone; then there is nobody to wake.
+        let _ = self.waker.wake();
+    }
+}
+
+impl Stopper {
+    pub(crate) fn stop(&self) {
+        self.0.is_stopping.store(true, Relaxed);
+        self.0.wake_reader();
+    }
+}
