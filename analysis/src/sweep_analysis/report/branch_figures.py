@@ -60,6 +60,38 @@ def cost(analysis: Analysis, look: Look) -> Figure:
     )
 
 
+@figure("speedup", "speedups")
+def speedup(analysis: Analysis, look: Look) -> Figure:
+    """Speed-up by threads."""
+    definition = analysis.definition or ""
+    shown = analysis.speedups.filter(pl.col("definition") == definition)
+    present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
+
+    def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
+        chart = plots.speedup_panel(part, definition, look, legend=False)
+        return plots.finished(chart.properties(width=290, height=250), look.theme)
+
+    return Figure(
+        "Speed-up",
+        f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
+        "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. In "
+        "the shaded part there are more threads than CPUs. The grey band is the 95 % interval of "
+        f"{look.baseline or 'each branch'}; those of all branches are in the numbers.",
+        missing=None
+        if shown.height
+        else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
+        panels=per_panel(shown, panel),
+        whole=lambda: {f"speedup-{name}": plots.speedup_figure(analysis.speedups, name, look) for name in present},
+        numbers={
+            f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
+                with_panel(analysis.speedups.filter(pl.col("definition") == name))
+            )
+            for name in present
+        },
+        legend=drawn_branches(shown, look),
+    )
+
+
 @figure("map", "comparisons", "comparisons-cpu")
 def cells(analysis: Analysis, look: Look) -> Figure:
     """Every cell of every branch as a map."""
@@ -95,38 +127,6 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
             ({"ratio": plots.ratio_figure(analysis.comparisons, look)} if number_of_panels(rows) <= MOST_RATIOS else {})
             | {"intervals": plots.interval_figure(rows, look)}
         ),
-    )
-
-
-@figure("speedup", "speedups")
-def speedup(analysis: Analysis, look: Look) -> Figure:
-    """Speed-up by threads."""
-    definition = analysis.definition or ""
-    shown = analysis.speedups.filter(pl.col("definition") == definition)
-    present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
-
-    def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
-        chart = plots.speedup_panel(part, definition, look, legend=False)
-        return plots.finished(chart.properties(width=290, height=250), look.theme)
-
-    return Figure(
-        "Speed-up",
-        f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
-        "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. In "
-        "the shaded part there are more threads than CPUs. The grey band is the 95 % interval of "
-        f"{look.baseline or 'each branch'}; those of all branches are in the numbers.",
-        missing=None
-        if shown.height
-        else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
-        panels=per_panel(shown, panel),
-        whole=lambda: {f"speedup-{name}": plots.speedup_figure(analysis.speedups, name, look) for name in present},
-        numbers={
-            f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
-                with_panel(analysis.speedups.filter(pl.col("definition") == name))
-            )
-            for name in present
-        },
-        legend=drawn_branches(shown, look),
     )
 
 
