@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, svg
+from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, speedup_plots, svg
 from sweep_analysis.draw.palette import DARK, LIGHT, pairs
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import look_of
@@ -33,7 +33,7 @@ def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, n
 
     def drawn(look: plots.Look) -> str:
         charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
-            "speedup": lambda: plots.speedup_figure(analysis.speedups, "sequential", look),
+            "speedup": lambda: speedup_plots.speedup_figure(analysis.speedups, "sequential", look),
             "map": lambda: map_plots.map_figure(analysis.comparisons, look),
             "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, look),
             "idle": lambda: cost_plots.idle_figure(pool, look, legend=True),

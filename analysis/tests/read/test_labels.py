@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sweep_analysis.read.labels import percent, ranges, with_panel, wrapped
+from sweep_analysis.draw.map_plots import broken
+from sweep_analysis.read.labels import percent, ranges, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, PINNED
 
 
@@ -66,4 +67,4 @@ def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
     ],
 )
 def test_a_long_name_is_broken_behind_hyphens(name: str, lines: list[str]) -> None:
-    assert wrapped(name, 17) == lines
+    assert broken(name, 17) == lines

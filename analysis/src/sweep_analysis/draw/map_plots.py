@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from sweep_analysis.draw.plots import (
     diverging_colours,
     finished,
 )
-from sweep_analysis.read.labels import with_panel, without_size, wrapped
+from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 STEP = (32, 18)
@@ -72,6 +73,11 @@ class HeatMap:
     columns: list[str]
     rows: list[tuple[str, list[Cell | None]]]
     written: bool = True
+
+
+def broken(name: str, letters: int) -> list[str]:
+    """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
+    return textwrap.wrap(name, letters, break_long_words=False)
 
 
 def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> list[HeatMap]:
@@ -177,7 +183,7 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
         width=alt.Step(width), height=alt.Step(STEP[1])
     )
     label = max(LABEL_WIDTH, *(LETTER * len(name) for name in frame["panel"]))
-    lines = {name: wrapped(name, max(HEAD_LETTERS, width * columns // LETTER)) for name in order}
+    lines = {name: broken(name, max(HEAD_LETTERS, width * columns // LETTER)) for name in order}
     each = max(width * columns, *(LETTER * len(line) for name in order for line in lines[name])) + 20
     beside = max(1, (FIGURE_WIDTH - label) // each)
     deepest = max(len(name) for name in lines.values())
@@ -250,7 +256,7 @@ def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, 
         "x": alt.X("branch:N", sort=order, scale=alt.Scale(domain=order), axis=None),
         "y": alt.Y("panel:N", sort=panels, scale=alt.Scale(domain=panels), title=None, axis=down),
     }
-    lines = {name: wrapped(name, HEAD_LETTERS) for name in order}
+    lines = {name: broken(name, HEAD_LETTERS) for name in order}
     heads = pl.DataFrame({"branch": order, "text": ["\n".join(lines[name]) for name in order]})
     above = []
     for number in sorted({len(found) for found in lines.values()}):

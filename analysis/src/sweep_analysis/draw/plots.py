@@ -1,4 +1,4 @@
-"""From frame to chart. No statistics: every number drawn is a column of a frame made elsewhere."""
+"""What charts share: axes, colours, fonts. No statistics: every number drawn is a column of a frame made elsewhere."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, Theme, styles
-from sweep_analysis.read.labels import count, percent, with_panel
-from sweep_analysis.stats.compare import FASTER, SLOWER
-from sweep_analysis.stats.speedup import DEFINITIONS
+from sweep_analysis.read.labels import count, with_panel
 
 _Chart = TypeVar(
     "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart
@@ -22,14 +20,7 @@ _Chart = TypeVar(
 THREADS = "threads"
 """Title of every axis of thread counts: short, because axes of one or two counts stand close beside each other."""
 PANEL_WIDTH = 208
-PANEL_HEIGHT = 220
 PANELS_A_ROW = 3
-FEW_BRANCHES = 2
-"""Up to so many branches in a panel, each shows its interval."""
-HEADED_SPACING = 22
-"""Pixels between panels with a head each: so much that a head is nearer to its own panel than to the one above."""
-CELL_STEP = (46, 21)
-"""Width and height of a cell of the heat map in pixels."""
 WORDS_SHARE = 0.28
 """Share of a panel's width that the words `over N CPUs` take."""
 WRITTEN_COLUMNS = 12
@@ -55,19 +46,6 @@ class Look:
     baseline: str | None
     cpus: int | None
     theme: Theme = LIGHT
-
-
-def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.ConcatChart:
-    """All panels of one definition of speed-up side by side, with a legend of branches below.
-
-    In: rows of `frames.SPEEDUPS`.
-    """
-    frame = with_panel(speedups.filter(pl.col("definition") == definition))
-    panels = [
-        speedup_panel(part, definition, look, legend=True).properties(title=str(part["panel"][0]))
-        for part in frame.partition_by("panel", maintain_order=True)
-    ]
-    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
 
 
 def side_by_side(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int) -> alt.ConcatChart:
@@ -99,67 +77,6 @@ def thread_axis(threads: list[int]) -> alt.X:
     )
 
 
-def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
-    """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
-
-    Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are at most two
-    branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
-    """
-    looks = styles(look.branches, look.baseline, look.theme)
-    part = part.filter(pl.col("branch").is_in(look.branches))
-    threads = sorted(part["threads"].unique().to_list())
-    names = list(looks)
-    scale = alt.Scale(domain=names, range=[looks[name].colour for name in names])
-    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
-    key = (
-        alt.Legend(
-            orient="bottom",
-            columns=2,
-            title=None,
-            labelLimit=400,
-            symbolType="stroke",
-            symbolSize=500,
-            symbolStrokeWidth=2.5,
-            symbolOpacity=1,
-        )
-        if legend
-        else None
-    )
-    x = thread_axis(threads)
-    top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
-    ceiling = _ceiling(top, _most_useful(threads, look))
-    y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
-    title = ["speed-up", DEFINITIONS[definition]]
-    base = alt.Chart(part)
-    colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
-    few = part["branch"].n_unique() <= FEW_BRANCHES or look.baseline is None
-    banded = part if few else part.filter(pl.col("branch") == look.baseline)
-    bands = (
-        alt.Chart(banded)
-        .mark_area(opacity=0.18)
-        .encode(x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour)
-    )
-    lines = [
-        base.transform_filter(alt.FieldOneOfPredicate("branch", group))
-        .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=16, filled=True))
-        .encode(
-            x=x,
-            y=alt.Y("speedup:Q", scale=y_scale, title=title, axis=alt.Axis(tickCount=5)),
-            color=colour,
-            strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
-            order="threads:Q",
-            tooltip=["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
-        )
-        for width, group in (
-            (4.0, [name for name in names if looks[name].emphasised]),  # below the others, so wider
-            (1.7, [name for name in names if not looks[name].emphasised]),
-        )
-    ]
-    layers = [*beyond_cpus(threads, look), *_ideal(threads, ceiling, look, y_scale), bands, *lines]
-    panel = alt.LayerChart(layer=layers)
-    return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
-
-
 def branch_colours(names: list[str], look: Look, *, legend: bool) -> tuple[alt.Color, alt.StrokeDash]:
     """Colour and dash of `names`, by the column `branch`, with their legend in two columns if wanted."""
     looks = styles(look.branches, look.baseline, look.theme)
@@ -174,135 +91,6 @@ def branch_colours(names: list[str], look: Look, *, legend: bool) -> tuple[alt.C
         alt.Color("branch:N", scale=colours, legend=key, sort=names),
         alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
     )
-
-
-def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.ConcatChart:
-    """Change of time against the baseline with its interval, all panels side by side, each with its name.
-
-    In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
-    """
-    frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
-    panels = [
-        interval_panel(part, look).properties(title=str(part["panel"][0]))
-        for part in frame.partition_by("panel", maintain_order=True)
-    ]
-    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
-
-
-def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
-    """One panel: a row per branch, threads across, change of time upwards.
-
-    The grey band is what equal builds show (A/A); full points are claims, hollow ones cannot be told from the baseline,
-    and thread counts in brackets exceed the CPUs. In: rows of `frames.COMPARISONS` of level `cell` and one panel.
-    """
-    looks = styles(look.branches, look.baseline, look.theme)
-    present = set(part["branch"])
-    order = [branch for branch in look.branches if branch != look.baseline and branch in present]
-    frame = part.filter(pl.col("branch").is_in(order))
-    shown = frame.with_columns(
-        (pl.col("time_ratio") - 1).alias("change"),
-        (pl.col("ratio_low") - 1).alias("low"),
-        (pl.col("ratio_high") - 1).alias("high"),
-        (pl.col("band") - 1).alias("band_high"),
-        (1 / pl.col("band") - 1).alias("band_low"),
-        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
-    )
-    widest = max(0.05, *shown["change"].abs(), *shown["band_high"].drop_nulls())
-    y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
-    axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=3)
-    threads = sorted(frame["threads"].unique().to_list())
-    across = alt.Axis(labelAngle=0, values=ticks(threads), labelExpr=beyond_in_brackets(threads, look))
-    x = alt.X("threads:O", title=THREADS, axis=across)
-    colour = alt.Color(
-        "branch:N", scale=alt.Scale(domain=order, range=[looks[name].colour for name in order]), legend=None
-    )
-    theme = look.theme
-    base = alt.Chart(shown)
-    low_high = {"y": alt.Y("low:Q", scale=y_scale, title=None, axis=axis), "y2": "high:Q"}
-    band = {"y": alt.Y("band_low:Q", scale=y_scale, title=None, axis=axis), "y2": "band_high:Q"}
-    hollow = alt.condition("datum.claimed", colour, alt.value(theme.paper))
-    layered = alt.layer(
-        base.mark_bar(color=theme.grid, width=alt.RelativeBandSize(1)).encode(x=x, **band),
-        base.mark_rule(color=theme.faint_ink).encode(y=alt.datum(0)),
-        base.mark_rule(strokeWidth=1.6).encode(x=x, **low_high, color=colour),
-        base.mark_point(size=34, filled=False, opacity=1).encode(
-            x=x, y=alt.Y("change:Q", scale=y_scale), stroke=colour, fill=hollow
-        ),
-    ).properties(width=PANEL_WIDTH, height=56)
-    faceted: alt.FacetChart = layered.facet(
-        row=alt.Row(
-            "branch:N",
-            sort=order,
-            title=None,
-            header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start", labelPadding=2),
-        ),
-        spacing=HEADED_SPACING,
-    )
-    return faceted
-
-
-def ratio_figure(comparisons: pl.DataFrame, look: Look) -> alt.VConcatChart:
-    """Heat maps of all panels under each other, the legend being the text in the cells.
-
-    In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
-    """
-    cells = comparisons.filter(pl.col("level") == "cell")
-    return under_each_other(cells, lambda part: ratio_panel(part, look), look)
-
-
-def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
-    """Time of each branch relative to the baseline: branches down, threads across.
-
-    Only cells with a claim are coloured; grey cells cannot be told from the baseline. In: rows of
-    `frames.COMPARISONS` of level `cell` and one panel.
-    """
-    theme = look.theme
-    order = [branch for branch in look.branches if branch != look.baseline]
-    twins = [branch for branch in part["branch"].unique(maintain_order=True) if branch not in order]
-    within, beyond = "within the CPUs", "over the CPUs"
-    shown = part.with_columns(
-        pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("label"),
-        pl.when(pl.col("oversubscribed")).then(pl.lit(beyond)).otherwise(pl.lit(within)).alias("side"),
-        pl.when(pl.col("verdict").is_in([FASTER, SLOWER])).then(pl.col("time_ratio") - 1).alias("claimed"),
-    )
-    encode = {
-        "x": alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
-        "y": alt.Y(
-            "branch:N",
-            sort=[*order, *twins],
-            title=None,
-            axis=alt.Axis(labelLimit=400, ticks=False, domain=False),
-        ),
-    }
-    diverging = diverging_colours(theme)
-    tip = ["branch", "threads", "label", "verdict", "pairs", alt.Tooltip("band:Q", format=".3f")]
-    base = alt.Chart(shown)
-    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(**encode, tooltip=tip)
-    coloured = (
-        base.transform_filter("isValid(datum.claimed)")
-        .mark_rect(stroke=theme.paper, strokeWidth=2)
-        .encode(**encode, color=alt.Color("claimed:Q", scale=diverging, legend=None), tooltip=tip)
-    )
-    strong = base.transform_filter("isValid(datum.claimed)").mark_text(
-        fontSize=10.5, fontWeight="bold", color=theme.ink
-    )
-    weak = base.transform_filter("!isValid(datum.claimed)").mark_text(fontSize=10, color=theme.faint_ink)
-    columns = part["threads"].n_unique()
-    written = [strong.encode(**encode, text="label"), weak.encode(**encode, text="label")]
-    narrow = columns > WRITTEN_COLUMNS
-    layered = alt.layer(grey, coloured, *([] if narrow else written)).properties(
-        width=alt.Step(CELL_STEP[0] * WRITTEN_COLUMNS / columns if narrow else CELL_STEP[0]),
-        height=alt.Step(CELL_STEP[1]),
-    )
-    sides = alt.Column(
-        "side:N",
-        sort=[within, beyond],
-        title=None,
-        # In two lines: a side may be as narrow as a single cell.
-        header=alt.Header(labelFontStyle="italic", labelExpr="split(replace(datum.label, ' ', '\\n'), '\\n')"),
-    )
-    faceted: alt.FacetChart = layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
-    return faceted
 
 
 def diverging_colours(theme: Theme) -> alt.Scale:
@@ -362,29 +150,6 @@ def beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
             fontSize=10,
         ).encode(x="start:Q", y=alt.value(0), text="text:N"),
     ]
-
-
-def _most_useful(threads: list[int], look: Look) -> int:
-    """The largest speed-up that this many threads can give on the host."""
-    return min(threads[-1], look.cpus or threads[-1])
-
-
-def _ceiling(top: float, ideal: int) -> float:
-    """Upper end of the axis: leaves room for the words, and shows the ideal where it is in sight of the curves.
-
-    So panels of one host share their axis, unless a program stays far below the ideal.
-    """
-    return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
-
-
-def _ideal(threads: list[int], ceiling: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
-    """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
-    most = _most_useful(threads, look)
-    points = sorted({float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]})
-    line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
-    line = line.filter(pl.col("ideal") <= ceiling)
-    mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
-    return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]
 
 
 MOST_POINTS = 3000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 
 import polars as pl
@@ -57,16 +56,6 @@ def percent(ratio: float) -> str:
     """A time ratio as a change in time: 0.95 is `-5.0 %`."""
     change = round((ratio - 1) * 100, 1)
     return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
-
-
-def wrapped(name: str, letters: int) -> list[str]:
-    """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
-    lines = [""]
-    for word in re.split("(?<=-)", name):
-        if lines[-1] and len(lines[-1] + word) > letters:
-            lines.append("")
-        lines[-1] += word
-    return [line for line in lines if line]
 
 
 def ranges(numbers: list[int]) -> str:

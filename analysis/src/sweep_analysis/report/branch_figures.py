@@ -5,7 +5,17 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw import cost_plots, event_plots, latency_plots, map_plots, placement_plots, plots, scaling_plots
+from sweep_analysis.draw import (
+    comparison_plots,
+    cost_plots,
+    event_plots,
+    latency_plots,
+    map_plots,
+    placement_plots,
+    plots,
+    scaling_plots,
+    speedup_plots,
+)
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, number_of_panels, per_panel
 from sweep_analysis.draw.plots import Look
 from sweep_analysis.read.labels import with_panel
@@ -68,7 +78,7 @@ def speedup(analysis: Analysis, look: Look) -> Figure:
     present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
 
     def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
-        chart = plots.speedup_panel(part, definition, look, legend=False)
+        chart = speedup_plots.speedup_panel(part, definition, look, legend=False)
         return plots.finished(chart.properties(width=290, height=250), look.theme)
 
     return Figure(
@@ -81,7 +91,9 @@ def speedup(analysis: Analysis, look: Look) -> Figure:
         if shown.height
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
         panels=per_panel(shown, panel),
-        whole=lambda: {f"speedup-{name}": plots.speedup_figure(analysis.speedups, name, look) for name in present},
+        whole=lambda: {
+            f"speedup-{name}": speedup_plots.speedup_figure(analysis.speedups, name, look) for name in present
+        },
         numbers={
             f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
                 with_panel(analysis.speedups.filter(pl.col("definition") == name))
@@ -122,10 +134,14 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
         "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
         "point is a claim, a hollow one cannot be told from the baseline. Thread counts in brackets exceed the CPUs.",
         missing=None if rows.height else _NO_COMPARISON,
-        panels=per_panel(rows, lambda part: plots.finished(plots.interval_panel(part, look), look.theme)),
+        panels=per_panel(rows, lambda part: plots.finished(comparison_plots.interval_panel(part, look), look.theme)),
         whole=lambda: (
-            ({"ratio": plots.ratio_figure(analysis.comparisons, look)} if number_of_panels(rows) <= MOST_RATIOS else {})
-            | {"intervals": plots.interval_figure(rows, look)}
+            (
+                {"ratio": comparison_plots.ratio_figure(analysis.comparisons, look)}
+                if number_of_panels(rows) <= MOST_RATIOS
+                else {}
+            )
+            | {"intervals": comparison_plots.interval_figure(rows, look)}
         ),
     )
 

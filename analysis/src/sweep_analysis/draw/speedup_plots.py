@@ -1,0 +1,120 @@
+"""Draws speed-up by threads. No statistics."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.palette import styles
+from sweep_analysis.draw.plots import (
+    PANEL_WIDTH,
+    PANELS_A_ROW,
+    Look,
+    beyond_cpus,
+    finished,
+    side_by_side,
+    thread_axis,
+)
+from sweep_analysis.read.labels import with_panel
+from sweep_analysis.stats.speedup import DEFINITIONS
+
+PANEL_HEIGHT = 220
+FEW_BRANCHES = 2
+"""Up to so many branches in a panel, each shows its interval."""
+
+
+def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.ConcatChart:
+    """All panels of one definition of speed-up side by side, with a legend of branches below.
+
+    In: rows of `frames.SPEEDUPS`.
+    """
+    frame = with_panel(speedups.filter(pl.col("definition") == definition))
+    panels = [
+        speedup_panel(part, definition, look, legend=True).properties(title=str(part["panel"][0]))
+        for part in frame.partition_by("panel", maintain_order=True)
+    ]
+    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
+
+
+def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
+    """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
+
+    Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are at most two
+    branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
+    """
+    looks = styles(look.branches, look.baseline, look.theme)
+    part = part.filter(pl.col("branch").is_in(look.branches))
+    threads = sorted(part["threads"].unique().to_list())
+    names = list(looks)
+    scale = alt.Scale(domain=names, range=[looks[name].colour for name in names])
+    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
+    key = (
+        alt.Legend(
+            orient="bottom",
+            columns=2,
+            title=None,
+            labelLimit=400,
+            symbolType="stroke",
+            symbolSize=500,
+            symbolStrokeWidth=2.5,
+            symbolOpacity=1,
+        )
+        if legend
+        else None
+    )
+    x = thread_axis(threads)
+    top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
+    ceiling = _ceiling(top, _most_useful(threads, look))
+    y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
+    title = ["speed-up", DEFINITIONS[definition]]
+    base = alt.Chart(part)
+    colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
+    few = part["branch"].n_unique() <= FEW_BRANCHES or look.baseline is None
+    banded = part if few else part.filter(pl.col("branch") == look.baseline)
+    bands = (
+        alt.Chart(banded)
+        .mark_area(opacity=0.18)
+        .encode(x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour)
+    )
+    lines = [
+        base.transform_filter(alt.FieldOneOfPredicate("branch", group))
+        .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=16, filled=True))
+        .encode(
+            x=x,
+            y=alt.Y("speedup:Q", scale=y_scale, title=title, axis=alt.Axis(tickCount=5)),
+            color=colour,
+            strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
+            order="threads:Q",
+            tooltip=["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
+        )
+        for width, group in (
+            (4.0, [name for name in names if looks[name].emphasised]),  # below the others, so wider
+            (1.7, [name for name in names if not looks[name].emphasised]),
+        )
+    ]
+    layers = [*beyond_cpus(threads, look), *_ideal(threads, ceiling, look, y_scale), bands, *lines]
+    panel = alt.LayerChart(layer=layers)
+    return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+
+
+def _most_useful(threads: list[int], look: Look) -> int:
+    """The largest speed-up that this many threads can give on the host."""
+    return min(threads[-1], look.cpus or threads[-1])
+
+
+def _ceiling(top: float, ideal: int) -> float:
+    """Upper end of the axis: leaves room for the words, and shows the ideal where it is in sight of the curves.
+
+    So panels of one host share their axis, unless a program stays far below the ideal.
+    """
+    return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
+
+
+def _ideal(threads: list[int], ceiling: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
+    """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
+    most = _most_useful(threads, look)
+    points = sorted({float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]})
+    line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
+    line = line.filter(pl.col("ideal") <= ceiling)
+    mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
+    return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]
