@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import textwrap
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,12 @@ class HeatMap:
 
 def broken(name: str, letters: int) -> list[str]:
     """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
-    return textwrap.wrap(name, letters, break_long_words=False)
+    lines = [""]
+    for word in re.split("(?<=-)", name):
+        if lines[-1] and len(lines[-1] + word) > letters:
+            lines.append("")
+        lines[-1] += word
+    return [line for line in lines if line]
 
 
 def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> list[HeatMap]:
