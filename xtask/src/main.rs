@@ -54,8 +54,9 @@ enum Task {
     Conformance(conformance::Options),
     /// Run the deep set of model checks of the sleep protocol.
     Models,
-    /// Compare the stack of nested joins, scopes, installs and spawns with the published crate, on every
-    /// variant, in release and debug builds. Fails if a variant takes more.
+    /// Compare the stack of nested joins, scopes, installs and spawns with the published crate.
+    ///
+    /// On every variant, in release and debug builds. Fails if a variant takes more.
     Stack {
         #[command(flatten)]
         variants: Variants,
@@ -93,10 +94,10 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Try the analysis on made-up sweeps of known truth: how often intervals cover, verdicts err and
-    /// effects are found, what is advised, and whether that keeps the promises.
+    /// Try the analysis on made-up sweeps of known truth.
     ///
-    /// All cases take some ten minutes on two CPUs. `cargo xtask test` tries fewer sweeps.
+    /// How often do intervals cover, verdicts err, effects appear, and what is advised? Fails if that
+    /// breaks a promise. All cases take some ten minutes on two CPUs. `cargo xtask test` tries fewer sweeps.
     Truth {
         /// Made-up sweeps of each case.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
@@ -104,8 +105,9 @@ enum Task {
         /// Only these cases; an unknown name lists them (default: all).
         cases: Vec<String>,
     },
-    /// Kill the runner at every step of a change of the CPU frequency, on every driver, in every way,
-    /// and a sweep at 120 random moments.
+    /// Kill the runner at every step of a change of the CPU frequency, and sweeps at random moments.
+    ///
+    /// On every driver, in every way; 120 moments.
     Faults,
     /// Run what continuous integration runs: `check`, `test`, and `conformance` of two variants.
     Ci,

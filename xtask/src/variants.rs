@@ -10,9 +10,8 @@ use xshell::Shell;
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
-    /// A variant by its features, for example `split,no-jec` or `packed`; may be repeated
-    /// (default: what the task says; at most every combination of the study's features, and each
-    /// further one alone).
+    /// A variant by its features, such as `split,no-jec` or `packed`; may be repeated (default: the
+    /// task's own choice).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }

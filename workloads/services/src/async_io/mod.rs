@@ -27,7 +27,7 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
     name: "async-io",
-    summary: "threads transfer a block of a file and compute, again and again",
+    summary: "threads transfer a block of a file, then compute, repeatedly",
     stresses: "workers that the kernel keeps waiting for a file",
     work_unit: "transfers",
     input: None,
@@ -43,7 +43,7 @@ static DESCRIPTION: Description = Description {
         Parameter::one_of("operation", "which way", &["write", "read"], "write"),
         Parameter::one_of(
             "reaches",
-            "where a write has to get before it counts as done, and where a read begins",
+            "where a write must arrive to count as done, and where a read starts",
             &["cache", "disk"],
             "cache",
         ),

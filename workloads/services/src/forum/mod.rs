@@ -48,7 +48,12 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::whole("posters", "clients that post", (1, 128), "2"),
         Parameter::whole("readers", "clients that read", (1, 128), "2"),
-        Parameter::whole("duration-ms", "milliseconds of asking", (1, 3_600_000), "100"),
+        Parameter::whole(
+            "duration-ms",
+            "milliseconds during which clients ask",
+            (1, 3_600_000),
+            "100",
+        ),
     ],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("duration-ms", "3")] },

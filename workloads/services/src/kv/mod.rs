@@ -60,7 +60,7 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::one_of(
             "takes",
-            "what a handler takes at once; it waits for the client of a connection",
+            "what a handler takes: one request, or a connection until it ends",
             &["requests", "connections"],
             "requests",
         ),
@@ -72,7 +72,7 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::one_of(
             "empty",
-            "what a thread does that finds the lock-free queue empty: wait for a task, or sleep on",
+            "what a thread does when the lock-free queue is empty: wait for a task, or sleep",
             &["wait", "sleep-250ms"],
             "wait",
         ),
@@ -94,14 +94,14 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("requests", "requests of each session", (1, 1_000_000), "100"),
         Parameter::whole(
             "writes-percent",
-            "of all requests; a quarter of these delete",
+            "share of requests that write; a quarter of them delete",
             (0, 100),
             "40",
         ),
         Parameter::whole("value-bytes", "longest document", (0, 1 << 20), "1024"),
         Parameter::whole(
             "parts",
-            "of each run, in order of arrival, whose service times are told by themselves; 0 for none",
+            "splits a run by order of arrival, with service times for each part; 0: no split",
             (0, 100),
             "0",
         ),

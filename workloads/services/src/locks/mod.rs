@@ -33,7 +33,7 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::one_of(
             "lock",
-            "wait in a queue, and be handed the lock, or spin",
+            "wait in a queue to be handed the lock, or spin",
             &["mutex", "spin"],
             "mutex",
         ),
