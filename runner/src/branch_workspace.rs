@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::catalogue::Programs;
 use crate::checkout::Checkout;
 use crate::config::{Branch, Source, git};
 use crate::digest;
@@ -33,8 +34,8 @@ pub struct Recipe<'a> {
     pub config_folder: &'a Path,
     /// Shuffled layouts of each binary, beside the one that the linker gives by itself.
     pub layouts: u32,
-    /// Whether the services are linked, too; most sweeps run none, and they take long to compile.
-    pub with_services: bool,
+    /// What it is built with.
+    pub programs: Programs,
 }
 
 impl Recipe<'_> {
@@ -124,13 +125,17 @@ impl Recipe<'_> {
             ("features".to_owned(), Value::Array(features)),
         ]);
         // The services have the other workloads in them, and are called the same.
-        let (package, folder) =
-            if self.with_services { ("services", SERVICES) } else { ("workloads", WORKLOADS) };
+        let (package, folder, features) = match self.programs {
+            Programs::Study => ("workloads", WORKLOADS, Vec::new()),
+            Programs::Workloads => ("workloads", WORKLOADS, vec![text("further")]),
+            Programs::Services => ("services", SERVICES, Vec::new()),
+        };
         let workloads = Table::from_iter([
             ("package".to_owned(), text(package)),
             ("path".to_owned(), folder_text(&self.checkout.root().join(folder))),
             // Without its command line: a measured binary gets its requests from the runner.
             ("default-features".to_owned(), Value::Boolean(false)),
+            ("features".to_owned(), Value::Array(features)),
         ]);
         let mut manifest = Table::from_iter([
             (

@@ -13,7 +13,7 @@ use cargo_metadata::{Metadata, Package};
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
 use crate::build_times::BuildTimes;
 use crate::cargo_config;
-use crate::catalogue;
+use crate::catalogue::Programs;
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::digest;
@@ -92,14 +92,14 @@ impl<'a> Builder<'a> {
             None => checkout.root().join("target"),
         };
         let layouts = if layouts > 1 { layouts } else { 0 };
-        let recipe = Recipe { checkout, config_folder, layouts, with_services: false };
+        let recipe = Recipe { checkout, config_folder, layouts, programs: Programs::Workloads };
         Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
     }
 
-    /// The same with services in the programs, if they are needed.
+    /// The same with other programs than all workloads without the services.
     #[must_use]
-    pub fn with_services(mut self, are_needed: bool) -> Self {
-        self.recipe.with_services = are_needed;
+    pub fn with(mut self, programs: Programs) -> Self {
+        self.recipe.programs = programs;
         self
     }
 
@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
             ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
                 .map(|folder| root.join(folder));
         let mut folders = vec![protocol.as_path(), &workloads];
-        if self.recipe.with_services {
+        if self.recipe.programs == Programs::Services {
             folders.push(&services);
         }
         if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary)?;
-        which_workloads(branch, &binary, catalogue::files(self.recipe.with_services))?;
+        which_workloads(branch, &binary, self.recipe.programs, self.recipe.programs.files())?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {

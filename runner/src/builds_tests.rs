@@ -70,14 +70,16 @@ fn few_builds_share_one_target_folder_and_many_take_no_more_than_there_are_cpus(
 }
 
 #[test]
-fn services_are_linked_only_where_they_are_needed() {
+fn a_program_is_built_with_no_more_workloads_than_are_needed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let checkout = Checkout::find(Some(root)).unwrap();
     let fork = branch(Source::Fork { features: BTreeSet::new() });
-    let linked = |with_services| {
-        let recipe = Recipe { checkout: &checkout, config_folder: root, layouts: 0, with_services };
+    let linked = |programs| {
+        let recipe = Recipe { checkout: &checkout, config_folder: root, layouts: 0, programs };
         let manifest: toml::Table = recipe.manifest(&fork).unwrap().parse().unwrap();
-        manifest["dependencies"]["workloads"]["package"].as_str().unwrap().to_owned()
+        let dependency = &manifest["dependencies"]["workloads"];
+        format!("{} {}", dependency["package"].as_str().unwrap(), dependency["features"])
     };
-    assert_eq!([linked(false), linked(true)], ["workloads", "services"]);
+    let all = [Programs::Study, Programs::Workloads, Programs::Services].map(linked);
+    assert_eq!(all, ["workloads []", "workloads [\"further\"]", "services []"]);
 }

@@ -29,10 +29,43 @@ static FILES: [File; 2] = [
     },
 ];
 
-/// The files for a program with or without the services.
-#[must_use]
-pub fn files(with_services: bool) -> &'static [File] {
-    if with_services { &FILES } else { &FILES[..1] }
+/// The workloads of the original study, which most sweeps run.
+pub const STUDY: [&str; 3] = ["quicksort", "tsp", "packets"];
+
+/// What a branch is built with: the less, the sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Programs {
+    /// [`STUDY`] alone.
+    Study,
+    /// All workloads, without the services.
+    Workloads,
+    /// Services, too.
+    Services,
+}
+
+impl Programs {
+    /// The least that has the workload called `name`.
+    #[must_use]
+    pub fn with(name: &str) -> Self {
+        let least = [Self::Study, Self::Workloads].into_iter().find(|it| it.has(name));
+        least.unwrap_or(Self::Services)
+    }
+
+    /// Whether the workload called `name` is among them.
+    #[must_use]
+    pub fn has(self, name: &str) -> bool {
+        match self {
+            Self::Study => STUDY.contains(&name),
+            Self::Workloads => !is_service(name),
+            Self::Services => true,
+        }
+    }
+
+    /// The files that describe them.
+    #[must_use]
+    pub fn files(self) -> &'static [File] {
+        if self == Self::Services { &FILES } else { &FILES[..1] }
+    }
 }
 
 impl File {
@@ -75,9 +108,8 @@ pub fn names() -> Vec<&'static str> {
     all().iter().map(|description| description.name).collect()
 }
 
-/// Whether the workload called `name` is a service, which a program has only if it is built with them.
-#[must_use]
-pub fn is_service(name: &str) -> bool {
+/// Whether the workload called `name` is a service.
+fn is_service(name: &str) -> bool {
     NAMES_OF_SERVICES.contains(&name)
 }
 
@@ -89,6 +121,9 @@ mod tests {
     fn every_workload_has_a_name_of_its_own_and_a_service_is_known_as_one() {
         let mut names = names();
         assert!(is_service("kv") && !is_service("quicksort"));
+        let least = ["tsp", "fib-join", "kv"].map(Programs::with);
+        assert_eq!(least, [Programs::Study, Programs::Workloads, Programs::Services]);
+        assert!(STUDY.iter().all(|name| names.contains(name)));
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use protocol::Request;
 
-use crate::catalogue::File;
+use crate::catalogue::{File, Programs};
 use crate::config::{Branch, Features, Source};
 use crate::stop::Stop;
 use crate::{interrupt, subprocess, trial};
@@ -71,18 +71,25 @@ pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
     Ok(outcome.variant)
 }
 
-/// Asks a binary for its workloads, which must be those of the files that plans are made from.
+/// Asks a binary for its workloads, which must be those of the files that plans are made from, as far as it is built
+/// with them.
 ///
 /// # Errors
 /// [`Stop::BuildFailed`] naming what differs; [`Stop::Interrupted`].
-pub fn which_workloads(branch: &Branch, binary: &Path, files: &[File]) -> Result<()> {
+pub fn which_workloads(
+    branch: &Branch,
+    binary: &Path,
+    programs: Programs,
+    files: &[File],
+) -> Result<()> {
     let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(LIMIT))
         .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
     if ended.is_interrupted {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
     }
-    let ours: BTreeMap<_, _> =
+    let mut ours: BTreeMap<_, _> =
         files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
+    ours.retain(|name, _| programs.has(name));
     let theirs = by_name(&ended.stdout);
     let mut differing = Vec::new();
     for (name, description) in ours.iter().chain(&theirs) {
@@ -193,15 +200,19 @@ mod tests {
         let binary = crate::testing::script(folder.path(), &format!("echo '{told}'"));
         let branch = mine(fork(&[]));
         let file = |text| File { path: "made/up.json", package: "up", text };
-        which_workloads(&branch, &binary, &[file(told)]).unwrap();
+        which_workloads(&branch, &binary, Programs::Services, &[file(told)]).unwrap();
         let other = [r#"[{"name":"changed","size":2},{"name":"same"}]"#, r#"[{"name":"gone"}]"#];
         let other = other.map(file);
-        let error = which_workloads(&branch, &binary, &other).unwrap_err();
+        let error = which_workloads(&branch, &binary, Programs::Services, &other).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("branch `mine`"), "{error}");
         assert!(
             error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"),
             "{error}"
         );
+        let study = [file(r#"[{"name":"tsp"},{"name":"fib-join"}]"#)];
+        let binary = crate::testing::script(folder.path(), r#"echo '[{"name":"tsp"}]'"#);
+        which_workloads(&branch, &binary, Programs::Study, &study).unwrap();
+        which_workloads(&branch, &binary, Programs::Workloads, &study).unwrap_err();
     }
 }

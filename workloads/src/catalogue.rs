@@ -8,41 +8,73 @@ use crate::workload::Workload;
 /// Workloads in the order in which they are listed.
 pub type Catalogue = [&'static dyn Workload];
 
-/// Every workload of this crate. A new one needs a line here.
+/// Every workload that is compiled: those of the original study, and with the feature `further` all others. A new one
+/// needs a line here.
 pub static CATALOGUE: &Catalogue = &[
     &kinds::quicksort::Quicksort,
     &kinds::tsp::Tsp,
     &kinds::packets::Packets,
+    #[cfg(feature = "further")]
     &kinds::pcap_verify::PcapVerify,
+    #[cfg(feature = "further")]
     &kinds::fib_join::FibJoin,
+    #[cfg(feature = "further")]
     &kinds::mergesort::Mergesort,
+    #[cfg(feature = "further")]
     &kinds::par_sort::ParSort,
+    #[cfg(feature = "further")]
     &kinds::sum::Sum,
+    #[cfg(feature = "further")]
     &kinds::nqueens::Nqueens,
+    #[cfg(feature = "further")]
     &kinds::tree_sum::TreeSum,
+    #[cfg(feature = "further")]
     &kinds::scope_spawn::ScopeSpawn,
+    #[cfg(feature = "further")]
     &kinds::skynet::Skynet,
+    #[cfg(feature = "further")]
     &kinds::matmul::Matmul,
+    #[cfg(feature = "further")]
     &kinds::cholesky::Cholesky,
+    #[cfg(feature = "further")]
     &kinds::nbody::Nbody,
+    #[cfg(feature = "further")]
     &kinds::sieve::Sieve,
+    #[cfg(feature = "further")]
     &kinds::find::Find,
+    #[cfg(feature = "further")]
     &kinds::factorial::Factorial,
+    #[cfg(feature = "further")]
     &kinds::map_collect::MapCollect,
+    #[cfg(feature = "further")]
     &kinds::vec_collect::VecCollect,
+    #[cfg(feature = "further")]
     &kinds::str_split::StrSplit,
+    #[cfg(feature = "further")]
     &kinds::pythagoras::Pythagoras,
+    #[cfg(feature = "further")]
     &kinds::life::Life,
+    #[cfg(feature = "further")]
     &kinds::ticks::Ticks,
+    #[cfg(feature = "further")]
     &kinds::idle::Idle,
+    #[cfg(feature = "further")]
     &kinds::burst::Burst,
+    #[cfg(feature = "further")]
     &kinds::grain::Grain,
+    #[cfg(feature = "further")]
     &kinds::saturate::Saturate,
+    #[cfg(feature = "further")]
     &kinds::inject::Inject,
+    #[cfg(feature = "further")]
     &kinds::install::Install,
+    #[cfg(feature = "further")]
     &kinds::barrier_join::BarrierJoin,
+    #[cfg(feature = "further")]
     &kinds::two_long_tasks::TwoLongTasks,
+    #[cfg(feature = "further")]
     &kinds::injection_ping_pong::InjectionPingPong,
+    #[cfg(feature = "further")]
     &kinds::broadcast_dozing::BroadcastDozing,
 ];
 

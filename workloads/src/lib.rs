@@ -13,6 +13,7 @@ pub mod kinds;
 mod lines;
 pub mod measure;
 pub mod observer;
+#[cfg(feature = "further")]
 pub mod pcap;
 pub mod placement;
 pub mod program;

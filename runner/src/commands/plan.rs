@@ -116,9 +116,8 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
 /// will say.
 fn builds_time(place: &Place, asked: &plan::Asked, branches: &[Branch]) -> Option<String> {
     let folder = place.config_folder().ok()?;
-    let builder = Builder::new(&place.checkout, &folder, asked.layouts)
-        .ok()?
-        .with_services(asked.needs_services());
+    let builder =
+        Builder::new(&place.checkout, &folder, asked.layouts).ok()?.with(asked.programs());
     let times = builder.expected(branches).ok()?;
     let links = count(asked.layouts as usize, "layout", "layouts");
     Some(format!(

@@ -11,7 +11,7 @@ use protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
 
 use super::build;
 use crate::builds::Builder;
-use crate::catalogue;
+use crate::catalogue::{self, Programs};
 use crate::config::Branch;
 use crate::options::{complete, positive_seconds};
 use crate::pick::pick;
@@ -77,8 +77,7 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
     make(&output)?;
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, 1)?
-        .with_services(catalogue::is_service(&load.workload));
+    let builder = Builder::new(&place.checkout, &folder, 1)?.with(Programs::with(&load.workload));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;

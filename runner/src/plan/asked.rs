@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use protocol::{Description, Placement, Size, Values};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue;
+use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
 
 /// How the CPU frequency is treated.
@@ -251,10 +251,11 @@ impl Asked {
         })
     }
 
-    /// Whether a workload is among those that a program has only if it is built with the services.
+    /// What branches are to be built with.
     #[must_use]
-    pub fn needs_services(&self) -> bool {
-        self.workloads.iter().any(|load| catalogue::is_service(&load.workload))
+    pub fn programs(&self) -> Programs {
+        let needed = self.workloads.iter().map(|load| Programs::with(&load.workload));
+        needed.max().unwrap_or(Programs::Study)
     }
 
     /// Whether the result is not time but agreement.

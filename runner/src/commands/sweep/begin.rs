@@ -30,8 +30,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     warn_of(&Host::default());
     interrupt::install()?;
     let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?
-        .with_services(asked.needs_services());
+    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?.with(asked.programs());
     let started = Instant::now();
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;

@@ -41,7 +41,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
     interrupt::install()?;
     let folder = place.config_folder()?;
     let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?
-        .with_services(manifest.asked.needs_services());
+        .with(manifest.asked.programs());
     // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
     let branches: Vec<Branch> = manifest
         .builds()
