@@ -42,7 +42,7 @@ fn refuse(one: &str, other: &str, reason: &str) -> ! {
 }
 
 /// All strings in the list `key` of the manifest, which ends with a line of its own.
-fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
+pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
     let (_, list) = manifest.split_once(&format!("\n{key} = [\n")).expect("a list of that name");
     let (list, _) = list.split_once("\n]").expect("an end of the list");
     list.split('"').skip(1).step_by(2).collect()

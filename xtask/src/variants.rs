@@ -163,10 +163,15 @@ fn few_sets<'a>(names: impl Iterator<Item = &'a str>, first: BTreeSet<String>) -
 }
 
 #[cfg(test)]
+#[expect(dead_code, reason = "here nothing is built")]
+#[path = "../../rayon-fork/build.rs"]
+mod build_script;
+
+#[cfg(test)]
 mod tests {
     use runner::config::Features;
 
-    use super::{Variant, all_features, covering, default_layout, modifiers, tested};
+    use super::{Variant, all_features, build_script, covering, default_layout, modifiers, tested};
 
     #[test]
     fn every_combination_of_the_studys_modifiers_is_tested_and_each_further_one_alone() {
@@ -180,6 +185,17 @@ mod tests {
         assert!(further.iter().all(|variant| variant.features.len() == 1), "{further:?}");
         assert_eq!(tested.first().map(Variant::name).as_deref(), Some(default_layout()));
         assert_eq!(tested.last().map(|last| last.features.len()), Some(study.len()), "{tested:?}");
+    }
+
+    #[test]
+    fn the_forks_build_script_reads_its_manifest_as_it_is() {
+        let manifest = include_str!("../../rayon-fork/Cargo.toml");
+        let features = Features::of_the_fork();
+        assert_eq!(build_script::strings(manifest, "layouts"), features.layouts);
+        let rows = features.exclusive.iter();
+        let rows: Vec<&str> =
+            rows.flat_map(|(one, other, why)| [one.as_str(), other, why]).collect();
+        assert_eq!(build_script::strings(manifest, "exclusive"), rows);
     }
 
     #[test]

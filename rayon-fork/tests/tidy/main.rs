@@ -1,5 +1,10 @@
 //! The README of this folder tells which test covers what: all of these tests exist, and none is left out.
+//! And every modifier has its room, its row and its branch.
 #![cfg(not(miri))] // Miri reads no files.
+
+#[expect(dead_code, reason = "here nothing is built")]
+#[path = "../../build.rs"]
+mod build_script;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -90,5 +95,56 @@ fn every_program_that_must_not_compile_is_in_the_readme() {
         if !["main", "all_of_this_is_allowed"].contains(&name) {
             assert!(named.contains(name), "not in README.md: `{name}`");
         }
+    }
+}
+
+/// The features of which variants are made.
+fn modifiers() -> Vec<String> {
+    let manifest = fs::read_to_string(folder().join("../Cargo.toml")).unwrap();
+    let (_, features) = manifest.split_once("\n[features]\n").unwrap();
+    let (features, _) = features.split_once("\n[").unwrap();
+    let other = build_script::strings(&manifest, "other");
+    let names = features.lines().filter_map(|line| Some(line.split_once(" = [")?.0));
+    names.filter(|name| !other.contains(name)).map(str::to_owned).collect()
+}
+
+/// The files below `folder` that choose something by the feature `name`.
+fn files_that_choose_by(name: &str, folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_that_choose_by(name, &path));
+        } else {
+            let text = fs::read_to_string(&path).unwrap();
+            let forms = [format!("feature = \"{name}\""), format!("\"{name}\" =>")];
+            if forms.iter().any(|form| text.contains(form)) {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
+    let read = |path| fs::read_to_string(folder().join(path)).unwrap();
+    let readme = read("../README.md");
+    let branches = read("../../branches.toml") + &read("../../branches-more.toml");
+    let modifiers = modifiers();
+    assert!(modifiers.len() > 5, "{modifiers:?}");
+    for name in modifiers {
+        let is_told = |row: &str| {
+            row.starts_with('|') && row.split('|').nth(1).unwrap().contains(&format!("`{name}`"))
+        };
+        assert!(readme.lines().any(is_told), "README.md has no row for `{name}`");
+        if name == "packed" {
+            continue; // What is there without any feature.
+        }
+        let files = files_that_choose_by(&name, &folder().join("../src"));
+        assert_eq!(files.len(), 1, "`{name}` is named in {files:#?}");
+        let is_built =
+            |row: &str| row.starts_with("fork = ") && row.contains(&format!("\"{name}\""));
+        assert!(branches.lines().any(is_built), "no branch is built with `{name}`");
     }
 }
