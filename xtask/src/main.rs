@@ -151,37 +151,37 @@ fn run(task: Task) -> Result<()> {
     let sh = steps::shell()?;
     match task {
         Task::Test { only, all_variants: true, variants } => {
-            steps::test(&sh, &only, &variants.chosen(&sh)?)?;
+            steps::test(&sh, &only, &variants.chosen()?)?;
             if steps::is_wanted(&only, Part::Workloads) {
-                steps::answers(&sh, &variants.chosen(&sh)?)?;
+                steps::answers(&sh, &variants.chosen()?)?;
             }
             Ok(())
         }
         Task::Test { only, all_variants: false, variants } => {
-            steps::test(&sh, &only, &variants.chosen_or_covering(&sh)?)
+            steps::test(&sh, &only, &variants.chosen_or_covering()?)
         }
-        Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen(&sh)?),
+        Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
         Task::Check { all_variants: false } => {
-            steps::check(&sh, &Variants::default().chosen_or_covering(&sh)?)
+            steps::check(&sh, &Variants::default().chosen_or_covering()?)
         }
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
-        Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen(&sh)?),
+        Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
         Task::Stress { random: true, seconds, variants, .. } => {
-            steps::stress(&sh, seconds, &variants.chosen(&sh)?)
+            steps::stress(&sh, seconds, &variants.chosen()?)
         }
         Task::Stress { scope, variants, .. } => {
             variants.refuse_unless("--random")?;
             stress::run(&sh, &scope)
         }
         Task::Miri { seeds, variants, names } => {
-            sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes(&sh)?, &names)
+            sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes()?, &names)
         }
-        Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes(&sh)?),
+        Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes()?),
         Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
         Task::Ci => {
-            let covering = Variants::default().chosen_or_covering(&sh)?;
+            let covering = Variants::default().chosen_or_covering()?;
             steps::check(&sh, &covering)?;
             steps::test(&sh, &[], &covering)?;
             conformance::run_on_extremes(&sh, &conformance::Options::for_ci())

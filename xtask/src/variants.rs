@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use runner::config::Features;
 use runner::stop::Stop;
-use xshell::Shell;
 
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -24,7 +23,7 @@ pub(crate) struct Variant {
 
 impl Variants {
     /// The variants to run on, `packed` first and all modifiers of the study together last.
-    pub(crate) fn chosen(&self, _sh: &Shell) -> Result<Vec<Variant>> {
+    pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
         if self.asked.is_empty() {
             return Ok(tested());
         }
@@ -33,11 +32,11 @@ impl Variants {
 
     /// As [`Self::chosen`], but only `packed` and as few others as have every modifier among them: unit
     /// tests and models cover all counters in every build.
-    pub(crate) fn chosen_or_covering(&self, sh: &Shell) -> Result<Vec<Variant>> {
+    pub(crate) fn chosen_or_covering(&self) -> Result<Vec<Variant>> {
         if self.asked.is_empty() {
             return Ok(covering());
         }
-        self.chosen(sh)
+        self.chosen()
     }
 
     /// Refuses `--variant` where it has no effect without another option.
@@ -52,8 +51,8 @@ impl Variants {
 
     /// As [`Self::chosen`], but of all combinations only `packed` and all modifiers together: for
     /// tasks that take long per variant. The other variants are made of the parts of these two.
-    pub(crate) fn chosen_or_extremes(&self, sh: &Shell) -> Result<Vec<Variant>> {
-        let mut chosen = self.chosen(sh)?;
+    pub(crate) fn chosen_or_extremes(&self) -> Result<Vec<Variant>> {
+        let mut chosen = self.chosen()?;
         if self.asked.is_empty() && chosen.len() > 2 {
             chosen.drain(1..chosen.len() - 1);
         }

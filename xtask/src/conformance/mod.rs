@@ -51,12 +51,12 @@ impl Options {
 /// Runs the suites on every variant asked for and prints how many tests passed, failed and were
 /// ignored in each.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
-    run_on(sh, &options.variants.chosen(sh)?, options)
+    run_on(sh, &options.variants.chosen()?, options)
 }
 
 /// As [`run`], on `packed` and all modifiers together unless others are asked for.
 pub(crate) fn run_on_extremes(sh: &Shell, options: &Options) -> Result<()> {
-    run_on(sh, &options.variants.chosen_or_extremes(sh)?, options)
+    run_on(sh, &options.variants.chosen_or_extremes()?, options)
 }
 
 fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
