@@ -7,11 +7,11 @@ fn main() {
     let manifest =
         fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
     let is_on = |feature: &str| env::var_os(variable(feature)).is_some();
-    let layouts = strings(&manifest, "layouts");
-    let mut chosen = layouts.iter().filter(|layout| is_on(layout));
-    let layout = chosen.next().unwrap_or(&layouts[0]);
+    let packings = strings(&manifest, "packings");
+    let mut chosen = packings.iter().filter(|packing| is_on(packing));
+    let packing = chosen.next().unwrap_or(&packings[0]);
     if let Some(other) = chosen.next() {
-        refuse(layout, other, "both are layouts of the counters, of which there is one");
+        refuse(packing, other, "both are packings of the counters, of which there is one");
     }
     for row in strings(&manifest, "exclusive").chunks_exact(3) {
         if is_on(row[0]) && is_on(row[1]) {
@@ -23,7 +23,7 @@ fn main() {
     let features = env::vars().filter(|(name, _)| !other.contains(name)).filter_map(|(name, _)| {
         Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase().replace('_', "-"))
     });
-    let words: Vec<_> = features.chain([(*layout).to_owned()]).collect();
+    let words: Vec<_> = features.chain([(*packing).to_owned()]).collect();
     println!("cargo::rustc-env=FORK_VARIANT={}", words.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=Cargo.toml");

@@ -77,7 +77,7 @@ events! {
 /// Defines [`Word`], and the names under which accesses to its values are reported.
 macro_rules! words {
     ($($(#[$doc:meta])* $word:ident = $name:literal,)*) => {
-        /// A word of the sleep counters, of any layout.
+        /// A word of the sleep counters, of any packing.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Word {
             $($(#[$doc])* $word,)*

@@ -8,7 +8,7 @@ use crate::id::Id;
 use crate::plan::{Asked, Plan};
 use crate::record::Record;
 use crate::stats::median;
-use crate::table::{Column, Format, Look, Sheet};
+use crate::table::{Column, Format, Terminal, TextTable};
 
 /// More columns than these do not fit into a terminal.
 const MOST_WORKLOADS: usize = 5;
@@ -80,7 +80,7 @@ impl FirstRound {
         }
         let titles = ratios.keys().map(|title| Column::figure((*title).to_owned()));
         let mut sheet =
-            Sheet::new([Column::text("branch")].into_iter().chain(titles).collect::<Vec<_>>());
+            TextTable::new([Column::text("branch")].into_iter().chain(titles).collect::<Vec<_>>());
         for name in self.names.iter().filter(|name| **name != self.baseline) {
             let ratio = |of: &HashMap<&str, Vec<f64>>| {
                 let middle = of.get(name.as_str()).and_then(|of| median(&mut of.clone()));
@@ -93,7 +93,7 @@ impl FirstRound {
             "round 1 of {}: time relative to {}, the median over thread counts of one trial each; nothing is judged yet\n{}",
             self.rounds,
             self.baseline,
-            sheet.text(Format::Table, Look::default())
+            sheet.text(Format::Table, Terminal::default())
         )
     }
 }

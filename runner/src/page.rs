@@ -12,7 +12,7 @@ use crate::manifest::{Manifest, MeasuredBranch};
 use crate::plan::is_free;
 use crate::progress::count;
 use crate::summary::Row;
-use crate::table::{Format, Look, data, json, wrapped};
+use crate::table::{Format, Terminal, data, json, wrapped};
 
 /// Everything that is printed.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Page<'_> {
     ///
     /// # Errors
     /// If a row has no JSON or CSV form, which cannot happen.
-    pub fn text(&self, format: Format, look: Look) -> Result<String> {
+    pub fn text(&self, format: Format, terminal: Terminal) -> Result<String> {
         match format {
             Format::Csv => Ok(data(self.rows, format)?.unwrap_or_default()),
             Format::Json => json(&serde_json::json!({
@@ -51,7 +51,7 @@ impl Page<'_> {
                 "command": self.command(),
             })),
             Format::Markdown => Ok(self.markdown()),
-            Format::Table => Ok(self.plain(look)),
+            Format::Table => Ok(self.plain(terminal)),
         }
     }
 
@@ -66,8 +66,8 @@ impl Page<'_> {
         text
     }
 
-    fn plain(&self, look: Look) -> String {
-        let columns = look.columns.unwrap_or(100);
+    fn plain(&self, terminal: Terminal) -> String {
+        let columns = terminal.columns.unwrap_or(100);
         let mut text = format!("{}\n\n{}\n", self.title(), self.table);
         let _ =
             writeln!(text, "{}", wrapped(&format!("host: {}", self.host_line()), columns, "  "));

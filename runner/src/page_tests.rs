@@ -77,7 +77,7 @@ fn page(format: Format, columns: Option<usize>) -> String {
         arguments: &manifest.command_line,
         as_typed: true,
     };
-    page.text(format, Look { has_colour: false, columns }).unwrap()
+    page.text(format, Terminal { has_colour: false, columns }).unwrap()
 }
 
 #[test]

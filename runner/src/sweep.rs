@@ -8,7 +8,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
-use crate::frequency::{ControlFrequency, Seen};
+use crate::frequency::{ClockReading, ControlFrequency};
 use crate::host::gauges::{self, Gauges};
 use crate::id::Id;
 use crate::plan::{Asked, Load, Plan, Trial};
@@ -147,7 +147,7 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
 struct Before {
     started_at: Timestamp,
     core_to_core_ns: Option<f64>,
-    seen: gauges::Seen,
+    seen: gauges::Readings,
 }
 
 fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
@@ -173,10 +173,10 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
 fn record(
     job: &Job<'_>,
     trial: &Trial<'_>,
-    seen: Seen,
+    seen: ClockReading,
     before: Before,
     ended: Ended,
-    after: gauges::Seen,
+    after: gauges::Readings,
 ) -> Record {
     let load = &job.asked.workloads[trial.kind.load];
     let Before { started_at, core_to_core_ns, seen: before } = before;

@@ -50,14 +50,14 @@ pub fn json(value: &impl Serialize) -> Result<String> {
 
 /// What standard output can show.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Look {
+pub struct Terminal {
     /// Colours may be used.
     pub has_colour: bool,
     /// Columns of the terminal; `None` if it is no terminal, and lines may be as long as they are.
     pub columns: Option<usize>,
 }
 
-impl Look {
+impl Terminal {
     /// That of this process's standard output; no colour if `NO_COLOR` is set.
     #[must_use]
     pub fn of_stdout() -> Self {
@@ -98,7 +98,7 @@ impl Column {
 
 /// Rows for people.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct TextTable {
     columns: Vec<Column>,
     rows: Vec<Vec<(String, Option<Color>)>>,
 }
@@ -106,7 +106,7 @@ pub struct Sheet {
 /// Between columns in a terminal.
 const GAP: u16 = 2;
 
-impl Sheet {
+impl TextTable {
     /// No rows yet.
     #[must_use]
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
@@ -129,17 +129,17 @@ impl Sheet {
     /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`]; here they
     /// are taken as [`Format::Table`].
     #[must_use]
-    pub fn text(&self, format: Format, look: Look) -> String {
+    pub fn text(&self, format: Format, terminal: Terminal) -> String {
         let is_markdown = format == Format::Markdown;
         let mut table = Table::new();
         table.load_style(if is_markdown { presets::ASCII_MARKDOWN } else { presets::NOTHING });
-        if look.has_colour {
+        if terminal.has_colour {
             table.enforce_styling();
         } else {
             table.force_no_tty();
         }
         table.set_header(self.columns.iter().map(|column| &*column.title));
-        let widths = self.widths(look.columns);
+        let widths = self.widths(terminal.columns);
         for row in &self.rows {
             table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {
                 // A bar would end the cell.
@@ -206,8 +206,8 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
 mod tests {
     use super::*;
 
-    fn sheet() -> Sheet {
-        let mut sheet = Sheet::new([Column::text("branch"), Column::figure("ratio")]);
+    fn sheet() -> TextTable {
+        let mut sheet = TextTable::new([Column::text("branch"), Column::figure("ratio")]);
         let long = "split-counters-no-jec-sleepers-only-cache-padded";
         sheet.push([long.to_owned(), "1.024".to_owned()], None);
         sheet.push(["a|b".to_owned(), "0.5".to_owned()], Some(Color::Green));
@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_breaks_names_at_dashes_and_no_line_is_longer() {
-        let look = Look { has_colour: false, columns: Some(40) };
-        let text = sheet().text(Format::Table, look);
+        let terminal = Terminal { has_colour: false, columns: Some(40) };
+        let text = sheet().text(Format::Table, terminal);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("-sleepers- "), "{text}");
         assert!(text.contains("1.024"), "{text}");
@@ -225,20 +225,20 @@ mod tests {
 
     #[test]
     fn without_a_terminal_a_row_is_a_line_whatever_its_length() {
-        let text = sheet().text(Format::Table, Look::default());
+        let text = sheet().text(Format::Table, Terminal::default());
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 
     #[test]
     fn colour_comes_only_where_it_is_wanted() {
-        let look = Look { has_colour: true, columns: None };
-        assert!(sheet().text(Format::Table, look).contains('\u{1b}'));
+        let terminal = Terminal { has_colour: true, columns: None };
+        assert!(sheet().text(Format::Table, terminal).contains('\u{1b}'));
     }
 
     #[test]
     fn markdown_escapes_what_would_end_a_cell() {
-        let text = sheet().text(Format::Markdown, Look::default());
+        let text = sheet().text(Format::Markdown, Terminal::default());
         assert!(text.contains("| a\\|b"), "{text}");
         assert!(text.lines().nth(1).unwrap().contains("---"), "{text}");
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
-use runner::frequency::{ControlFrequency, Seen};
+use runner::frequency::{ClockReading, ControlFrequency};
 use runner::host::Host;
 use runner::host::gauges::Gauges;
 use runner::id::Id;
@@ -104,10 +104,10 @@ impl ControlFrequency for Modes {
         Ok(())
     }
 
-    fn after(&mut self) -> Seen {
+    fn after(&mut self) -> ClockReading {
         let is_fixed = self.entered.last() == Some(&Mode::Fixed);
         let state = if is_fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
-        Seen { state, ghz_before: Some(2.0), ghz_after: Some(2.5) }
+        ClockReading { state, ghz_before: Some(2.0), ghz_after: Some(2.5) }
     }
 
     fn leave(&mut self) -> anyhow::Result<()> {

@@ -103,7 +103,7 @@ impl Variant {
 
 /// What a build without features has.
 fn default_layout() -> &'static str {
-    &Features::of_the_fork().layouts[0]
+    &Features::of_the_fork().packings[0]
 }
 
 /// All features but the one without effect.

@@ -304,8 +304,8 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
 }
 
 macro_rules! policy_tests {
-    ($layout:ident $($axis:ident)*) => {
-        policy_tests! { @tests $layout<($($axis),*)>:
+    ($packing:ident $($axis:ident)*) => {
+        policy_tests! { @tests $packing<($($axis),*)>:
             a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
             news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds,
             a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,

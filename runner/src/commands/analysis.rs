@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use crate::place::Place;
+use crate::project::Project;
 use crate::python::Python;
 use crate::stop::{Exit, Stop};
 
@@ -24,8 +24,8 @@ pub(crate) const HELP: &str = "\
 Example:
   cargo runner analysis --help";
 
-pub(crate) fn run(place: &Place, arguments: &AnalysisArgs) -> Result<Exit> {
-    let python = Python::set_up(place.checkout.root())?;
+pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
+    let python = Python::set_up(project.checkout.root())?;
     wait(python.module("sweep_analysis").args(&arguments.arguments))
 }
 

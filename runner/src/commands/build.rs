@@ -15,8 +15,8 @@ use crate::exit::exit_of;
 use crate::interrupt;
 use crate::options::complete;
 use crate::pick::pick;
-use crate::place::Place;
 use crate::progress::{BuildBar, human};
+use crate::project::Project;
 use crate::stop::{Exit, Stop};
 
 /// Arguments of `build`.
@@ -33,8 +33,8 @@ pub(crate) const HELP: &str = "\
 Example:
   cargo runner build --branches 'all,!*jec*'";
 
-pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
-    let config = place.config()?;
+pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
+    let config = project.config()?;
     let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
     let picked = pick("--branches", "branch", &arguments.branches, &known)?;
     let branches: Vec<Branch> = config
@@ -44,8 +44,8 @@ pub(crate) fn run(place: &Place, arguments: &BuildArgs) -> Result<Exit> {
         .cloned()
         .collect();
     interrupt::install()?;
-    let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, 1)?;
+    let folder = project.config_folder()?;
+    let builder = Builder::new(&project.checkout, &folder, 1)?;
     let (built, failed) = all(&builder, &branches, true)?;
     for branch in &branches {
         if let Some(built) = built.get(&branch.name) {

@@ -5,15 +5,15 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use super::show::Table;
-use super::sweep::{self, Purpose, SweepArgs};
+use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::config::spec::Reader;
 use crate::manifest::Manifest;
 use crate::options::complete;
 use crate::page::Page;
-use crate::place::Place;
+use crate::project::Project;
 use crate::stop::{Exit, Stop};
 use crate::sweep_dir::SweepDir;
-use crate::table::{Format, Look};
+use crate::table::{Format, Terminal};
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -43,22 +43,22 @@ Examples:
 
 A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
 
-pub(crate) fn run(place: &Place, arguments: &CompareArgs) -> Result<Exit> {
+pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
         // What is resumed knows its branches.
         [] => None,
         words => {
             let reader = Reader {
-                config: &place.config()?,
+                config: &project.config()?,
                 here: &std::env::current_dir().context("the current folder cannot be read")?,
-                config_folder: &place.config_folder()?,
+                config_folder: &project.config_folder()?,
             };
             let config = reader.config(words).map_err(Stop::BadInput)?;
             Some(config)
         }
     };
-    let purpose = Purpose { command: "compare", config, page: Some(page) };
-    sweep::run_for(place, &arguments.sweep, &purpose)
+    let command = SweepCommand { command: "compare", config, page: Some(page) };
+    sweep::run_for(project, &arguments.sweep, &command)
 }
 
 fn page(
@@ -78,5 +78,5 @@ fn page(
         arguments: if is_begun_here { &typed } else { &manifest.command_line },
         as_typed: is_begun_here,
     }
-    .text(format, Look::of_stdout())
+    .text(format, Terminal::of_stdout())
 }

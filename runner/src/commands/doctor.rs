@@ -11,7 +11,7 @@ use crate::frequency::Setup;
 use crate::frequency::backend::Choice;
 use crate::host::{CPUS, Host};
 use crate::options::ListFormat;
-use crate::place::Place;
+use crate::project::Project;
 use crate::stop::Exit;
 
 /// What `--help` says below the options.
@@ -37,13 +37,13 @@ pub(crate) struct DoctorArgs {
     host: Option<PathBuf>,
 }
 
-pub(crate) fn run(place: &Place, arguments: &DoctorArgs) -> Result<Exit> {
+pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
     let host = arguments.host.as_deref().map_or_else(Host::default, Host::at);
     let sysfs = host.path(CPUS);
     // On a made-up host the journal is one of its own as well, since its name depends on the folder.
     let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
     let cpus = if host.is_system() { Host::usable_cpus() } else { host.allowed_cpus().len() };
-    let diagnosis = doctor::examine(&host, &Circumstances::of(&place.checkout, &setup, cpus));
+    let diagnosis = doctor::examine(&host, &Circumstances::of(&project.checkout, &setup, cpus));
     let mut out = std::io::stdout().lock();
     match arguments.format {
         ListFormat::Json => {

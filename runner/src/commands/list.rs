@@ -12,10 +12,10 @@ use serde_json::json;
 use crate::catalogue;
 use crate::config::{Branch, Config};
 use crate::experiments::{self, Experiment};
-use crate::place::Place;
 use crate::plan::is_free;
+use crate::project::Project;
 use crate::stop::Exit;
-use crate::table::{Column, Format, Look, Sheet, data};
+use crate::table::{Column, Format, Terminal, TextTable, data};
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
@@ -35,12 +35,12 @@ enum ListWhat {
     Experiments,
 }
 
-pub(crate) fn run(place: &Place, arguments: &ListArgs) -> Result<Exit> {
+pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
-    let config = wants(ListWhat::Branches).then(|| place.config()).transpose()?;
+    let config = wants(ListWhat::Branches).then(|| project.config()).transpose()?;
     let workloads = catalogue::all();
     let experiments = wants(ListWhat::Experiments)
-        .then(|| experiments::read(place.checkout.root()))
+        .then(|| experiments::read(project.checkout.root()))
         .transpose()?;
     let mut out = io::stdout().lock();
     if arguments.format == Format::Json {
@@ -112,11 +112,12 @@ fn lines(lists: &[Vec<Line<'_>>], format: Format) -> Result<String> {
     }
     let tables = lists.iter().map(|list| {
         let name = list.first().map_or("", |line| line.list);
-        let mut sheet = Sheet::new([Column::text(name), Column::text("is"), Column::text("for")]);
+        let mut sheet =
+            TextTable::new([Column::text(name), Column::text("is"), Column::text("for")]);
         for line in list {
             sheet.push([line.name.to_owned(), line.what.clone(), line.why.to_owned()], None);
         }
-        sheet.text(format, Look::of_stdout())
+        sheet.text(format, Terminal::of_stdout())
     });
     Ok(tables.collect::<Vec<_>>().join("\n"))
 }

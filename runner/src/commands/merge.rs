@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::id::Id;
 use crate::manifest::{Manifest, MergedShard, identities, sweep_name};
-use crate::place::Place;
 use crate::plan::{self, Plan, Shard};
 use crate::progress::count;
+use crate::project::Project;
 use crate::stop::{Exit, Stop};
 use crate::sweep_dir::{self, SweepDir};
 use crate::trials_file::{self, Text};
@@ -51,7 +51,7 @@ struct Part {
     host: Value,
 }
 
-pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
+pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
     let mut parts = Vec::new();
     for folder in &arguments.shards {
         let sweeps = SweepDir::below(folder);
@@ -62,12 +62,12 @@ pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
             )));
         }
         for sweep in sweeps {
-            parts.push(read(place, sweep)?);
+            parts.push(read(project, sweep)?);
         }
     }
     parts.sort_by_key(|part| part.shard);
     let first = &parts[0].manifest;
-    check_same_plan(place, &parts)?;
+    check_same_plan(project, &parts)?;
     let whole = plan::order(&first.asked, &identities(first.builds()));
     if whole.digest() != first.plan_digest {
         bail!(Stop::BadInput(format!(
@@ -75,9 +75,9 @@ pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
             first.name, first.runner
         )));
     }
-    let trials = find_trials(place, &parts, &whole)?;
+    let trials = find_trials(project, &parts, &whole)?;
     warn(&parts, trials.len(), whole.len());
-    let parent = place.sweeps(arguments.output.as_deref());
+    let parent = project.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
     let manifest = merged_manifest(&parts, whole.len());
     let fill = |folder: &Path| {
@@ -99,16 +99,16 @@ pub(crate) fn run(place: &Place, arguments: &MergeArgs) -> Result<Exit> {
         whole.len(),
         count(parts.len(), "shard", "shards")
     );
-    println!("{}", place.checkout.shown(sweep.path()));
+    println!("{}", project.checkout.shown(sweep.path()));
     Ok(Exit::Good)
 }
 
-fn read(place: &Place, sweep: SweepDir) -> Result<Part> {
+fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
     let manifest = sweep.manifest()?;
     let Some(shard) = manifest.shard else {
         bail!(Stop::BadInput(format!(
             "{}: is no shard but a whole sweep; only what was made with `sweep --shard` can be merged",
-            place.checkout.shown(sweep.path())
+            project.checkout.shown(sweep.path())
         )));
     };
     let host = sweep.host()?;
@@ -116,8 +116,8 @@ fn read(place: &Place, sweep: SweepDir) -> Result<Part> {
 }
 
 /// Refuses parts of different plans, and the same part twice.
-fn check_same_plan(place: &Place, parts: &[Part]) -> Result<()> {
-    let shown = |part: &Part| place.checkout.shown(part.sweep.path());
+fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
+    let shown = |part: &Part| project.checkout.shown(part.sweep.path());
     for pair in parts.windows(2) {
         let (a, b) = (&pair[0], &pair[1]);
         let differ = |what: &str| {
@@ -165,7 +165,7 @@ fn check_same_plan(place: &Place, parts: &[Part]) -> Result<()> {
 type Found = ((usize, usize), usize, Range<u64>);
 
 /// The trials of all parts, in the order of the whole plan.
-fn find_trials(place: &Place, parts: &[Part], whole: &Plan) -> Result<Vec<Found>> {
+fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Found>> {
     let mut found: Vec<Found> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let own = whole.clone().part(Some(part.shard));
@@ -177,7 +177,7 @@ fn find_trials(place: &Place, parts: &[Part], whole: &Plan) -> Result<Vec<Found>
             let Some(order) = own.get(&trial) else {
                 bail!(Stop::BadInput(format!(
                     "{}: trial {trial} does not belong to shard {}; sweeps are never edited by hand",
-                    place.checkout.shown(part.sweep.path()),
+                    project.checkout.shown(part.sweep.path()),
                     part.shard
                 )));
             };

@@ -13,12 +13,12 @@ use crate::estimate::Past;
 use crate::host::Host;
 use crate::options::Selection;
 use crate::options::meaning::{asked, builds};
-use crate::place::Place;
 use crate::plan;
 use crate::progress::{count, human};
+use crate::project::Project;
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
-use crate::table::{Column, Format, Look, Sheet, data, wrapped};
+use crate::table::{Column, Format, Terminal, TextTable, data, wrapped};
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
@@ -40,11 +40,11 @@ Examples:
   cargo runner plan --preset full
   cargo runner plan --branches 'split*' --threads 1..=8 --order";
 
-pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
-    let (asked, branches) = asked(place, None, &arguments.selection)?;
+pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
+    let (asked, branches) = asked(project, None, &arguments.selection)?;
     // Nothing is built, so cells are known by their sources; the order does not depend on it.
     let to_build = builds(&asked, &branches);
-    let folder = place.config_folder()?;
+    let folder = project.config_folder()?;
     to_build.iter().try_for_each(|branch| check_folder(&folder, branch))?;
     let sources =
         to_build.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
@@ -55,7 +55,8 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     }
     let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count)).collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
-    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id(), &asked);
+    let past =
+        Past::read(&SweepDir::all(&project.checkout.sweeps()), &Host::default().id(), &asked);
     let estimate = past.estimate(&asked, &plan);
     let mut facts = vec![Fact::new("branches", asked.branches.join("\n"))];
     if let Some(twin) = asked.twin_name() {
@@ -99,7 +100,7 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
         100.0 * estimate.measured_share,
     );
     facts.push(Fact::new("time", time));
-    if let Some(builds) = builds_time(place, &asked, &to_build) {
+    if let Some(builds) = builds_time(project, &asked, &to_build) {
         facts.push(Fact::new("builds", builds));
     }
     if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
@@ -108,16 +109,16 @@ pub(crate) fn run(place: &Place, arguments: &PlanArgs) -> Result<Exit> {
     }
     std::io::stdout()
         .lock()
-        .write_all(shown(&facts, arguments.format, Look::of_stdout())?.as_bytes())?;
+        .write_all(shown(&facts, arguments.format, Terminal::of_stdout())?.as_bytes())?;
     Ok(Exit::Good)
 }
 
 /// How long the builds take that come before the trials; `None` where nothing can be built anyway, which `sweep`
 /// will say.
-fn builds_time(place: &Place, asked: &plan::Asked, branches: &[Branch]) -> Option<String> {
-    let folder = place.config_folder().ok()?;
+fn builds_time(project: &Project, asked: &plan::Asked, branches: &[Branch]) -> Option<String> {
+    let folder = project.config_folder().ok()?;
     let builder =
-        Builder::new(&place.checkout, &folder, asked.layouts).ok()?.with(asked.programs());
+        Builder::new(&project.checkout, &folder, asked.layouts).ok()?.with(asked.programs());
     let times = builder.expected(branches).ok()?;
     let links = count(asked.layouts as usize, "layout", "layouts");
     Some(format!(
@@ -140,16 +141,16 @@ impl Fact {
     }
 }
 
-fn shown(facts: &[Fact], format: Format, look: Look) -> Result<String> {
+fn shown(facts: &[Fact], format: Format, look: Terminal) -> Result<String> {
     if let Some(text) = data(facts, format)? {
         return Ok(text);
     }
     if format == Format::Markdown {
-        let mut sheet = Sheet::new([Column::text("plan"), Column::text("")]);
+        let mut sheet = TextTable::new([Column::text("plan"), Column::text("")]);
         for fact in facts {
             sheet.push([fact.what.to_owned(), fact.says.replace('\n', "; ")], None);
         }
-        return Ok(sheet.text(format, Look::default()));
+        return Ok(sheet.text(format, Terminal::default()));
     }
     let width = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(LABEL));
     let text = |fact: &Fact| {
@@ -231,8 +232,9 @@ mod tests {
         let words =
             "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
         let facts = [Fact::new("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
-        let text =
-            |columns| shown(&facts, Format::Table, Look { has_colour: false, columns }).unwrap();
+        let text = |columns| {
+            shown(&facts, Format::Table, Terminal { has_colour: false, columns }).unwrap()
+        };
         let narrow = text(Some(80));
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
         let all = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

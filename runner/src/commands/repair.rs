@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::place::Place;
 use crate::progress::count;
+use crate::project::Project;
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
 
@@ -25,17 +25,17 @@ pub(crate) const HELP: &str = "\
 Example:
   cargo runner repair 2026-03-01T120000Z";
 
-pub(crate) fn run(place: &Place, arguments: &RepairArgs) -> Result<Exit> {
-    let parent = place.sweeps(arguments.output.as_deref());
-    let sweep = SweepDir::find(&place.checkout, &parent, &arguments.sweep)?;
+pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
+    let parent = project.sweeps(arguments.output.as_deref());
+    let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     match sweep.repair()? {
         None => eprintln!("{} has no broken line; nothing was changed", sweep.name()),
         Some((lines, aside)) => eprintln!(
             "{} of {} set aside in {}; every record is kept. `cargo runner sweep --resume {}` runs what is missing",
             count(lines, "broken line", "broken lines"),
             sweep.name(),
-            place.checkout.shown(&aside),
-            place.reference_to(&sweep)
+            project.checkout.shown(&aside),
+            project.reference_to(&sweep)
         ),
     }
     Ok(Exit::Good)

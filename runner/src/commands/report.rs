@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::analysis;
-use crate::place::Place;
+use crate::project::Project;
 use crate::python::Python;
 use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
@@ -29,13 +29,13 @@ Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 Example:
   cargo runner report latest";
 
-pub(crate) fn run(place: &Place, arguments: &ReportArgs) -> Result<Exit> {
-    let sweep = SweepDir::find(&place.checkout, &place.checkout.sweeps(), &arguments.sweep)?;
+pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
+    let sweep = SweepDir::find(&project.checkout, &project.checkout.sweeps(), &arguments.sweep)?;
     let output = arguments
         .output
         .clone()
-        .unwrap_or_else(|| place.checkout.root().join("results/reports").join(sweep.name()));
-    let python = Python::set_up(place.checkout.root())?;
+        .unwrap_or_else(|| project.checkout.root().join("results/reports").join(sweep.name()));
+    let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
     command.arg("report").arg(sweep.path()).arg("--output").arg(&output);
     // It prints where the page is.

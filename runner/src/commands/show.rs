@@ -10,13 +10,13 @@ use clap::Args;
 use crate::id::Id;
 use crate::judgement;
 use crate::manifest::{Manifest, identities};
-use crate::place::Place;
 use crate::plan;
 use crate::progress::count;
+use crate::project::Project;
 use crate::stop::{Exit, Stop};
 use crate::summary::{self, Row, Summary};
 use crate::sweep_dir::SweepDir;
-use crate::table::{Format, Look};
+use crate::table::{Format, Terminal};
 use crate::trials_file::BrokenLine;
 
 /// Arguments of `show`.
@@ -38,16 +38,19 @@ pub(crate) const HELP: &str = "\
 Example:
   cargo runner show latest --format csv > table.csv";
 
-pub(crate) fn run(place: &Place, arguments: &ShowArgs) -> Result<Exit> {
-    let parent = place.sweeps(arguments.output.as_deref());
-    let sweep = SweepDir::find(&place.checkout, &parent, &arguments.sweep)?;
+pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
+    let parent = project.sweeps(arguments.output.as_deref());
+    let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
     let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
-    let table = Table::of(place, &sweep, &manifest, &summary, arguments.format)?;
+    let table = Table::of(project, &sweep, &manifest, &summary, arguments.format)?;
     std::io::stdout().lock().write_all(table.text.as_bytes())?;
     if summary.trials() < manifest.trials_planned {
         let remedy = if manifest.shards.is_empty() {
-            format!("`cargo runner sweep --resume {}` runs the others", place.reference_to(&sweep))
+            format!(
+                "`cargo runner sweep --resume {}` runs the others",
+                project.reference_to(&sweep)
+            )
         } else {
             "finish the shards and merge them again".to_owned()
         };
@@ -135,7 +138,7 @@ pub(crate) struct Table {
 impl Table {
     /// The table for standard output, coloured for a terminal unless `NO_COLOR` is set.
     pub(crate) fn of(
-        place: &Place,
+        project: &Project,
         sweep: &SweepDir,
         manifest: &Manifest,
         summary: &Summary,
@@ -146,7 +149,7 @@ impl Table {
             let text = summary::answers_table(&summary.agreements(), format)?;
             return Ok(Self { text, judgement: None, rows: Vec::new() });
         }
-        let look = Look::of_stdout();
+        let look = Terminal::of_stdout();
         let rows = summary.rows();
         let mut text = summary::table(asked, &rows, format, look)?;
         let foot = || summary::foot(asked, &summary.conditions(), manifest.settle_ms);
@@ -161,11 +164,11 @@ impl Table {
             None
         } else {
             judgement::of(
-                place.checkout.root(),
+                project.checkout.root(),
                 sweep,
                 asked,
                 look.columns,
-                &place.reference_to(sweep),
+                &project.reference_to(sweep),
             )
         };
         if let (Some(judgement), Format::Table | Format::Markdown) = (&judgement, format) {

@@ -13,9 +13,9 @@ use crate::host::Host;
 use crate::options::meaning::{asked, builds};
 use crate::options::{Globals, Selection};
 use crate::page::quoted;
-use crate::place::Place;
 use crate::plan::{self, Shard};
 use crate::progress::count;
+use crate::project::Project;
 use crate::stop::{Exit, Stop};
 
 /// What `--help` says below the options.
@@ -47,7 +47,7 @@ pub(crate) struct SlurmArgs {
     sweep: Vec<String>,
 }
 
-pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
+pub(crate) fn run(project: &Project, arguments: &SlurmArgs) -> Result<Exit> {
     let shards = arguments.shards;
     let name = match &arguments.name {
         Some(name) => name.clone(),
@@ -68,7 +68,7 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
     }
     // What the tasks would be told hours later is told now.
     let sweep = sweep_selection(&arguments.sweep, Shard { number: 1, of: shards })?;
-    let (asked, branches) = asked(place, None, &sweep)?;
+    let (asked, branches) = asked(project, None, &sweep)?;
     let sources = builds(&asked, &branches)
         .into_iter()
         .map(|branch| (branch.name, branch.source.to_string()))
@@ -81,13 +81,13 @@ pub(crate) fn run(place: &Place, arguments: &SlurmArgs) -> Result<Exit> {
         )));
     }
     let shown = format!("results/shards/{name}");
-    let folder = place.checkout.root().join(&shown);
+    let folder = project.checkout.root().join(&shown);
     if folder.exists() {
         bail!(Stop::BadInput(format!("{shown} exists already; choose another --name")));
     }
     fs::create_dir_all(&folder).with_context(|| format!("{shown} cannot be made"))?;
     let script = folder.join("job.sh");
-    fs::write(&script, job(place, arguments, &name))
+    fs::write(&script, job(project, arguments, &name))
         .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
         .with_context(|| format!("{shown}/job.sh cannot be written"))?;
     eprintln!(
@@ -127,17 +127,17 @@ fn sweep_selection(options: &[String], shard: Shard) -> Result<Selection> {
     Ok(line.sweep.selection)
 }
 
-fn job(place: &Place, arguments: &SlurmArgs, name: &str) -> String {
+fn job(project: &Project, arguments: &SlurmArgs, name: &str) -> String {
     let SlurmArgs { shards, cpus_per_task, options, sweep, .. } = arguments;
     let cpus = cpus_per_task.map_or_else(Host::usable_cpus, |cpus| cpus as usize);
-    let root = place.checkout.root().display().to_string();
+    let root = project.checkout.root().display().to_string();
     let mut more = String::new();
     for option in options {
         let _ = writeln!(more, "#SBATCH {option}");
     }
     let mut words: Vec<String> = sweep.iter().map(|word| quoted(word)).collect();
     // The tasks run in the checkout, wherever this command was typed.
-    words.extend(place.other_config().map(|file| format!("--config {}", quoted(&file))));
+    words.extend(project.other_config().map(|file| format!("--config {}", quoted(&file))));
     words.insert(0, "cargo runner sweep".to_owned());
     let command = words.join(" ");
     let root = quoted(&root);

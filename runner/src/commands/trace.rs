@@ -15,8 +15,8 @@ use crate::catalogue::{self, Programs};
 use crate::config::Branch;
 use crate::options::{complete, positive_seconds};
 use crate::pick::pick;
-use crate::place::Place;
 use crate::plan::Load;
+use crate::project::Project;
 use crate::record::Ending;
 use crate::stop::{Exit, Stop};
 use crate::{interrupt, selection, trial};
@@ -64,8 +64,8 @@ pub(crate) const HELP: &str = "\
 Example:
   cargo runner trace --branch packed --workload quicksort --threads 2";
 
-pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
-    let branch = branch(place, &arguments.branch)?;
+pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
+    let branch = branch(project, &arguments.branch)?;
     let Some(instrumented) = branch.instrumented() else {
         bail!(Stop::BadInput(format!(
             "--branch {}: {} records nothing; only branches of rayon-fork/ can, for example `packed`",
@@ -73,11 +73,11 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
         )));
     };
     let load = load(arguments)?;
-    let output = output(place, arguments, &branch, &load);
+    let output = output(project, arguments, &branch, &load);
     make(&output)?;
     interrupt::install()?;
-    let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, 1)?.with(Programs::with(&load.workload));
+    let folder = project.config_folder()?;
+    let builder = Builder::new(&project.checkout, &folder, 1)?.with(Programs::with(&load.workload));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;
@@ -88,7 +88,7 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
     match ended.result {
         Ok(outcome) => {
             tell(&outcome);
-            println!("{}", place.checkout.shown(&output));
+            println!("{}", project.checkout.shown(&output));
             Ok(Exit::Good)
         }
         Err(failure) if failure.ending == Ending::Refused => {
@@ -102,8 +102,8 @@ pub(crate) fn run(place: &Place, arguments: &TraceArgs) -> Result<Exit> {
     }
 }
 
-fn branch(place: &Place, name: &str) -> Result<Branch> {
-    let config = place.config()?;
+fn branch(project: &Project, name: &str) -> Result<Branch> {
+    let config = project.config()?;
     let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
     let only = one("--branch", "branch", name, &known)?;
     let found = config.branches.iter().find(|branch| branch.name == only);
@@ -129,13 +129,13 @@ fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'
     }
 }
 
-fn output(place: &Place, arguments: &TraceArgs, branch: &Branch, load: &Load) -> PathBuf {
+fn output(project: &Project, arguments: &TraceArgs, branch: &Branch, load: &Load) -> PathBuf {
     arguments.output.clone().unwrap_or_else(|| {
         let Load { workload, size, .. } = load;
         let pinned = if arguments.pinned { "-pinned" } else { "" };
         let name =
             format!("{}-{workload}-{size}-{}-threads{pinned}.json", branch.name, arguments.threads);
-        place.checkout.root().join("results/traces").join(name)
+        project.checkout.root().join("results/traces").join(name)
     })
 }
 

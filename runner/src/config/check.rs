@@ -6,7 +6,7 @@ use serde_spanned::Spanned;
 
 use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
 use super::claims::Claim;
-use super::fault::{ConfigError, Place};
+use super::fault::{ConfigError, FileText};
 use super::features::Features;
 use super::{git, wire};
 use crate::catalogue;
@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 64;
 /// # Errors
 /// [`ConfigError`] for the first fault, with its line.
 pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
-    let place = Place { file, text };
+    let place = FileText { file, text };
     let written: wire::File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
     let names: Vec<String> =
         written.branch.iter().map(|row| row.get_ref().name.get_ref().clone()).collect();
@@ -70,7 +70,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
 }
 
 fn check_row(
-    place: &Place<'_>,
+    place: &FileText<'_>,
     row: &wire::Branch,
     line: usize,
     names: &[String],
@@ -115,7 +115,11 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_source(place: &Place<'_>, row: &wire::Branch, line: usize) -> Result<Source, ConfigError> {
+fn check_source(
+    place: &FileText<'_>,
+    row: &wire::Branch,
+    line: usize,
+) -> Result<Source, ConfigError> {
     let name = row.name.get_ref();
     let wrong = |at: usize, message: String| place.at(at, format!("branch `{name}`: {message}"));
     let given: Vec<&str> = [
@@ -223,7 +227,7 @@ pub(super) fn check_fork(
 
 /// Checks the claims of one row; `branches` are all names of the file.
 fn check_claims(
-    place: &Place<'_>,
+    place: &FileText<'_>,
     branch: &str,
     claims: &[Spanned<wire::Claim>],
     branches: &[String],

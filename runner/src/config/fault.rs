@@ -15,12 +15,12 @@ pub struct ConfigError {
 }
 
 /// Turns byte offsets into lines, and faults into errors.
-pub(super) struct Place<'a> {
+pub(super) struct FileText<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
 }
 
-impl Place<'_> {
+impl FileText<'_> {
     pub(super) fn line(&self, offset: usize) -> usize {
         1 + self.text[..offset.min(self.text.len())].matches('\n').count()
     }

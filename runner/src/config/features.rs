@@ -11,7 +11,7 @@ pub struct Features {
     /// All of them: what a `fork = […]` row may name.
     pub names: BTreeSet<String>,
     /// Layouts of the counters, of which a build has one: the first if it names none.
-    pub layouts: Vec<String>,
+    pub packings: Vec<String>,
     /// Those of the 2022 study.
     pub study: BTreeSet<String>,
     /// Pairs that are refused, and why.
@@ -51,22 +51,22 @@ impl Features {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Table {
-            layouts: Vec<String>,
+            packings: Vec<String>,
             study: BTreeSet<String>,
             other: BTreeSet<String>,
             exclusive: Vec<(String, String, String)>,
         }
         let Manifest { features, package } =
             toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        let Table { layouts, study, other, exclusive } = package.metadata.features;
+        let Table { packings, study, other, exclusive } = package.metadata.features;
         let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
-        for name in layouts.iter().chain(&study).chain(&other).chain(pairs) {
+        for name in packings.iter().chain(&study).chain(&other).chain(pairs) {
             if !features.contains_key(name) {
                 return Err(format!("`{name}` is none of [features]; remove it from the table"));
             }
         }
         let names = features.into_keys().filter(|name| !other.contains(name)).collect();
-        Ok(Self { names, layouts, study, exclusive })
+        Ok(Self { names, packings, study, exclusive })
     }
 
     /// Why the features `chosen` cannot be compiled together; `None` if they can.
@@ -75,12 +75,12 @@ impl Features {
         let says = |one: &str, other: &str, reason: &str| {
             format!("`{one}` and `{other}` exclude each other: {reason}; keep one")
         };
-        let mut layouts = self.layouts.iter().filter(|&layout| chosen.contains(layout));
-        if let (Some(one), Some(other)) = (layouts.next(), layouts.next()) {
+        let mut packings = self.packings.iter().filter(|&packing| chosen.contains(packing));
+        if let (Some(one), Some(other)) = (packings.next(), packings.next()) {
             return Some(says(
                 one,
                 other,
-                "both are layouts of the counters, of which there is one",
+                "both are packings of the counters, of which there is one",
             ));
         }
         let both = |(one, other, _): &&(String, String, String)| {
@@ -93,8 +93,8 @@ impl Features {
     #[must_use]
     pub fn words(&self, chosen: &BTreeSet<String>) -> BTreeSet<String> {
         let mut words: BTreeSet<String> = chosen.intersection(&self.names).cloned().collect();
-        if !self.layouts.iter().any(|layout| words.contains(layout)) {
-            words.extend(self.layouts.first().cloned());
+        if !self.packings.iter().any(|packing| words.contains(packing)) {
+            words.extend(self.packings.first().cloned());
         }
         words
     }
@@ -117,6 +117,6 @@ mod tests {
         let features = Features::of_the_fork();
         assert!(features.study.is_subset(&features.names) && !features.study.is_empty());
         assert!(!features.names.contains("instrument"), "a build that counts is not timed");
-        assert_eq!(features.layouts.first().map(String::as_str), Some("packed"));
+        assert_eq!(features.packings.first().map(String::as_str), Some("packed"));
     }
 }

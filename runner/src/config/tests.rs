@@ -119,11 +119,13 @@ fn two_sources_and_none_are_refused_at_the_table() {
 #[test]
 fn features_that_the_fork_refuses_together_are_refused_here() {
     let features = Features::of_the_fork();
-    let others =
-        features.layouts.iter().flat_map(|one| features.layouts.iter().map(move |two| (one, two)));
-    let layouts = others.filter(|(one, other)| one < other);
+    let others = features
+        .packings
+        .iter()
+        .flat_map(|one| features.packings.iter().map(move |two| (one, two)));
+    let packings = others.filter(|(one, other)| one < other);
     let pairs = features.exclusive.iter().map(|(one, other, _)| (one, other));
-    for (one, other) in layouts.chain(pairs) {
+    for (one, other) in packings.chain(pairs) {
         let message =
             fault(&format!("[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"));
         let expected = format!("branch `x`: `{one}` and `{other}` exclude each other: ");

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::clock::{self, Clock};
 use super::hold::Held;
-use super::{ControlFrequency, Seen, Setup};
+use super::{ClockReading, ControlFrequency, Setup};
 use crate::affinity::allowed_cpus;
 use crate::plan::Mode;
 use crate::record::FreqState;
@@ -138,10 +138,10 @@ impl ControlFrequency for Controller {
         Ok(())
     }
 
-    fn after(&mut self) -> Seen {
+    fn after(&mut self) -> ClockReading {
         let after = self.clock();
         let before = self.before.take();
-        Seen {
+        ClockReading {
             state: self.state([before, after]),
             ghz_before: before.map(|clock| clock.ghz),
             ghz_after: after.map(|clock| clock.ghz),

@@ -33,7 +33,7 @@ pub trait ControlFrequency {
     fn before(&mut self, mode: Mode, threads: usize) -> Result<()>;
 
     /// Just after it: measures again and says whether the mode held.
-    fn after(&mut self) -> Seen;
+    fn after(&mut self) -> ClockReading;
 
     /// At the end of all trials: puts back what was there.
     ///
@@ -44,7 +44,7 @@ pub trait ControlFrequency {
 
 /// What was seen of the frequency beside a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct ClockReading {
     /// Whether the mode held.
     pub state: FreqState,
     /// Measured clock before the trial, in GHz, mean over as many CPUs as it has threads.

@@ -19,7 +19,7 @@ pub struct Gauges {
 
 /// What was seen at one moment; `None` where the host does not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct Readings {
     /// One-minute load average.
     pub load: Option<f64>,
     /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
@@ -57,11 +57,11 @@ impl Gauges {
 
     /// Reads all of them.
     #[must_use]
-    pub fn look(&self) -> Seen {
+    pub fn look(&self) -> Readings {
         let host = &self.host;
         let hottest = self.temperatures.iter().filter_map(|file| host.number(file)).max();
         let throttles = self.throttles.iter().filter_map(|file| host.number(file));
-        Seen {
+        Readings {
             load: host.load(),
             steal_ns: host.steal_ns(),
             celsius: hottest.map(|thousandths| thousandths as f64 / 1e3),
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_host_that_shows_nothing_is_not_said_to_be_cool() {
         let nothing = Gauges::of(&MadeUp::new(&[]).host()).look();
-        assert_eq!(nothing, Seen::default());
+        assert_eq!(nothing, Readings::default());
         assert_eq!(since(None, Some(1)), None);
     }
 }

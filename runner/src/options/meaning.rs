@@ -6,24 +6,24 @@ use super::Selection;
 use crate::config::{Branch, Config};
 use crate::experiments;
 use crate::host::Host;
-use crate::place::Place;
 use crate::plan::{Asked, AskedExperiment, Figure, Instrument, Load, Mode};
+use crate::project::Project;
 use crate::selection::{self, PlacementChoice, Preset};
 use crate::stop::Stop;
 
 /// What the command line asks, checked against branches, catalogue and host; of branches from elsewhere than
 /// branches.toml, all are meant.
 pub(crate) fn asked(
-    place: &Place,
+    project: &Project,
     elsewhere: Option<&Config>,
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
-    let start = Start::of(place, selection)?;
+    let start = Start::of(project, selection)?;
     let (branches, is_baseline_added) = if let Some(config) = elsewhere {
         (config.branches.clone(), false)
     } else {
         let list = selection.branches.as_deref().unwrap_or(&start.branches);
-        selection::branches(&place.config()?, list)?
+        selection::branches(&project.config()?, list)?
     };
     let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());
     let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
@@ -55,7 +55,7 @@ pub(crate) fn asked(
         experiment: start.experiment,
     };
     for input in asked.workloads.iter_mut().filter_map(|load| load.input.as_mut()) {
-        let shown = input.place.as_ref().map(|path| place.checkout.shown_without_folders(path));
+        let shown = input.place.as_ref().map(|path| project.checkout.shown_without_folders(path));
         input.path = shown.unwrap_or_else(|| input.path.clone());
     }
     Ok((asked, branches))
@@ -123,7 +123,7 @@ struct Start {
 }
 
 impl Start {
-    fn of(place: &Place, selection: &Selection) -> Result<Self> {
+    fn of(project: &Project, selection: &Selection) -> Result<Self> {
         let (parameters, input) = (&selection.parameters, selection.input.as_deref());
         let Some(name) = &selection.experiment else {
             let preset = selection.preset.unwrap_or(Preset::Quick);
@@ -147,7 +147,7 @@ impl Start {
                 )?,
             });
         };
-        let experiment = experiments::find(experiments::read(place.checkout.root())?, name)?;
+        let experiment = experiments::find(experiments::read(project.checkout.root())?, name)?;
         Ok(Self {
             preset: "experiment".to_owned(),
             experiment: Some(experiment.asked()),

@@ -11,8 +11,8 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::checkout::Checkout;
-use crate::place::Place;
 use crate::plan::{Mode, Shard};
+use crate::project::Project;
 use crate::selection::{PlacementChoice, Preset};
 
 use frequency::{FrequencyOptions, HEADING};
@@ -33,10 +33,10 @@ impl Globals {
     ///
     /// # Errors
     /// If there is no checkout.
-    pub(crate) fn place(&self) -> Result<Place> {
+    pub(crate) fn place(&self) -> Result<Project> {
         let checkout = Checkout::find(self.root.as_deref())?;
         let config = self.config.clone().unwrap_or_else(|| checkout.root().join("branches.toml"));
-        Ok(Place { checkout, config })
+        Ok(Project { checkout, config })
     }
 }
 

@@ -15,8 +15,8 @@ pub struct Summary {
     pub(super) asked: Asked,
     /// The baseline, its twin, the other branches: the order of rows.
     pub(super) names: Vec<String>,
-    cells: BTreeMap<Place, Cell>,
-    answers: BTreeMap<Place, Answers>,
+    cells: BTreeMap<CellKey, Cell>,
+    answers: BTreeMap<CellKey, Answers>,
     pub(super) gathered: Gathered,
     trials: usize,
     failed: usize,
@@ -24,7 +24,7 @@ pub struct Summary {
 }
 
 /// What tells cells apart; the last is an index into [`Summary::names`].
-type Place = (Kind, Regime, usize);
+type CellKey = (Kind, Regime, usize);
 
 /// Trials of one branch in one place.
 #[derive(Debug, Default)]

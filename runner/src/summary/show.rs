@@ -9,13 +9,13 @@ use protocol::Program;
 
 use super::Row;
 use crate::plan::Asked;
-use crate::table::{Column, Format, Look, Sheet, data, wrapped};
+use crate::table::{Column, Format, Terminal, TextTable, data, wrapped};
 
 /// The rows as text that ends with a line end.
 ///
 /// # Errors
 /// If a row has no JSON or CSV form, which cannot happen with names that were checked.
-pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<String> {
+pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Result<String> {
     Ok(match data(rows, format)? {
         Some(text) => text,
         None if asked.branches.len() == 1 && !asked.twin => alone(rows, format, look),
@@ -25,7 +25,7 @@ pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Look) -> Result<
 
 /// A table per workload and regime, a row per set of parameters and thread count: of a branch that ran
 /// alone there are no ratios, and what is compared are the rows.
-fn alone(rows: &[Row], format: Format, look: Look) -> String {
+fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
     let title = if format == Format::Markdown { "## " } else { "" };
     let mut text = String::new();
     // Instances of several workloads may take turns.
@@ -54,7 +54,7 @@ fn alone(rows: &[Row], format: Format, look: Look) -> String {
         ]);
         let has_failures = place.iter().any(|row| row.failed > 0);
         columns.extend(has_failures.then(|| Column::text("failed")));
-        let mut sheet = Sheet::new(columns);
+        let mut sheet = TextTable::new(columns);
         for row in place {
             let own: BTreeMap<&str, &str> = settings(row).collect();
             let value = |name: &&str| own.get(*name).copied().unwrap_or_default().to_owned();
@@ -109,7 +109,7 @@ fn three_digits(value: Option<f64>) -> String {
 }
 
 /// A heading per workload and regime, a table per thread count.
-fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Look) -> String {
+fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> String {
     let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
     let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
     let mut text = String::new();
@@ -148,7 +148,7 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Look) -> String {
 }
 
 /// Times and their ratios to the baseline's; of a program that is paced by a clock, CPU time comes first.
-fn one_table(rows: &[Row], width: usize) -> Sheet {
+fn one_table(rows: &[Row], width: usize) -> TextTable {
     let is_paced = rows[0].paced;
     let wall = [Column::figure("time").at_least(7), Column::figure("ratio").at_least(6)];
     let cpu = [Column::figure("CPU time"), Column::figure("CPU ratio")];
@@ -157,7 +157,7 @@ fn one_table(rows: &[Row], width: usize) -> Sheet {
     columns.push(Column::figure("speed-up"));
     let has_failures = rows.iter().any(|row| row.failed > 0);
     columns.extend(has_failures.then(|| Column::text("failed")));
-    let mut sheet = Sheet::new(columns);
+    let mut sheet = TextTable::new(columns);
     for row in rows {
         let wall = [time(row.median_ns), three_digits(row.ratio)];
         let cpu = [time(row.cpu_ns), three_digits(row.cpu_ratio)];
@@ -232,7 +232,7 @@ mod tests {
             row(Program::Parallel, "lock=mutex steps=10", 4),
         ];
         rows[2].failed = 1;
-        let text = alone(&rows, Format::Table, Look::default());
+        let text = alone(&rows, Format::Table, Terminal::default());
         let lines: Vec<Vec<&str>> =
             text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         let heading = ["lock", "steps", "threads", "time", "CPU", "time", "speed-up", "failed"];
@@ -249,7 +249,7 @@ mod tests {
     fn where_a_clock_paces_the_program_cpu_time_comes_first() {
         let heading = |paced| {
             let rows = [Row { paced, ..row(Program::Parallel, "", 2) }];
-            let text = one_table(&rows, 6).text(Format::Table, Look::default());
+            let text = one_table(&rows, 6).text(Format::Table, Terminal::default());
             text.lines().next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(heading(false), "branch time ratio CPU time CPU ratio speed-up");

@@ -9,7 +9,7 @@ use super::*;
 use crate::id::Id;
 use crate::plan::{Asked, Instrument, Load};
 use crate::record::{Ending, FreqState, Record};
-use crate::table::{Format, Look};
+use crate::table::{Format, Terminal};
 
 pub(crate) fn asked() -> Asked {
     Asked {
@@ -214,7 +214,7 @@ fn the_table_fits_a_terminal_of_eighty_columns_with_the_longest_branch_name() {
     more.outcome = Ending::Crash;
     records.push(more);
     records.push(record(long, Program::Parallel, 2, 1, 1_234_567_890));
-    let look = Look { has_colour: false, columns: Some(80) };
+    let look = Terminal { has_colour: false, columns: Some(80) };
     let text = table(&asked, &rows(&asked, &records), Format::Table, look).unwrap();
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
@@ -225,10 +225,10 @@ fn the_table_fits_a_terminal_of_eighty_columns_with_the_longest_branch_name() {
 #[test]
 fn csv_and_json_carry_every_row() {
     let rows = rows(&asked(), &records());
-    let csv = table(&asked(), &rows, Format::Csv, Look::default()).unwrap();
+    let csv = table(&asked(), &rows, Format::Csv, Terminal::default()).unwrap();
     assert_eq!(csv.lines().count(), 1 + rows.len());
     assert!(csv.starts_with("workload,size,parameters,mode,placement,program,threads,"), "{csv}");
-    let json = table(&asked(), &rows, Format::Json, Look::default()).unwrap();
+    let json = table(&asked(), &rows, Format::Json, Terminal::default()).unwrap();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(parsed.as_array().unwrap().len(), rows.len());
 }

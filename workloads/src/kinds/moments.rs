@@ -9,11 +9,11 @@ use crate::usage::nanoseconds;
 /// after the scope of all jobs has ended, which orders both.
 #[derive(Default)]
 pub(super) struct Moments {
-    places: Vec<Place>,
+    places: Vec<Moment>,
 }
 
 #[derive(Default)]
-struct Place {
+struct Moment {
     runs: AtomicU32,
     began_ns: AtomicU64,
 }
@@ -22,7 +22,7 @@ impl Moments {
     /// Makes room for `jobs` jobs, none of which has run.
     pub(super) fn begin_run(&mut self, jobs: usize) {
         self.places.clear();
-        self.places.resize_with(jobs, Place::default);
+        self.places.resize_with(jobs, Moment::default);
     }
 
     /// Job `job` begins, so long after `start`.

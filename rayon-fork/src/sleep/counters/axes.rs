@@ -1,4 +1,4 @@
-//! What the layouts are generic over: events, fence, wake rule and padding, each axis a type.
+//! What the packings are generic over: events, fence, wake rule and padding, each axis a type.
 
 use super::fences::Fence;
 use crossbeam_utils::CachePadded;
@@ -84,7 +84,7 @@ pub(crate) trait Events: Send + Sync + 'static {
     const COUNTED: bool;
 }
 
-/// Announcements are counted; what a layout asks for that has no form without them.
+/// Announcements are counted; what a packing asks for that has no form without them.
 pub(crate) trait CountedEvents: Events {}
 
 /// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:

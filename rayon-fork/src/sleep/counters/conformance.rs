@@ -1,4 +1,4 @@
-//! What every variant must do, one thread at a time, and what only one layout can get wrong.
+//! What every variant must do, one thread at a time, and what only one packing can get wrong.
 
 use super::axes::*;
 use super::counts::Counts;
@@ -182,8 +182,8 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
 }
 
 macro_rules! conformance_tests {
-    ($layout:ident $($axis:ident)*) => {
-        conformance_tests! { @tests $layout<($($axis),*)>:
+    ($packing:ident $($axis:ident)*) => {
+        conformance_tests! { @tests $packing<($($axis),*)>:
             a_job_wakes_nobody_if_nobody_sleeps,
             a_job_wakes_one_sleeper_if_nobody_searches,
             a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule,
@@ -237,8 +237,8 @@ fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one()
 fn no_two_variants_share_a_name_and_one_of_them_was_built() {
     let mut names = Vec::new();
     macro_rules! add_name {
-        ($layout:ident $($axis:ident)*) => {
-            names.push(<$layout<($($axis),*)>>::NAME);
+        ($packing:ident $($axis:ident)*) => {
+            names.push(<$packing<($($axis),*)>>::NAME);
         };
     }
     for_every_variant!(here add_name);

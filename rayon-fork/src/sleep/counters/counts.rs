@@ -13,7 +13,7 @@ pub(crate) trait Counts: SleepCounters {
     /// Workers that search are counted, used or not; if not, [`inactive`](Self::inactive) is 0.
     const COUNTS_SEARCHERS: bool;
 
-    /// Whether `word` is ever accessed: the layout has it, and the other axes use it.
+    /// Whether `word` is ever accessed: the packing has it, and the other axes use it.
     #[cfg(feature = "instrument")]
     fn uses(word: hooks::Word) -> bool;
 

@@ -5,9 +5,9 @@
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
 //! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
-//! | `words.rs`       | what more than one layout does with one of its words           |
+//! | `words.rs`       | what more than one packing does with one of its words           |
 //! | `counted.rs`     | one word: an atomic number whose accesses can be counted       |
-//! | `axes.rs`        | what the layouts are generic over: events, wake rule, padding  |
+//! | `axes.rs`        | what the packings are generic over: events, wake rule, padding  |
 //! | `fences.rs`      | ... and the fences of a push and of a worker that falls asleep |
 //! | `variants.rs`    | all variants, and the one that features choose                 |
 //! | `counts.rs`      | for people and for tests: the counts themselves                |

@@ -24,7 +24,7 @@ macro_rules! choose {
     };
 }
 
-choose! { Layout: "split" => Split, "split-idle" => SplitIdle, Packed }
+choose! { Packing: "split" => Split, "split-idle" => SplitIdle, Packed }
 choose! { SelectedEvents: "no-jec" => NoJec, Jec }
 choose! { SelectedFence:
     "asymmetric-fence" => AsymmetricFence, "push-fence" => PushFence, "no-jec" => ScanFence, NoFence
@@ -34,9 +34,9 @@ choose! { SelectedPadding: "cache-padded" => Padded, Inline }
 
 /// What the pool counts with.
 pub(crate) type Selected =
-    Layout<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>;
+    Packing<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>;
 
-/// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant, in a module of its
+/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of its
 /// own, such as `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no module; with
 /// paddings behind, for these alone: models have no use for more than one.
 macro_rules! for_every_variant {
@@ -60,10 +60,10 @@ macro_rules! for_every_variant {
     // What no features choose. Sleepers and events in one word, but no events:
     (@product $place:ident $test:ident [SplitIdle NoJec $($others:ident)*]) => {};
     // neither events nor a scan:
-    (@product $place:ident $test:ident [$layout:ident NoJec NoFence $($others:ident)*]) => {};
-    (@product $place:ident $test:ident [$layout:ident NoJec PushFence $($others:ident)*]) => {};
+    (@product $place:ident $test:ident [$packing:ident NoJec NoFence $($others:ident)*]) => {};
+    (@product $place:ident $test:ident [$packing:ident NoJec PushFence $($others:ident)*]) => {};
     // events, and a fence that does without:
-    (@product $place:ident $test:ident [$layout:ident Jec ScanFence $($others:ident)*]) => {};
+    (@product $place:ident $test:ident [$packing:ident Jec ScanFence $($others:ident)*]) => {};
 
     // One of each list is chosen; or else each of the next list is, in turn.
     (@product $place:ident $test:ident [$($chosen:ident)*]) => { $test! { $($chosen)* } };
@@ -91,8 +91,8 @@ pub(crate) use for_every_variant;
 
 /// Nothing but the mention of a variant: what a build mentions it compiles.
 macro_rules! mention {
-    ($layout:ident $($axis:ident)*) => {
-        const _: &str = <$layout<($($axis),*)> as SleepCounters>::NAME;
+    ($packing:ident $($axis:ident)*) => {
+        const _: &str = <$packing<($($axis),*)> as SleepCounters>::NAME;
     };
 }
 for_every_variant!(here mention);

@@ -1,4 +1,4 @@
-//! What more than one layout does with one of its words: step the events, or keep I apart.
+//! What more than one packing does with one of its words: step the events, or keep I apart.
 
 use super::MAX_WORKERS;
 use super::axes::WakeRule;

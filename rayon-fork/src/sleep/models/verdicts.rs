@@ -38,20 +38,20 @@ macro_rules! is_caught {
 /// Of those whose sleepers fence, only the ones with rayon-core's wake rule: light fences are steps
 /// of their own under loom, and the rule has nothing to do with fences.
 macro_rules! every_scenario {
-    ($layout:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
-    ($layout:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
-        holds_for_all! { $layout<($events, AsymmetricFence, $wake_rule, $padding)> }
-        holds_with_fences! { $layout<($events, AsymmetricFence, $wake_rule, $padding)>, TRIO_WITH_STEPS }
+    ($packing:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
+    ($packing:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
+        holds_for_all! { $packing<($events, AsymmetricFence, $wake_rule, $padding)> }
+        holds_with_fences! { $packing<($events, AsymmetricFence, $wake_rule, $padding)>, TRIO_WITH_STEPS }
     };
-    ($layout:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
-        holds_for_all! { $layout<($events, NoFence, $wake_rule, $padding)> }
+    ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
+        holds_for_all! { $packing<($events, NoFence, $wake_rule, $padding)> }
         is_caught! {
-            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $layout<($events, NoFence, $wake_rule, $padding)>, Slot;
+            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $packing<($events, NoFence, $wake_rule, $padding)>, Slot;
         }
     };
-    ($layout:ident $($axis:ident)*) => {
-        holds_for_all! { $layout<($($axis),*)> }
-        holds_with_fences! { $layout<($($axis),*)>, TRIO }
+    ($packing:ident $($axis:ident)*) => {
+        holds_for_all! { $packing<($($axis),*)> }
+        holds_with_fences! { $packing<($($axis),*)>, TRIO }
     };
 }
 

@@ -62,7 +62,7 @@ Exit codes:
 pub(super) type MakePage = fn(&SweepDir, &Manifest, &Table, bool, Format) -> Result<String>;
 
 /// What one command that sweeps does otherwise than another.
-pub(crate) struct Purpose {
+pub(crate) struct SweepCommand {
     /// The command, for hints how to go on.
     pub(crate) command: &'static str,
     /// Branches in the place of those of branches.toml.

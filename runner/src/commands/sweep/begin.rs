@@ -7,30 +7,34 @@ use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
-use super::arguments::{Purpose, SweepArgs};
+use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Ready, build_all, warn_of};
 use crate::builds::Builder;
 use crate::host::Host;
 use crate::interrupt;
 use crate::manifest::{Manifest, identities, sweep_name};
 use crate::options::meaning::{asked, builds};
-use crate::place::Place;
 use crate::plan::{self, Asked};
+use crate::project::Project;
 use crate::record::Ending;
 use crate::stop::Stop;
 use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
 use crate::trial;
 
-pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> Result<Ready> {
-    let (asked, branches) = asked(place, purpose.config.as_ref(), &arguments.selection)?;
-    let parent = place.sweeps(arguments.output.as_deref());
+pub(super) fn begin(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+) -> Result<Ready> {
+    let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
+    let parent = project.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
-    let inputs = place.inputs(&asked, None)?;
+    let inputs = project.inputs(&asked, None)?;
     warn_of(&Host::default());
     interrupt::install()?;
-    let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, asked.layouts)?.with(asked.programs());
+    let folder = project.config_folder()?;
+    let builder = Builder::new(&project.checkout, &folder, asked.layouts)?.with(asked.programs());
     let started = Instant::now();
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
@@ -48,7 +52,7 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
     let (instrumented, measured) =
         measured.into_iter().partition(|branch| branch.source.is_instrumented());
     let host = Host::default();
-    let checkout = place.checkout.commit();
+    let checkout = project.checkout.commit();
     let created_at = Timestamp::now();
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let manifest = Manifest {
@@ -61,9 +65,9 @@ pub(super) fn begin(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> 
         runner: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args()
             .skip(1)
-            .map(|argument| place.checkout.shown_argument(&argument, &here))
+            .map(|argument| project.checkout.shown_argument(&argument, &here))
             .collect(),
-        is_ad_hoc: purpose.config.is_some(),
+        is_ad_hoc: command.config.is_some(),
         twin: asked.twin_name(),
         asked,
         branches: measured,

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::arguments::{Purpose, SweepArgs};
+use super::arguments::{SweepArgs, SweepCommand};
 use crate::commands::show::Table;
 use crate::manifest::Manifest;
-use crate::place::Place;
 use crate::progress::{count, human};
+use crate::project::Project;
 use crate::stop::{Exit, Stop};
 use crate::summary::{Agreement, Summary};
 use crate::sweep::Tally;
@@ -57,21 +57,21 @@ fn accounts(tally: Tally) -> String {
 }
 
 pub(super) fn finish(
-    place: &Place,
+    project: &Project,
     arguments: &SweepArgs,
-    purpose: &Purpose,
+    command: &SweepCommand,
     sweep: &SweepDir,
     manifest: &Manifest,
     summary: &Summary,
     tally: Tally,
 ) -> Result<Exit> {
-    let which = place.reference_to(sweep);
+    let which = project.reference_to(sweep);
     let left = manifest.trials_planned.saturating_sub(summary.trials());
     if tally.is_interrupted {
         bail!(Stop::Interrupted(format!(
             "interrupted with {left} of {} trials left; every finished one is kept. Go on with: \
              cargo runner {} --resume {which}",
-            manifest.trials_planned, purpose.command
+            manifest.trials_planned, command.command
         )));
     }
     if left == 0
@@ -79,8 +79,8 @@ pub(super) fn finish(
     {
         eprintln!("warning: {error:#}; every trial is in it");
     }
-    let table = Table::of(place, sweep, manifest, summary, arguments.format)?;
-    let text = match purpose.page {
+    let table = Table::of(project, sweep, manifest, summary, arguments.format)?;
+    let text = match command.page {
         Some(page) => page(sweep, manifest, &table, arguments.resume.is_none(), arguments.format)?,
         None => table.text,
     };
@@ -89,7 +89,7 @@ pub(super) fn finish(
     let end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
         done_now(summary.trials(), failed, tally),
-        place.checkout.shown(sweep.path()),
+        project.checkout.shown(sweep.path()),
     );
     match arguments.format {
         Format::Table => std::io::stdout().write_all(end.as_bytes())?,
@@ -99,7 +99,7 @@ pub(super) fn finish(
         eprintln!(
             "without branch `{}`, which could not be built; `build_error` in {}/manifest.json says why",
             unbuilt.name,
-            place.checkout.shown(sweep.path())
+            project.checkout.shown(sweep.path())
         );
         return Ok(Exit::BuildFailed);
     }

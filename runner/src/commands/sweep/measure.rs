@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 
-use super::arguments::{Purpose, SweepArgs};
+use super::arguments::{SweepArgs, SweepCommand};
 use super::finish::finish;
 use super::ready::Ready;
 use crate::estimate::Past;
@@ -17,9 +17,9 @@ use crate::host::gauges::Gauges;
 use crate::id::Id;
 use crate::interrupt;
 use crate::manifest::{Manifest, Run};
-use crate::place::Place;
 use crate::plan::{Asked, Plan};
 use crate::progress::{Progress, headline, human};
+use crate::project::Project;
 use crate::record::Record;
 use crate::stop::{Exit, Stop};
 use crate::summary::Summary;
@@ -29,21 +29,21 @@ use crate::trial::Subprocesses;
 use crate::trials_file::Appender;
 
 pub(super) fn measure(
-    place: &Place,
+    project: &Project,
     arguments: &SweepArgs,
-    purpose: &Purpose,
+    command: &SweepCommand,
     ready: Ready,
 ) -> Result<Exit> {
     let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
-        let torn = place.checkout.shown(torn);
+        let torn = project.checkout.shown(torn);
         eprintln!(
             "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
         );
     }
     let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
-    announce(place, &sweep, &manifest.asked, &plan, done.len());
+    announce(project, &sweep, &manifest.asked, &plan, done.len());
     let started_at = Timestamp::now();
     let mut run = Run {
         started_at: started_at.to_string(),
@@ -71,7 +71,7 @@ pub(super) fn measure(
         cpus: Host::usable_cpus(),
         settle: SETTLE,
     };
-    let result = run_trials(place, &job, binaries, &mut appender, &mut summary, &mut frequency);
+    let result = run_trials(project, &job, binaries, &mut appender, &mut summary, &mut frequency);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -93,7 +93,7 @@ pub(super) fn measure(
     result?;
     noted?;
     drop(appender);
-    finish(place, arguments, purpose, &sweep, &manifest, &summary, tally)
+    finish(project, arguments, command, &sweep, &manifest, &summary, tally)
 }
 
 /// What earlier runs recorded: for the tables, and as identities.
@@ -118,19 +118,19 @@ fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summa
     Ok((summary, done))
 }
 
-fn announce(place: &Place, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
-    let past = Past::read(&SweepDir::all(&place.checkout.sweeps()), &Host::default().id(), asked);
+fn announce(project: &Project, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
+    let past = Past::read(&SweepDir::all(&project.checkout.sweeps()), &Host::default().id(), asked);
     let left = 1.0 - done as f64 / plan.len().max(1) as f64;
     let time = past.estimate(asked, plan).time.mul_f64(left);
     eprintln!("{}", headline(asked, plan));
-    eprintln!("writing {}, about {}", place.checkout.shown(sweep.path()), human(time));
+    eprintln!("writing {}, about {}", project.checkout.shown(sweep.path()), human(time));
     if done > 0 {
         eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
     }
 }
 
 fn run_trials(
-    place: &Place,
+    project: &Project,
     job: &Job<'_>,
     binaries: BTreeMap<String, Vec<PathBuf>>,
     appender: &mut Appender,
@@ -147,7 +147,7 @@ fn run_trials(
     let tally = sweep::run(
         job,
         &mut Surroundings {
-            trials: &mut Subprocesses::new(binaries, limit, place.checkout.clone()),
+            trials: &mut Subprocesses::new(binaries, limit, project.checkout.clone()),
             frequency,
             keep: &mut keep,
             watch: &mut progress,

@@ -12,55 +12,59 @@ use anyhow::Result;
 use super::frequency::restore_leftover;
 use super::show::{Broken, summarized};
 use crate::host::Host;
-use crate::place::Place;
+use crate::project::Project;
 use crate::stop::Exit;
 use crate::sweep::Tally;
 use crate::sweep_dir::{HostLock, SweepDir};
 
-pub(crate) use arguments::{HELP, Purpose, SweepArgs};
+pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
-pub(crate) fn run(place: &Place, arguments: &SweepArgs) -> Result<Exit> {
-    run_for(place, arguments, &Purpose { command: "sweep", config: None, page: None })
+pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
+    run_for(project, arguments, &SweepCommand { command: "sweep", config: None, page: None })
 }
 
-/// Sweeps for a purpose.
-pub(crate) fn run_for(place: &Place, arguments: &SweepArgs, purpose: &Purpose) -> Result<Exit> {
+/// Sweeps for a command.
+pub(crate) fn run_for(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+) -> Result<Exit> {
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take()?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match &arguments.resume {
         Some(which) => {
-            let sweep = to_resume(place, arguments, which)?;
+            let sweep = to_resume(project, arguments, which)?;
             // Nothing will be measured, so it does not matter whether the branches can still be built.
-            if let Some(exit) = already_finished(place, arguments, purpose, &sweep)? {
+            if let Some(exit) = already_finished(project, arguments, command, &sweep)? {
                 return Ok(exit);
             }
-            resume::resume(place, arguments, sweep)?
+            resume::resume(project, arguments, sweep)?
         }
-        None => begin::begin(place, arguments, purpose)?,
+        None => begin::begin(project, arguments, command)?,
     };
-    measure::measure(place, arguments, purpose, ready)
+    measure::measure(project, arguments, command, ready)
 }
 
 /// The sweep that is meant: of those that are not finished, `latest` is the newest; if all are, it is printed again.
-fn to_resume(place: &Place, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
-    let parent = place.sweeps(arguments.output.as_deref());
+fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
+    let parent = project.sweeps(arguments.output.as_deref());
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());
     match (which == "latest").then(unfinished).flatten() {
         Some(sweep) => {
-            eprintln!("resuming {}", place.checkout.shown(sweep.path()));
+            eprintln!("resuming {}", project.checkout.shown(sweep.path()));
             Ok(sweep)
         }
-        None => SweepDir::find(&place.checkout, &parent, which),
+        None => SweepDir::find(&project.checkout, &parent, which),
     }
 }
 
 /// Prints a sweep that has all its trials.
 fn already_finished(
-    place: &Place,
+    project: &Project,
     arguments: &SweepArgs,
-    purpose: &Purpose,
+    command: &SweepCommand,
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
@@ -68,6 +72,6 @@ fn already_finished(
     if summary.trials() < manifest.trials_planned {
         return Ok(None);
     }
-    finish::finish(place, arguments, purpose, sweep, &manifest, &summary, Tally::default())
+    finish::finish(project, arguments, command, sweep, &manifest, &summary, Tally::default())
         .map(Some)
 }

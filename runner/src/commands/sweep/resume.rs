@@ -12,12 +12,12 @@ use crate::config::Branch;
 use crate::host::Host;
 use crate::interrupt;
 use crate::manifest::{Manifest, MeasuredBranch, identities};
-use crate::place::Place;
 use crate::plan;
+use crate::project::Project;
 use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
-pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
+pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
     let manifest = sweep.manifest()?;
     if !manifest.shards.is_empty() {
         bail!(Stop::BadInput(format!(
@@ -36,11 +36,11 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
     sweep.check_writable()?;
     let frequency = arguments.selection.frequency.setup();
     frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
-    let inputs = place.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
+    let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
     warn_of(&Host::default());
     interrupt::install()?;
-    let folder = place.config_folder()?;
-    let builder = Builder::new(&place.checkout, &folder, manifest.asked.layouts)?
+    let folder = project.config_folder()?;
+    let builder = Builder::new(&project.checkout, &folder, manifest.asked.layouts)?
         .with(manifest.asked.programs());
     // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
     let branches: Vec<Branch> = manifest
@@ -58,7 +58,7 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
     let started = Instant::now();
     let (measured, binaries) = build_all(&builder, &branches, false)?;
     let building = started.elapsed();
-    let changes = changes(place, &manifest, &measured)?;
+    let changes = changes(project, &manifest, &measured)?;
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
             "{} cannot be resumed, because what it measures has changed:\n  {}\n\
@@ -80,8 +80,8 @@ pub(super) fn resume(place: &Place, arguments: &SweepArgs, sweep: SweepDir) -> R
 }
 
 /// What differs between the sweep's branches and those of now.
-fn changes(place: &Place, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
-    let config = place.config()?;
+fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
+    let config = project.config()?;
     let instrumented = config.branches.iter().filter_map(Branch::instrumented);
     let rows: Vec<Branch> = config.branches.iter().cloned().chain(instrumented).collect();
     let mut changes = Vec::new();

@@ -56,7 +56,7 @@ pub(crate) enum Role {
 }
 
 /// What one client saw.
-pub(crate) struct Seen {
+pub(crate) struct ClientReport {
     pub(crate) role: Role,
     pub(crate) requests: u64,
     pub(crate) latency: Latencies,
@@ -69,7 +69,7 @@ pub(crate) struct Seen {
     pub(crate) cpu: Duration,
 }
 
-impl Seen {
+impl ClientReport {
     fn nothing(role: Role) -> Self {
         let name = if role == Role::Poster { "post" } else { "read" };
         Self {
@@ -86,7 +86,7 @@ impl Seen {
 }
 
 /// All clients of a run.
-pub(crate) struct Crowd<'a> {
+pub(crate) struct Clients<'a> {
     pub(crate) words: &'a Words,
     pub(crate) seed: u64,
     pub(crate) posters: usize,
@@ -95,9 +95,13 @@ pub(crate) struct Crowd<'a> {
     pub(crate) address: SocketAddr,
 }
 
-impl Crowd<'_> {
+impl Clients<'_> {
     /// Runs all clients beside `serve`, which serves until it is stopped.
-    pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Vec<Seen>) {
+    pub(crate) fn run<T>(
+        &self,
+        stopper: &Stopper,
+        serve: impl FnOnce() -> T,
+    ) -> (T, Vec<ClientReport>) {
         let until = Instant::now() + self.duration;
         let clients = [(Role::Poster, self.posters), (Role::Reader, self.readers)]
             .into_iter()
@@ -106,8 +110,8 @@ impl Crowd<'_> {
         serve_guests(stopper, clients, serve)
     }
 
-    fn client(&self, role: Role, number: usize, until: Instant) -> Seen {
-        let mut seen = Seen::nothing(role);
+    fn client(&self, role: Role, number: usize, until: Instant) -> ClientReport {
+        let mut seen = ClientReport::nothing(role);
         let mut random = Random::new(mix(self.seed) ^ mix((number as u64) << 1 | role as u64));
         if let Err(error) = self.talk(&mut random, until, &mut seen) {
             seen.complaint.get_or_insert_with(|| format!("{role:?} {number}: {error}"));
@@ -117,7 +121,7 @@ impl Crowd<'_> {
     }
 
     /// One request at least, so that there is something to check.
-    fn talk(&self, random: &mut Random, until: Instant, seen: &mut Seen) -> io::Result<()> {
+    fn talk(&self, random: &mut Random, until: Instant, seen: &mut ClientReport) -> io::Result<()> {
         let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -166,7 +170,7 @@ fn place(value: usize) -> usize {
     usize::from(VALUES[value] - b'0')
 }
 
-impl Seen {
+impl ClientReport {
     /// Notes an answer; `false` if it cannot be right.
     fn accept(&mut self, words: &Words, topic: usize, value: usize, line: &[u8]) -> bool {
         let Some(answer) = line.strip_suffix(b"\n") else { return false };
@@ -190,7 +194,7 @@ impl Seen {
 
 /// What is wrong with the board after all that was seen, if anything: each accepted message is there,
 /// none besides, each place was given once, and what was read stands where it was read.
-pub(crate) fn fault(board: &Board, words: &Words, seen: &[Seen]) -> Option<String> {
+pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Option<String> {
     for (number, topic) in words.topics.iter().enumerate() {
         let name = char::from(VALUES[number]);
         let length = board.length(topic) as u64;
@@ -236,9 +240,10 @@ mod tests {
     use crate::net::Parsed;
 
     /// A board and clients that posted two messages and read one of them.
-    fn evening() -> (Board, Vec<Seen>) {
+    fn evening() -> (Board, Vec<ClientReport>) {
         let (board, words) = (Board::new(), Words::short());
-        let (mut poster, mut reader) = (Seen::nothing(Role::Poster), Seen::nothing(Role::Reader));
+        let (mut poster, mut reader) =
+            (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
         for value in [2, 3] {
             let place = board.post(&VALUES[..1], &[VALUES[value]]).unwrap();
             assert!(poster.accept(&words, 0, value, format!("OK {place}\n").as_bytes()));
@@ -294,7 +299,8 @@ mod tests {
 
     #[test]
     fn answers_that_cannot_be_right_are_not_accepted() {
-        let (mut poster, mut reader) = (Seen::nothing(Role::Poster), Seen::nothing(Role::Reader));
+        let (mut poster, mut reader) =
+            (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
         for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
             assert!(!poster.accept(&Words::short(), 0, 0, answer.as_bytes()), "{answer:?}");
         }

@@ -20,7 +20,7 @@ use rayon::ThreadPool;
 use crate::descriptors;
 use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit};
 use board::Board;
-use clients::{Crowd, Role, Seen, Words};
+use clients::{ClientReport, Clients, Role, Words};
 use workloads::kinds::latency::Latencies;
 use workloads::usage::process_cpu;
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
@@ -118,7 +118,7 @@ impl Workload for Forum {
         let values = setup.values;
         let (posters, readers) = (values.count("posters"), values.count("readers"));
         descriptors::check("forum", "posters + readers", posters + readers)?;
-        Ok(Box::new(Evening {
+        Ok(Box::new(BoardRun {
             seed: setup.seed,
             implementation: Implementation::of(values),
             words: match values.word("harness") {
@@ -135,7 +135,7 @@ impl Workload for Forum {
     }
 }
 
-struct Evening {
+struct BoardRun {
     seed: u64,
     implementation: Implementation,
     words: Words,
@@ -152,7 +152,7 @@ struct Evening {
 /// What one run left.
 struct Run {
     board: Board,
-    seen: Vec<Seen>,
+    seen: Vec<ClientReport>,
     trouble: Option<String>,
     elapsed: Duration,
     server_cpu: Duration,
@@ -199,15 +199,15 @@ impl Total {
     }
 }
 
-impl Evening {
+impl BoardRun {
     fn serve(&mut self, handlers: Handlers<'_>, unit: Unit) -> u64 {
         let (server, board) = self.stage.take().expect("the stage was set");
         let address = server.address().expect("the kernel knows an address that it gave");
         let Self { seed, posters, readers, duration, ref words, .. } = *self;
-        let crowd = Crowd { words, seed, posters, readers, duration, address };
+        let clients = Clients { words, seed, posters, readers, duration, address };
         let (begun, cpu_before) = (Instant::now(), process_cpu());
         let stopper = server.stopper();
-        let (ended, seen) = crowd.run(&stopper, || server.run(&board, handlers, unit));
+        let (ended, seen) = clients.run(&stopper, || server.run(&board, handlers, unit));
         let (elapsed, cpu) = (begun.elapsed(), process_cpu().saturating_sub(cpu_before));
         let trouble = match ended {
             Err(error) => Some(format!("the server: {error}")),
@@ -222,7 +222,7 @@ impl Evening {
     }
 }
 
-impl Instance for Evening {
+impl Instance for BoardRun {
     fn reset(&mut self) {
         self.run = None;
         let server = Server::bind(LOOPBACK, Limits::DEFAULT).unwrap_or_else(|error| {

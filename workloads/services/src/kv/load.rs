@@ -27,7 +27,7 @@ pub(crate) enum Pace {
 }
 
 /// What one client saw.
-pub(crate) struct Seen {
+pub(crate) struct ClientReport {
     /// From the moment when a request was sent, or with an open loop was due, to its answer.
     pub(crate) latency: Latencies,
     /// From the moment when it was due until it was sent.
@@ -40,7 +40,7 @@ pub(crate) struct Seen {
     pub(crate) cpu: Duration,
 }
 
-impl Seen {
+impl ClientReport {
     pub(crate) fn nothing() -> Self {
         Self {
             latency: Latencies::new("latency"),
@@ -76,11 +76,11 @@ pub(crate) struct Load<'a> {
 impl Load<'_> {
     /// Runs all clients beside `serve`, which serves until it is stopped; that is when the last client
     /// has gone.
-    pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Seen) {
+    pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, ClientReport) {
         let begun = Instant::now();
         let clients = (0..self.clients).map(|number| move || self.client(number, begun));
         let (served, all) = serve_guests(stopper, clients, serve);
-        let mut seen = Seen::nothing();
+        let mut seen = ClientReport::nothing();
         for client in all {
             seen.absorb(client);
         }
@@ -88,8 +88,8 @@ impl Load<'_> {
     }
 
     /// Sessions `number`, `number + clients`, …
-    fn client(&self, number: usize, begun: Instant) -> Seen {
-        let mut seen = Seen::nothing();
+    fn client(&self, number: usize, begun: Instant) -> ClientReport {
+        let mut seen = ClientReport::nothing();
         let mut sent = 0_u64;
         for session in (number..self.plan.sessions.len()).step_by(self.clients) {
             if let Err(complaint) = self.session(session, number, begun, &mut sent, &mut seen) {
@@ -106,7 +106,7 @@ impl Load<'_> {
         number: usize,
         begun: Instant,
         sent: &mut u64,
-        seen: &mut Seen,
+        seen: &mut ClientReport,
     ) -> Result<(), String> {
         let context = |error: io::Error| format!("session {session}: {error}");
         let session_begun = Instant::now();
@@ -137,7 +137,7 @@ impl Load<'_> {
         client: &mut Client,
         session: usize,
         step: &Step,
-        seen: &mut Seen,
+        seen: &mut ClientReport,
     ) -> io::Result<Option<String>> {
         let key = key_of(session, step.key);
         let answer = client.ask(step.method, &key, self.plan.letters(&step.sent))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
-use super::load::{Load, Pace, Seen};
+use super::load::{ClientReport, Load, Pace};
 use super::parts::{Noted, Parts};
 use super::plan::{Mix, Plan, Summary};
 use super::service::{self, Figures, KeyValue};
@@ -40,14 +40,14 @@ pub(super) struct Trade {
 struct Served {
     service: KeyValue,
     ended: io::Result<net::Counts>,
-    seen: Seen,
+    seen: ClientReport,
     elapsed: Duration,
     cpu: Duration,
 }
 
 /// The same, worked out.
 pub(super) struct Run {
-    pub(super) seen: Seen,
+    pub(super) seen: ClientReport,
     figures: Figures,
     noted: Vec<Noted>,
     pub(super) stored: Summary,
@@ -58,7 +58,7 @@ pub(super) struct Run {
 
 /// Runs since the warm-up.
 struct Total {
-    seen: Seen,
+    seen: ClientReport,
     figures: Figures,
     parts: Parts,
     requests: u64,
@@ -69,7 +69,7 @@ struct Total {
 impl Total {
     fn new(parts: usize) -> Self {
         Self {
-            seen: Seen::nothing(),
+            seen: ClientReport::nothing(),
             figures: Figures::default(),
             parts: Parts::new(parts),
             requests: 0,

@@ -12,13 +12,13 @@ use crate::sweep_dir::SweepDir;
 
 /// Where a command works.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Project {
     pub(crate) checkout: Checkout,
     /// The file of branches.
     pub(crate) config: PathBuf,
 }
 
-impl Place {
+impl Project {
     pub(crate) fn config(&self) -> Result<Config> {
         Ok(Config::read(&self.config)?)
     }
