@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_table_that_names_no_feature_is_refused_by_that_name() {
-        let manifest = "[features]\na = []\n[package.metadata.features]\nlayouts = [\"a\"]\nstudy = []\n\
+        let manifest = "[features]\na = []\n[package.metadata.features]\npackings = [\"a\"]\nstudy = []\n\
                         other = []\nexclusive = [[\"a\", \"b\", \"…\"]]\n";
         let error = Features::from_manifest(manifest).unwrap_err();
         assert_eq!(error, "`b` is none of [features]; remove it from the table");
