@@ -190,7 +190,7 @@ mod tests {
     fn the_forks_build_script_reads_its_manifest_as_it_is() {
         let manifest = include_str!("../../rayon-fork/Cargo.toml");
         let features = Features::of_the_fork();
-        assert_eq!(build_script::strings(manifest, "layouts"), features.layouts);
+        assert_eq!(build_script::strings(manifest, "packings"), features.packings);
         let rows = features.exclusive.iter();
         let rows: Vec<&str> =
             rows.flat_map(|(one, other, why)| [one.as_str(), other, why]).collect();
