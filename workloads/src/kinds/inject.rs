@@ -46,7 +46,7 @@ impl Workload for Inject {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
-        Ok(Box::new(Submitters::new(
+        Ok(Box::new(Injection::new(
             values.whole("submitters"),
             values.whole("installs"),
             values.whole("job-steps"),
@@ -55,7 +55,7 @@ impl Workload for Inject {
     }
 }
 
-struct Submitters {
+struct Injection {
     installs: u64,
     job_steps: u64,
     submitters: Vec<Submitter>,
@@ -79,7 +79,7 @@ impl Submitter {
     }
 }
 
-impl Submitters {
+impl Injection {
     fn new(submitters: u64, installs: u64, job_steps: u64, seed: u64) -> Self {
         let submitters = (0..submitters)
             .map(|number| {
@@ -101,7 +101,7 @@ impl Submitters {
     }
 }
 
-impl Instance for Submitters {
+impl Instance for Injection {
     fn reset(&mut self) {
         for submitter in &mut self.submitters {
             submitter.sum = 0;
@@ -155,22 +155,22 @@ mod tests {
 
     #[test]
     fn a_wrong_sum_of_any_submitter_is_rejected() {
-        let mut submitters = Submitters::new(3, 4, 2, 1);
+        let mut injection = Injection::new(3, 4, 2, 1);
         for wrong in 0..3 {
-            submitters.reset();
-            assert!(submitters.check().is_err(), "nothing ran");
-            submitters.run_sequential();
-            assert!(submitters.check().is_ok());
-            submitters.submitters[wrong].sum ^= 1;
-            assert!(submitters.check().is_err(), "{wrong}");
+            injection.reset();
+            assert!(injection.check().is_err(), "nothing ran");
+            injection.run_sequential();
+            assert!(injection.check().is_ok());
+            injection.submitters[wrong].sum ^= 1;
+            assert!(injection.check().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn no_two_installs_do_the_same_work() {
-        let submitters = Submitters::new(2, 3, 1, 1);
+        let injection = Injection::new(2, 3, 1, 1);
         let sums: Vec<u64> =
-            submitters.submitters.iter().map(|submitter| submitter.known_sum).collect();
+            injection.submitters.iter().map(|submitter| submitter.known_sum).collect();
         assert_ne!(sums[0], sums[1]);
     }
 }
