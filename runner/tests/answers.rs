@@ -57,5 +57,5 @@ fn a_broken_instance_file_is_bad_input_with_its_line_before_anything_is_measured
         .assert()
         .code(2)
         .stderr(contains("line 7").and(contains("`ten`")));
-    assert!(!sweeps.exists(), "nothing was begun");
+    assert_eq!(fs::read_dir(&sweeps).unwrap().count(), 0, "no sweep was begun");
 }
