@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
-/// How big an input is; what that means in each workload is in its [`Description::sizes`].
+/// How big an input is; what that means in each workload is in its [`Description::sizes`](crate::Description::sizes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {
