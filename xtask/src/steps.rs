@@ -162,8 +162,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     python::check(sh)
 }
 
-/// The loom models, in a target folder of their own since the flags rebuild everything. Both sets have the
-/// same flags, so that loom is compiled once.
+/// The loom models, in a target folder of their own since the flags rebuild everything.
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
