@@ -195,8 +195,9 @@ const HUGE: u64 = 16 << 20;
 
 /// Asks for more than it takes; the first bytes have come.
 fn begin_huge(server: &Running) -> TcpStream {
-    // Without a byte on the disk.
-    let huge = fs::File::create(server.outside.path().join("root/huge.bin")).unwrap();
+    // Without a byte on the disk; not made anew under clients that are being served.
+    let path = server.outside.path().join("root/huge.bin");
+    let huge = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
     huge.set_len(HUGE).unwrap();
     let mut client = TcpStream::connect(server.address).unwrap();
     client.write_all(b"GET /huge.bin HTTP/1.1\r\n\r\n").unwrap();
