@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use runner::frequency::backend::{Backend, Sysfs};
@@ -182,7 +184,11 @@ impl Cpus {
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("{content}\n")).unwrap();
+        // At once, as the kernel does it: a runner that looks meanwhile finds the old or the new content, never none.
+        let mut whole = tempfile::NamedTempFile::new_in(self.path()).unwrap();
+        writeln!(whole, "{content}").unwrap();
+        fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
+        whole.persist(path).unwrap();
     }
 
     /// Every file with its bytes: a host is as it was if this is.
