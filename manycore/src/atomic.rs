@@ -1,0 +1,235 @@
+//! Atomics of the size and alignment of the real ones, each access priced.
+//!
+//! Orderings are those of sequential consistency whatever is asked for, since accesses happen one after another; what
+//! a store costs follows from the store buffer: a `SeqCst` store waits until it is empty, as on x86-64.
+
+use std::panic::Location;
+pub use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use crate::engine::{self, Access};
+
+/// A fence: `SeqCst` waits until the core's store buffer is empty, the others cost nothing.
+#[track_caller]
+pub fn fence(ordering: Ordering) {
+    if ordering == SeqCst {
+        engine::fence(Location::caller());
+    }
+}
+
+macro_rules! atomic {
+    ($(#[$doc:meta])* $name:ident, $value:ty, $std:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        #[repr(transparent)]
+        pub struct $name(std::sync::atomic::$std);
+
+        impl $name {
+            /// An atomic that holds `value`.
+            #[must_use]
+            pub const fn new(value: $value) -> Self {
+                Self(std::sync::atomic::$std::new(value))
+            }
+        }
+
+        atomic!(@accesses $name, $value);
+    };
+    (@accesses $name:ident, $value:ty $(, $generic:ident)?) => {
+        impl$(<$generic>)? $name$(<$generic>)? {
+            #[inline]
+            fn access(&self, access: Access, at: &'static Location<'static>) {
+                engine::access(std::ptr::from_ref(self) as usize, access, at);
+            }
+
+            /// The value, by a load.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, _: Ordering) -> $value {
+                self.access(Access::Load, Location::caller());
+                self.0.load(Relaxed)
+            }
+
+            /// Sets the value, by a store.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, value: $value, ordering: Ordering) {
+                let at = Location::caller();
+                self.access(Access::Store, at);
+                self.0.store(value, Relaxed);
+                if ordering == SeqCst {
+                    engine::fence(at);
+                }
+            }
+
+            /// Sets the value; returns the one before.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $value, _: Ordering) -> $value {
+                self.access(Access::ReadModifyWrite, Location::caller());
+                self.0.swap(value, Relaxed)
+            }
+
+            /// [`Self::swap`] in the name of another place of the program.
+            #[allow(dead_code, reason = "one of the types has a use for it")]
+            pub(crate) fn swap_at(&self, value: $value, at: &'static Location<'static>) -> $value {
+                self.access(Access::ReadModifyWrite, at);
+                self.0.swap(value, Relaxed)
+            }
+
+            /// Sets the value if it is `current`; returns the one before, as an error if it was another.
+            ///
+            /// # Errors
+            /// The value, if it is not `current`.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                _: Ordering,
+                _: Ordering,
+            ) -> Result<$value, $value> {
+                self.access(Access::ReadModifyWrite, Location::caller());
+                self.0.compare_exchange(current, new, Relaxed, Relaxed)
+            }
+
+            /// As [`Self::compare_exchange`]: it fails for no other reason.
+            ///
+            /// # Errors
+            /// The value, if it is not `current`.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            /// Repeats a compare-exchange until it succeeds, or `update` says `None`.
+            ///
+            /// # Errors
+            /// The value for which `update` said `None`.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                mut update: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut current = self.load(failure);
+                while let Some(new) = update(current) {
+                    match self.compare_exchange(current, new, success, failure) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => current = now,
+                    }
+                }
+                Err(current)
+            }
+
+            /// The value, by exclusive access, which costs nothing.
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            /// The value.
+            pub fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+        }
+    };
+}
+
+macro_rules! fetches {
+    ($name:ident, $value:ty: $($(#[$doc:meta])* $fetch:ident),*) => {
+        impl $name {
+            $($(#[$doc])*
+            #[inline]
+            #[track_caller]
+            pub fn $fetch(&self, value: $value, _: Ordering) -> $value {
+                self.access(Access::ReadModifyWrite, Location::caller());
+                self.0.$fetch(value, Relaxed)
+            })*
+        }
+    };
+}
+
+macro_rules! whole_number {
+    ($(#[$doc:meta])* $name:ident, $value:ty) => {
+        atomic!($(#[$doc])* $name, $value, $name);
+        fetches!($name, $value:
+            /// Adds, wrapping around; returns the value before.
+            fetch_add,
+            /// Subtracts, wrapping around; returns the value before.
+            fetch_sub,
+            /// Keeps the bits of `value`; returns the value before.
+            fetch_and,
+            /// Adds the bits of `value`; returns the value before.
+            fetch_or,
+            /// Flips the bits of `value`; returns the value before.
+            fetch_xor,
+            /// Keeps the larger; returns the value before.
+            fetch_max,
+            /// Keeps the smaller; returns the value before.
+            fetch_min
+        );
+    };
+}
+
+whole_number!(
+    /// A `usize` that cores share.
+    AtomicUsize,
+    usize
+);
+whole_number!(
+    /// An `isize` that cores share.
+    AtomicIsize,
+    isize
+);
+whole_number!(
+    /// A `u64` that cores share.
+    AtomicU64,
+    u64
+);
+whole_number!(
+    /// A `u32` that cores share.
+    AtomicU32,
+    u32
+);
+atomic!(
+    /// A `bool` that cores share.
+    AtomicBool,
+    bool,
+    AtomicBool
+);
+fetches!(AtomicBool, bool:
+    /// Conjunction; returns the value before.
+    fetch_and,
+    /// Disjunction; returns the value before.
+    fetch_or
+);
+
+/// A pointer that cores share.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct AtomicPtr<T>(std::sync::atomic::AtomicPtr<T>);
+
+impl<T> AtomicPtr<T> {
+    /// An atomic that holds `value`.
+    #[must_use]
+    pub const fn new(value: *mut T) -> Self {
+        Self(std::sync::atomic::AtomicPtr::new(value))
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+atomic!(@accesses AtomicPtr, *mut T, T);

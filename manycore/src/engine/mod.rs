@@ -1,0 +1,484 @@
+//! The simulation itself: cores take turns in the order of their clocks, and pay.
+//!
+//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. It is reached by raw
+//! pointer: a reference to it must not live while another core runs.
+
+pub(crate) mod attribution;
+mod earliest;
+mod lines;
+mod steps;
+
+pub(crate) use steps::*;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, Yielder};
+use rustc_hash::FxHashMap;
+
+use crate::heap::RunHeap;
+use crate::machine::{FrequencyMode, Machine, Picoseconds};
+use crate::stall::{self, Progress};
+use crate::stuck::{Stuck, StuckCore};
+use attribution::{Spending, Spent, Waits};
+use earliest::{Earliest, NEVER, core_of, key};
+pub(crate) use lines::{Access, LINE_BYTES};
+use lines::{Lines, Miss};
+
+/// Bytes of a core's stack. Pages that are not touched cost nothing.
+const STACK_BYTES: usize = 2 << 20;
+
+type Step = Coroutine<(), (), (), DefaultStack>;
+
+thread_local! {
+    /// The engine that runs on this thread of the host.
+    static RUNNING: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
+    /// Whether the code of a core runs, and not the engine's.
+    static IS_CORE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The engine whose code is running; null outside a simulation.
+#[inline]
+pub(crate) fn running() -> *mut Engine {
+    RUNNING.get()
+}
+
+/// What a core is doing, as far as the others are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Free for a new thread.
+    Free,
+    /// It has a clock and takes turns.
+    Awake,
+    /// Blocked until somebody wakes it.
+    Blocked,
+    /// It takes a turn again when its clock is reached, and does not run until then.
+    Waking,
+}
+
+/// Where a core blocks.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    since: Picoseconds,
+    at: &'static Location<'static>,
+}
+
+/// One core, and the thread on it.
+struct Core {
+    state: State,
+    /// Its clock while it is not the one that runs.
+    clock: Picoseconds,
+    /// When each buffered store will be done, oldest first.
+    stores: VecDeque<Picoseconds>,
+    /// The thread's handle on its own coroutine; null before the first step.
+    yielder: *const Yielder<(), ()>,
+    spent: Spent,
+    is_searching: bool,
+    blocked: Option<Blocked>,
+    locals: Vec<Option<Box<dyn Any>>>,
+    name: Option<String>,
+    /// The number of its thread, which no other thread gets.
+    thread: u64,
+}
+
+impl Core {
+    fn free() -> Self {
+        Self {
+            state: State::Free,
+            clock: 0,
+            stores: VecDeque::new(),
+            yielder: ptr::null(),
+            spent: Spent::default(),
+            is_searching: false,
+            blocked: None,
+            locals: Vec::new(),
+            name: None,
+            thread: 0,
+        }
+    }
+}
+
+/// A core's prices at the frequency of the moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct CorePrices {
+    hit: Picoseconds,
+    read_modify_write: Picoseconds,
+    fence: Picoseconds,
+    pause: Picoseconds,
+    allocation: Picoseconds,
+    /// The frequency over the reference.
+    speed: f64,
+}
+
+struct Socket {
+    running: usize,
+    prices: CorePrices,
+    /// When its memory will have moved all bytes that were asked for.
+    memory_free_at: Picoseconds,
+}
+
+/// A simulated machine while it runs.
+pub(crate) struct Engine {
+    machine: Machine,
+    mode: FrequencyMode,
+    /// The core whose code runs, and its clock.
+    current: usize,
+    clock: Picoseconds,
+    prices: CorePrices,
+    earliest: Earliest,
+    cores: Vec<Core>,
+    coroutines: Vec<Option<Box<Step>>>,
+    sockets: Vec<Socket>,
+    lines: Lines,
+    pub(crate) heap: RunHeap,
+    waits: Waits,
+    /// Who waits at which address, first come first.
+    queues: FxHashMap<usize, VecDeque<usize>>,
+    random: fastrand::Rng,
+    progress: Arc<Progress>,
+    threads_started: u64,
+    steps: u64,
+    accesses: u64,
+    is_over: bool,
+}
+
+impl Engine {
+    pub(crate) fn new(machine: &Machine, mode: FrequencyMode, seed: u64) -> Self {
+        // The last one is for the thread that begins, which is outside every pool.
+        let cores = machine.topology.cores() + 1;
+        let mut engine = Self {
+            machine: machine.clone(),
+            mode,
+            current: cores - 1,
+            clock: 0,
+            prices: CorePrices::default(),
+            earliest: Earliest::new(cores),
+            cores: (0..cores).map(|_| Core::free()).collect(),
+            coroutines: (0..cores).map(|_| None).collect(),
+            sockets: Vec::new(),
+            lines: Lines::new(&machine.topology, cores),
+            heap: RunHeap::new(cores),
+            waits: Waits::default(),
+            queues: FxHashMap::default(),
+            random: fastrand::Rng::with_seed(seed),
+            progress: stall::progress(),
+            threads_started: 0,
+            steps: 0,
+            accesses: 0,
+            is_over: false,
+        };
+        for _ in 0..machine.topology.sockets {
+            let prices = engine.core_prices(0);
+            engine.sockets.push(Socket { running: 0, prices, memory_free_at: 0 });
+        }
+        engine
+    }
+
+    /// Runs `main` on the core beside the machine's, and every thread that it starts, until `main` returns.
+    pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
+        assert!(running().is_null(), "a simulation runs in another one on this thread");
+        let last = self.cores.len() - 1;
+        self.begin_thread(last, 0, Some("main".to_owned()), main);
+        let engine = ptr::from_mut(&mut self);
+        RUNNING.set(engine);
+        let _reset = Reset;
+        loop {
+            // SAFETY: no core's code runs here, so no other reference to the engine exists; this one ends before
+            // the coroutine is resumed.
+            let coroutine: *mut Step = unsafe {
+                let engine = &mut *engine;
+                let next = engine.earliest.min();
+                if engine.is_over {
+                    break;
+                }
+                if next == NEVER {
+                    return Err(engine.stuck());
+                }
+                engine.begin_turn(core_of(next));
+                &raw mut **engine.coroutines[engine.current].as_mut().expect("it has a key")
+            };
+            IS_CORE.set(true);
+            // SAFETY: the box stays where it is while threads are started, and only this loop takes it out of its
+            // place. The code that runs now reaches the engine, never the coroutines of cores that have begun.
+            let is_done = unsafe { (*coroutine).resume(()).as_return().is_some() };
+            IS_CORE.set(false);
+            if is_done {
+                // SAFETY: as above, no core's code runs.
+                unsafe { (*engine).end_thread() };
+            }
+        }
+        Ok(self)
+    }
+
+    /// The clock at the end, accesses that were priced, and turns that cores took.
+    pub(crate) fn totals(&self) -> (Picoseconds, u64, u64) {
+        (self.clock, self.accesses, self.steps)
+    }
+
+    fn core_prices(&self, running: usize) -> CorePrices {
+        let frequency = &self.machine.frequency;
+        let prices = &self.machine.prices;
+        let speed =
+            f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
+        CorePrices {
+            hit: scaled(prices.hit, speed),
+            read_modify_write: scaled(prices.read_modify_write, speed),
+            fence: scaled(prices.fence, speed),
+            pause: scaled(prices.pause, speed),
+            allocation: scaled(prices.allocation, speed),
+            speed,
+        }
+    }
+
+    /// One more core of the current one's socket runs, or one less.
+    fn count_running(&mut self, core: usize, is_running: bool) {
+        let socket = self.machine.topology.socket_of(core);
+        let running = &mut self.sockets[socket].running;
+        if is_running {
+            *running += 1;
+        } else {
+            *running -= 1;
+        }
+        let running = *running;
+        if self.mode == FrequencyMode::Dynamic {
+            self.sockets[socket].prices = self.core_prices(running);
+        }
+    }
+
+    fn begin_thread(
+        &mut self,
+        core: usize,
+        clock: Picoseconds,
+        name: Option<String>,
+        body: Box<dyn FnOnce()>,
+    ) {
+        let spent = self.cores[core].spent;
+        self.threads_started += 1;
+        self.cores[core] = Core {
+            state: State::Waking,
+            clock,
+            name,
+            spent,
+            thread: self.threads_started,
+            ..Core::free()
+        };
+        let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
+        let coroutine = Step::with_stack(stack, move |yielder, ()| {
+            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has
+            // just given its own up.
+            unsafe {
+                let engine = &mut *running();
+                engine.cores[engine.current].yielder = yielder;
+            }
+            body();
+        });
+        self.coroutines[core] = Some(Box::new(coroutine));
+        self.earliest.set(core, key(clock, core));
+    }
+
+    /// The earliest core takes its turn.
+    fn begin_turn(&mut self, core: usize) {
+        self.steps += 1;
+        self.progress.turn(self.steps);
+        self.earliest.set(core, NEVER);
+        self.current = core;
+        self.clock = self.cores[core].clock;
+        if self.cores[core].state == State::Waking {
+            self.cores[core].state = State::Awake;
+            self.count_running(core, true);
+        }
+        self.prices = self.sockets[self.machine.topology.socket_of(core)].prices;
+    }
+
+    fn end_thread(&mut self) {
+        let core = self.current;
+        self.coroutines[core] = None;
+        self.count_running(core, false);
+        self.cores[core].state = State::Free;
+        self.cores[core].clock = self.clock;
+        if core == self.cores.len() - 1 {
+            self.is_over = true;
+        }
+    }
+
+    /// What each core waits for, when none can go on.
+    fn stuck(&self) -> Stuck {
+        let cores = self.cores.iter().enumerate().filter_map(|(number, core)| {
+            let blocked = core.blocked.filter(|_| core.state == State::Blocked)?;
+            Some(StuckCore {
+                core: number,
+                thread: core.name.clone(),
+                at: blocked.at,
+                since: blocked.since,
+            })
+        });
+        Stuck { cores: cores.collect() }
+    }
+
+    #[inline]
+    fn charge(&mut self, spending: Spending, time: Picoseconds) {
+        self.clock += time;
+        self.cores[self.current].spent.add(spending, time);
+    }
+
+    #[inline]
+    fn charge_own(&mut self, time: Picoseconds) {
+        let is_searching = self.cores[self.current].is_searching;
+        self.charge(if is_searching { Spending::Search } else { Spending::Jobs }, time);
+    }
+
+    /// Waits until the clock is `until`, for a line or a buffer.
+    #[inline]
+    fn wait_until(&mut self, until: Picoseconds) {
+        self.charge(Spending::Lines, until.saturating_sub(self.clock));
+    }
+
+    /// How long `miss` takes once the line is to be had.
+    fn transfer_time(&self, miss: Miss) -> Picoseconds {
+        let prices = &self.machine.prices;
+        let from = miss.from.map_or(prices.memory, |distance| prices.transfer[distance as usize]);
+        from + prices.invalidation * miss.losers.saturating_sub(1)
+    }
+
+    /// Queues for line `number`; returns when the core will have it.
+    fn fetch(
+        &mut self,
+        number: usize,
+        access: Access,
+        miss: Miss,
+        from: Picoseconds,
+    ) -> Picoseconds {
+        let time = self.transfer_time(miss);
+        let core = self.current;
+        let line = self.lines.line(number);
+        let start = from.max(line.free_at);
+        if miss.is_exclusive {
+            line.free_at = start + scaled(time, 1.0 / self.machine.prices.occupancy);
+        }
+        self.lines.give(number, core, access);
+        start + time
+    }
+
+    /// Lets stores leave the buffer whose time has come, and waits for those above `most`.
+    fn drain(&mut self, most: usize, at: &'static Location<'static>) {
+        let clock = self.clock;
+        let stores = &mut self.cores[self.current].stores;
+        while stores.front().is_some_and(|&done| done <= clock) {
+            stores.pop_front();
+        }
+        let Some(excess) = stores.len().checked_sub(most).filter(|excess| *excess > 0) else {
+            return;
+        };
+        let until = stores[excess - 1];
+        stores.drain(..excess);
+        self.waits.add(at, None, until - clock);
+        self.wait_until(until);
+    }
+
+    /// Prices an access; the caller must take its turn again before the access takes effect if this returns `true`.
+    #[inline]
+    fn price(&mut self, address: usize, access: Access, at: &'static Location<'static>) -> bool {
+        self.accesses += 1;
+        self.progress.access(at);
+        if access == Access::ReadModifyWrite {
+            self.drain(0, at);
+        }
+        let number = self.lines.number(address);
+        let miss = self.lines.miss(number, self.current, access);
+        let mut must_wait = false;
+        if let Some(miss) = miss {
+            let written_at = self.lines.line(number).written_at;
+            let before = self.clock;
+            if access == Access::Store {
+                let last = self.cores[self.current].stores.back().copied().unwrap_or(0);
+                let done = self.fetch(number, access, miss, before.max(last));
+                self.cores[self.current].stores.push_back(done);
+                self.waits.add(at, written_at, 0);
+                self.drain(self.machine.prices.store_buffer, at);
+            } else {
+                let done = self.fetch(number, access, miss, before);
+                self.waits.add(at, written_at, done - before);
+                self.wait_until(done);
+                must_wait = true;
+            }
+        }
+        if access != Access::Load {
+            self.lines.line(number).written_at = Some(at);
+        }
+        if access == Access::ReadModifyWrite {
+            let price = self.prices.read_modify_write;
+            let line = self.lines.line(number);
+            let begins = if miss.is_some() { line.free_at } else { line.free_at.max(self.clock) };
+            line.free_at = begins + price;
+            self.charge_own(price);
+        }
+        self.charge_own(self.prices.hit);
+        must_wait
+    }
+
+    /// How long it takes until a core runs that is woken after it `slept` for so long.
+    fn resume_time(&mut self, slept: Picoseconds) -> Picoseconds {
+        let prices = &self.machine.prices;
+        let time = if slept > prices.deep_after { prices.deep_resume } else { prices.resume };
+        let jitter = prices.jitter * self.random.f64();
+        time + scaled(time, 1.0 / jitter)
+    }
+
+    /// Takes the current core out of those that run; it is `state` from now on.
+    fn stop_running(&mut self, state: State) {
+        let core = self.current;
+        self.cores[core].state = state;
+        self.cores[core].clock = self.clock;
+        self.count_running(core, false);
+    }
+
+    /// Wakes `core`, which is blocked.
+    fn wake_core(&mut self, core: usize) {
+        let blocked = self.cores[core].blocked.take().expect("only a blocked core is in a queue");
+        let slept = self.clock.saturating_sub(blocked.since);
+        let resume = self.resume_time(slept);
+        let woken = &mut self.cores[core];
+        woken.spent.add(Spending::Asleep, slept);
+        woken.spent.add(Spending::System, resume);
+        woken.clock = blocked.since.max(self.clock) + resume;
+        woken.state = State::Waking;
+        let key = key(woken.clock, core);
+        self.earliest.set(core, key);
+    }
+}
+
+impl Drop for Engine {
+    /// Threads that are still there end with the program, as those of a process do: without running on, and without
+    /// unwinding, which would run code of theirs.
+    fn drop(&mut self) {
+        for coroutine in self.coroutines.iter_mut().flatten() {
+            // SAFETY: what lies on these stacks is never reached again: only code on them knows where it is, and
+            // none of it runs any more.
+            unsafe { coroutine.force_reset() };
+        }
+    }
+}
+
+/// Takes the engine off this thread of the host, however its run ends.
+struct Reset;
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        RUNNING.set(ptr::null_mut());
+    }
+}
+
+/// `price` at `speed` times the reference frequency.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "prices are far below 2^52 and not negative"
+)]
+fn scaled(price: Picoseconds, speed: f64) -> Picoseconds {
+    (price as f64 / speed).round() as Picoseconds
+}

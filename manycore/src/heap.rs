@@ -1,0 +1,327 @@
+//! A heap whose addresses do not depend on the host, each call priced.
+//!
+//! Which objects share a line decides what a program pays, and the host's allocator gives other addresses in each run.
+//! Here an object's place follows from what the program allocated before. The rest is as in the allocators that
+//! programs have: each core has an arena and, before it, a cache of free objects of each size; an object that is freed
+//! by another core goes into that core's cache, and if the cache is full, back into the arena it came from, whose lock
+//! is a line like any.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+
+use crate::engine;
+
+/// Bytes of a chunk, which holds objects of one size of one core.
+const CHUNK: usize = 64 << 10;
+
+/// Address space for all chunks of a process. What is not used costs nothing.
+const REGION: usize = 256 << 30;
+
+/// Objects up to this size are in chunks with others.
+const LARGEST: usize = 16 << 10;
+
+/// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
+const CLASSES: usize = 16 + 6;
+
+/// Free objects of one size that a core keeps for itself: as many as the GNU C library's threads do.
+const CACHED: usize = 7;
+
+/// What a program installs to run on a simulated machine: `#[global_allocator] static HEAP: Heap = Heap;`. Outside a
+/// simulation, and for the simulation's own needs, it is the system's allocator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heap;
+
+/// The size class of `bytes`, at most [`LARGEST`].
+fn class_of(bytes: usize) -> usize {
+    if bytes <= 256 {
+        bytes.div_ceil(16).max(1) - 1
+    } else {
+        16 + (bytes.next_power_of_two().trailing_zeros() - 9) as usize
+    }
+}
+
+/// Bytes of an object of `class`.
+fn size_of_class(class: usize) -> usize {
+    if class < 16 { (class + 1) * 16 } else { 512 << (class - 16) }
+}
+
+/// What is known of a chunk.
+#[derive(Clone, Copy)]
+struct Chunk {
+    /// The run that it belongs to; runs are counted from 1.
+    run: u64,
+    /// The core whose arena it is part of.
+    core: usize,
+    class: usize,
+    live: usize,
+    /// Of a large object, the chunks that it takes.
+    chunks: usize,
+}
+
+/// All chunks of the process. Its own memory is the system's.
+struct Region {
+    base: usize,
+    chunks: Vec<Chunk>,
+    /// Chunks without a live object, of runs that are over.
+    free: Vec<usize>,
+    runs: u64,
+}
+
+static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
+
+/// The base of the region, or 0: to tell its pointers from others without a lock.
+static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+fn region() -> MutexGuard<'static, Region> {
+    let region = REGION_OF_PROCESS.get_or_init(|| {
+        // SAFETY: a new mapping at an address that the kernel chooses overlaps nothing.
+        let mapped = unsafe {
+            let protection = ProtFlags::READ | ProtFlags::WRITE;
+            mmap_anonymous(
+                ptr::null_mut(),
+                REGION,
+                protection,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        };
+        let base = mapped.expect("address space for the simulated heap") as usize;
+        let base = base.next_multiple_of(CHUNK);
+        BASE.store(base, std::sync::atomic::Ordering::Release);
+        Mutex::new(Region { base, chunks: Vec::new(), free: Vec::new(), runs: 0 })
+    });
+    region.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The chunk of an object of a simulated heap; `None` of any other.
+fn chunk_of(object: *mut u8) -> Option<usize> {
+    let base = BASE.load(std::sync::atomic::Ordering::Acquire);
+    let offset = (object as usize).checked_sub(base)?;
+    (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
+}
+
+/// A list of free objects, threaded through them.
+#[derive(Clone, Copy)]
+struct FreeList {
+    first: *mut u8,
+    length: usize,
+}
+
+impl FreeList {
+    const EMPTY: Self = Self { first: ptr::null_mut(), length: 0 };
+
+    #[expect(clippy::cast_ptr_alignment, reason = "objects are aligned to 16")]
+    fn push(&mut self, object: *mut u8) {
+        // SAFETY: a free object is this module's own, at least 16 bytes long and aligned to as much.
+        unsafe { object.cast::<*mut u8>().write(self.first) };
+        self.first = object;
+        self.length += 1;
+    }
+
+    #[expect(clippy::cast_ptr_alignment, reason = "objects are aligned to 16")]
+    fn pop(&mut self) -> Option<*mut u8> {
+        let object = self.first;
+        if object.is_null() {
+            return None;
+        }
+        // SAFETY: as in `push`, which wrote what is read here.
+        self.first = unsafe { object.cast::<*mut u8>().read() };
+        self.length -= 1;
+        Some(object)
+    }
+}
+
+/// The heap of one core.
+struct CoreHeap {
+    /// The line of the arena's lock.
+    lock: Box<Lock>,
+    cached: [FreeList; CLASSES],
+    free: [FreeList; CLASSES],
+    /// Where the newest chunk of each size still has room, and where it ends.
+    fresh: [(usize, usize); CLASSES],
+}
+
+#[repr(align(128))]
+struct Lock;
+
+/// The heap of a run.
+pub(crate) struct RunHeap {
+    run: u64,
+    cores: Vec<CoreHeap>,
+    chunks: Vec<usize>,
+    /// Freed chunks of large objects, by how many lie together.
+    large: BTreeMap<usize, Vec<usize>>,
+}
+
+impl RunHeap {
+    /// Nothing allocated yet.
+    pub(crate) fn new(cores: usize) -> Self {
+        let core = || CoreHeap {
+            lock: Box::new(Lock),
+            cached: [FreeList::EMPTY; CLASSES],
+            free: [FreeList::EMPTY; CLASSES],
+            fresh: [(0, 0); CLASSES],
+        };
+        let mut region = region();
+        region.runs += 1;
+        Self {
+            run: region.runs,
+            cores: (0..cores).map(|_| core()).collect(),
+            chunks: Vec::new(),
+            large: BTreeMap::new(),
+        }
+    }
+
+    /// Room for an object that shares its chunks with no other.
+    fn take_large(&mut self, core: usize, bytes: usize) -> *mut u8 {
+        let chunks = bytes.div_ceil(CHUNK);
+        let freed = self.large.get_mut(&chunks).and_then(Vec::pop);
+        let object = freed.unwrap_or_else(|| self.new_chunks(core, 0, chunks)) as *mut u8;
+        count(object, true);
+        object
+    }
+
+    /// New chunks, one after the other.
+    fn new_chunks(&mut self, core: usize, class: usize, chunks: usize) -> usize {
+        let mut region = region();
+        let chunk = Chunk { run: self.run, core, class, live: 0, chunks };
+        let reused = if chunks == 1 { region.free.pop() } else { None };
+        let number = reused.unwrap_or(region.chunks.len());
+        match reused {
+            Some(number) => region.chunks[number] = chunk,
+            None => region.chunks.extend(std::iter::repeat_n(chunk, chunks)),
+        }
+        assert!(region.chunks.len() < REGION / CHUNK - 1, "the simulated heap is full");
+        self.chunks.push(number);
+        region.base + number * CHUNK
+    }
+
+    /// A free object of the core's cache or arena; what to do with the arena's lock is the caller's.
+    fn take(&mut self, core: usize, class: usize) -> *mut u8 {
+        let heap = &mut self.cores[core];
+        let object = heap.cached[class].pop().or_else(|| heap.free[class].pop());
+        let object = object.unwrap_or_else(|| {
+            let size = size_of_class(class);
+            if self.cores[core].fresh[class].0 + size > self.cores[core].fresh[class].1 {
+                let begin = self.new_chunks(core, class, 1);
+                self.cores[core].fresh[class] = (begin, begin + CHUNK);
+            }
+            let fresh = &mut self.cores[core].fresh[class].0;
+            let object = *fresh;
+            *fresh += size;
+            object as *mut u8
+        });
+        count(object, true);
+        object
+    }
+}
+
+impl Drop for RunHeap {
+    /// Chunks in which nothing lives any more can be used by later runs.
+    fn drop(&mut self) {
+        let mut region = region();
+        for number in std::mem::take(&mut self.chunks) {
+            if region.chunks[number].live == 0 && region.chunks[number].chunks == 1 {
+                region.free.push(number);
+            }
+        }
+    }
+}
+
+/// One object more lives in its chunk, or one less. Returns the chunk.
+fn count(object: *mut u8, lives: bool) -> Chunk {
+    let number = chunk_of(object).expect("an object of the region");
+    let mut region = region();
+    let chunk = &mut region.chunks[number];
+    if lives {
+        chunk.live += 1;
+    } else {
+        chunk.live -= 1;
+    }
+    *chunk
+}
+
+// SAFETY: objects of one class lie apart from one another in chunks of their own, are as long as the class says, and
+// aligned to 16, or to their size where that is a power of two; what wants more gets chunks of its own, which are
+// aligned to 64 KiB. An object is given out again only after it was freed. Nothing here unwinds but in an assertion that
+// ends the process.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !engine::is_core() || layout.align() > CHUNK {
+            // SAFETY: the caller's promise, passed on.
+            return unsafe { System.alloc(layout) };
+        }
+        engine::allocation();
+        // A size that is a power of two is aligned to itself in its chunk.
+        let bytes = if layout.align() > 16 {
+            layout.size().max(layout.align()).next_power_of_two()
+        } else {
+            layout.size()
+        };
+        if bytes > LARGEST {
+            return engine::on_heap(|heap, core| heap.take_large(core, bytes));
+        }
+        let class = class_of(bytes);
+        let lock = engine::on_heap(|heap, core| {
+            let heap = &heap.cores[core];
+            (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
+        });
+        if let Some(lock) = lock {
+            engine::lock_line(lock);
+        }
+        engine::on_heap(|heap, core| heap.take(core, class))
+    }
+
+    unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
+        if chunk_of(object).is_none() {
+            // SAFETY: the caller's promise, passed on: what is not of the region is the system's.
+            return unsafe { System.dealloc(object, layout) };
+        }
+        let chunk = count(object, false);
+        if !engine::is_core() {
+            return;
+        }
+        engine::allocation();
+        if layout.size().max(layout.align()) > LARGEST {
+            return engine::on_heap(|heap, _| {
+                if heap.run == chunk.run {
+                    heap.large.entry(chunk.chunks).or_default().push(object as usize);
+                }
+            });
+        }
+        let class = chunk.class;
+        let arena = engine::on_heap(|heap, core| {
+            if heap.run != chunk.run {
+                return None;
+            }
+            let cached = &mut heap.cores[core].cached[class];
+            if cached.length < CACHED {
+                cached.push(object);
+                return None;
+            }
+            Some(ptr::from_ref(&*heap.cores[chunk.core].lock) as usize)
+        });
+        if let Some(lock) = arena {
+            engine::lock_line(lock);
+            engine::on_heap(|heap, _| heap.cores[chunk.core].free[class].push(object));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_fits_its_class_and_no_smaller_one() {
+        for bytes in 1..=LARGEST {
+            let class = class_of(bytes);
+            assert!(size_of_class(class) >= bytes, "{bytes}");
+            assert!(class == 0 || size_of_class(class - 1) < bytes, "{bytes}");
+        }
+        assert_eq!(class_of(LARGEST), CLASSES - 1);
+    }
+}

@@ -1,0 +1,183 @@
+//! Simulated machines of many cores: threads as coroutines on one thread of the host, every access to shared memory
+//! priced, time what the prices add up to.
+//!
+//! A program takes its atomics, locks and threads from here in place of the standard library's, and [`run`] runs it
+//! on a [`Machine`]. What it costs and why it can be believed is in `manycore/README.md`.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use manycore::atomic::{AtomicUsize, Ordering};
+//! use manycore::{FrequencyMode, Machine, run, thread};
+//!
+//! let mut machine = Machine::free(4);
+//! machine.prices.transfer = [0, 50_000, 50_000, 50_000];
+//! let finished = run(&machine, FrequencyMode::Fixed, 1, || {
+//!     let count = Arc::new(AtomicUsize::new(0));
+//!     let add = |count: Arc<AtomicUsize>| move || drop(count.fetch_add(1, Ordering::Relaxed));
+//!     let threads: Vec<_> = (0..4).map(|_| thread::spawn(add(Arc::clone(&count)))).collect();
+//!     threads.into_iter().for_each(|thread| thread.join().unwrap());
+//!     count.load(Ordering::Relaxed)
+//! })?;
+//! assert_eq!(finished.result, 4);
+//! assert!(finished.elapsed >= 3 * 50_000, "the line went from core to core");
+//! # Ok::<(), manycore::Stuck>(())
+//! ```
+
+pub mod atomic;
+mod engine;
+mod heap;
+pub mod lock;
+pub mod machine;
+mod stall;
+mod stuck;
+pub mod thread;
+pub mod time;
+
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use engine::Engine;
+pub use engine::attribution::{Spending, Spent, Wait};
+pub use heap::Heap;
+pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds};
+pub use stall::STALLED;
+pub use stuck::{Stuck, StuckCore};
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub struct Finished<R> {
+    /// What the program gave back.
+    pub result: R,
+    /// The clock when it ended, in picoseconds.
+    pub elapsed: Picoseconds,
+    /// Accesses to shared memory that were priced.
+    pub accesses: u64,
+    /// Turns that cores took.
+    pub turns: u64,
+}
+
+/// Runs `main`, and every thread that it starts, on `machine`. `main` runs on a core beside the machine's own, which
+/// is on the first socket; threads get the others, the smallest number first. When `main` returns, the program is over,
+/// as a process is.
+///
+/// The same program, machine, mode and `seed` give the same result.
+///
+/// # Errors
+/// If every thread is blocked.
+///
+/// # Panics
+/// With what `main` panics with; and if a simulation is running on this thread of the host already.
+pub fn run<R: 'static>(
+    machine: &Machine,
+    mode: FrequencyMode,
+    seed: u64,
+    main: impl FnOnce() -> R + 'static,
+) -> Result<Finished<R>, Stuck> {
+    run_watched(machine, mode, seed, Duration::from_mins(5), main)
+}
+
+/// [`run`], but ends the process with an error and [`STALLED`] if for so long, in time of the host, no core has taken
+/// a turn.
+///
+/// That happens if a core holds a lock of the standard library while it gives its turn away, and another core wants
+/// that lock: all cores are one thread of the host, which then waits for itself. It also happens if a core works for
+/// so long without an access to shared memory, for which a longer limit is the remedy.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// As [`run`].
+pub fn run_watched<R: 'static>(
+    machine: &Machine,
+    mode: FrequencyMode,
+    seed: u64,
+    stalled_after: Duration,
+    main: impl FnOnce() -> R + 'static,
+) -> Result<Finished<R>, Stuck> {
+    let _watch = stall::watch(stalled_after);
+    let place = Arc::new(Mutex::new(None));
+    let of_main = Arc::clone(&place);
+    let body = Box::new(move || {
+        let result = catch_unwind(AssertUnwindSafe(main));
+        *of_main.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    });
+    let engine = Engine::new(machine, mode, seed).run(body)?;
+    let (elapsed, accesses, turns) = engine.totals();
+    let result = place.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match result.expect("the run is over, so `main` returned") {
+        Ok(result) => Ok(Finished { result, elapsed, accesses, turns }),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Charges work that took, or would have taken, so many picoseconds at the machine's reference frequency.
+pub fn work(time: Picoseconds) {
+    engine::work(time);
+}
+
+/// Charges bytes moved between the core and its socket's memory, whose bandwidth those who move bytes at that time
+/// share.
+pub fn move_bytes(bytes: u64) {
+    engine::move_bytes(bytes);
+}
+
+/// Charges reading `bytes` of plain memory from `address` on, or writing them: each line once.
+#[track_caller]
+pub fn touch(address: usize, bytes: usize, is_written: bool) {
+    engine::touch(address, bytes, is_written, Location::caller());
+}
+
+/// A hint that the core spins.
+pub fn spin_loop() {
+    engine::pause();
+}
+
+/// A fence for this core and for all cores that run, as `membarrier` makes.
+#[track_caller]
+pub fn heavy_fence() {
+    engine::heavy_fence(Location::caller());
+}
+
+/// Whether what the core does from now on belongs to a search for work; returns what it was.
+#[expect(clippy::must_use_candidate, reason = "what it was matters to those who put it back")]
+pub fn set_searching(is_searching: bool) -> bool {
+    engine::set_searching(is_searching)
+}
+
+/// The number of the core on which this runs; `None` outside a simulation.
+#[must_use]
+pub fn current_core() -> Option<usize> {
+    engine::current_core()
+}
+
+/// Cores of the machine; `None` outside a simulation.
+#[must_use]
+pub fn cores() -> Option<usize> {
+    engine::cores()
+}
+
+/// A number by the run's seed, another one at each call; 0 outside a simulation.
+#[must_use]
+pub fn random() -> u64 {
+    engine::random()
+}
+
+/// What each core spent so far, the one of the thread that began last; empty outside a simulation.
+#[must_use]
+pub fn spent() -> Vec<Spent> {
+    engine::spent()
+}
+
+/// Lines of source that waited for lines of memory so far, the longest first; empty outside a simulation.
+#[must_use]
+pub fn waits() -> Vec<Wait> {
+    engine::waits()
+}
+
+/// Forgets [`waits`], so that they are of what comes.
+pub fn forget_waits() {
+    engine::forget_waits();
+}

@@ -1,0 +1,334 @@
+//! `machines/NAME.toml`: a machine as people write it, each price with its source.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+
+use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topology};
+
+/// What is wrong with a machine's file: where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct MachineError {
+    /// The file, as it was named.
+    pub file: String,
+    /// Its line, where one is to blame.
+    pub line: Option<usize>,
+    /// Key, value and remedy.
+    pub message: String,
+}
+
+impl std::fmt::Display for MachineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+/// As written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    title: String,
+    topology: TopologyTable,
+    frequency: FrequencyTable,
+    price: PriceTables,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct TopologyTable {
+    sockets: Spanned<usize>,
+    clusters_per_socket: Spanned<usize>,
+    cores_per_cluster: Spanned<usize>,
+    source: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct FrequencyTable {
+    reference: Spanned<u32>,
+    fixed: Spanned<u32>,
+    /// Rows of running cores and MHz.
+    dynamic: Spanned<Vec<(usize, u32)>>,
+    source: Spanned<String>,
+}
+
+/// One price: its value, and where the value is from.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Price {
+    value: Spanned<f64>,
+    source: Spanned<String>,
+}
+
+/// Every price by its key; the unit is in the key. A machine has them all: a default would be a guess that nobody
+/// signed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct PriceTables {
+    hit_ns: Price,
+    read_modify_write_ns: Price,
+    fence_ns: Price,
+    pause_ns: Price,
+    allocation_ns: Price,
+    transfer_cluster_ns: Price,
+    transfer_socket_ns: Price,
+    transfer_far_ns: Price,
+    occupancy: Price,
+    invalidation_ns: Price,
+    memory_ns: Price,
+    store_buffer: Price,
+    block_ns: Price,
+    wake_ns: Price,
+    resume_ns: Price,
+    deep_after_ns: Price,
+    deep_resume_ns: Price,
+    jitter: Price,
+    yield_ns: Price,
+    spawn_ns: Price,
+    heavy_fence_ns: Price,
+    heavy_fence_per_core_ns: Price,
+    interrupt_ns: Price,
+    core_gigabytes_per_second: Price,
+    socket_gigabytes_per_second: Price,
+}
+
+impl Machine {
+    /// Reads and checks a machine's file. Its name is the file's, without `.toml`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, a key is unknown or missing, a value is out of range, or a source is empty.
+    pub fn read(path: &Path) -> Result<Self, MachineError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| MachineError {
+            file: file.clone(),
+            line: None,
+            message: format!("cannot be read: {error}"),
+        })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&name, &file, &text)
+    }
+
+    /// [`Machine::read`] of `text`, which is called `file` in errors.
+    ///
+    /// # Errors
+    /// As [`Machine::read`], but for reading.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, MachineError> {
+        let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let written: File = toml::from_str(text).map_err(|error| MachineError {
+            file: file.to_owned(),
+            line: error.span().map(|span| line_of(span.start)),
+            message: error.message().to_owned(),
+        })?;
+        let fault = |offset: usize, message: String| MachineError {
+            file: file.to_owned(),
+            line: Some(line_of(offset)),
+            message,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            title: written.title,
+            topology: topology(&written.topology, &fault)?,
+            frequency: frequency(&written.frequency, &fault)?,
+            prices: prices(&written.price, &fault)?,
+        })
+    }
+}
+
+fn sourced(
+    source: &Spanned<String>,
+    of: &str,
+    fault: &impl Fn(usize, String) -> MachineError,
+) -> Result<(), MachineError> {
+    if source.get_ref().trim().is_empty() {
+        return Err(fault(
+            source.span().start,
+            format!("source of {of} is empty; write where it is from, or `measured`, or `guess`"),
+        ));
+    }
+    Ok(())
+}
+
+fn topology(
+    table: &TopologyTable,
+    fault: &impl Fn(usize, String) -> MachineError,
+) -> Result<Topology, MachineError> {
+    sourced(&table.source, "the topology", fault)?;
+    for (key, count) in [
+        ("sockets", &table.sockets),
+        ("clusters-per-socket", &table.clusters_per_socket),
+        ("cores-per-cluster", &table.cores_per_cluster),
+    ] {
+        if *count.get_ref() == 0 || *count.get_ref() > MAX_CORES {
+            return Err(fault(
+                count.span().start,
+                format!("{key} = {}: write 1 to {MAX_CORES}", count.get_ref()),
+            ));
+        }
+    }
+    let topology = Topology {
+        sockets: *table.sockets.get_ref(),
+        clusters_per_socket: *table.clusters_per_socket.get_ref(),
+        cores_per_cluster: *table.cores_per_cluster.get_ref(),
+    };
+    if topology.cores() > MAX_CORES {
+        return Err(fault(
+            table.sockets.span().start,
+            format!("{} cores in all; a machine has {MAX_CORES} at most", topology.cores()),
+        ));
+    }
+    Ok(topology)
+}
+
+fn frequency(
+    table: &FrequencyTable,
+    fault: &impl Fn(usize, String) -> MachineError,
+) -> Result<Frequency, MachineError> {
+    sourced(&table.source, "the frequencies", fault)?;
+    for (key, mhz) in [("reference", &table.reference), ("fixed", &table.fixed)] {
+        if *mhz.get_ref() == 0 {
+            return Err(fault(mhz.span().start, format!("{key} = 0: write a frequency in MHz")));
+        }
+    }
+    let rows = table.dynamic.get_ref();
+    let ascends = rows.is_sorted_by(|one, next| one.0 < next.0);
+    if rows.is_empty() || !ascends || rows.iter().any(|(cores, mhz)| *cores == 0 || *mhz == 0) {
+        return Err(fault(
+            table.dynamic.span().start,
+            "dynamic: write rows [running cores of the socket, MHz], ascending in cores, none of them 0"
+                .to_owned(),
+        ));
+    }
+    Ok(Frequency {
+        reference_mhz: *table.reference.get_ref(),
+        fixed_mhz: *table.fixed.get_ref(),
+        dynamic_mhz: rows.clone(),
+    })
+}
+
+fn prices(
+    tables: &PriceTables,
+    fault: &impl Fn(usize, String) -> MachineError,
+) -> Result<Prices, MachineError> {
+    // The largest price is a second: what is longer is a slip of the unit, and sums stay far from overflow.
+    let within = |key: &str, price: &Price, most: f64| {
+        sourced(&price.source, key, fault)?;
+        let value = *price.value.get_ref();
+        if !(0.0..=most).contains(&value) {
+            return Err(fault(
+                price.value.span().start,
+                format!("{key} = {value}: write a number from 0 to {most}"),
+            ));
+        }
+        Ok(value)
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within 0 and a second"
+    )]
+    let time = |key: &str, price: &Price| -> Result<Picoseconds, MachineError> {
+        within(key, price, 1e9).map(|ns| (ns * NANOSECOND as f64).round() as Picoseconds)
+    };
+    let picoseconds_per_byte = |key: &str, price: &Price| {
+        let rate = within(key, price, 1e6)?;
+        if rate == 0.0 {
+            let at = price.value.span().start;
+            return Err(fault(at, format!("{key} = 0: memory would never answer; write more")));
+        }
+        Ok(1e3 / rate)
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within 0 and 1000"
+    )]
+    let store_buffer =
+        within("store-buffer", &tables.store_buffer, 1_000.0)?.round().max(1.0) as usize;
+    Ok(Prices {
+        hit: time("hit-ns", &tables.hit_ns)?,
+        read_modify_write: time("read-modify-write-ns", &tables.read_modify_write_ns)?,
+        fence: time("fence-ns", &tables.fence_ns)?,
+        pause: time("pause-ns", &tables.pause_ns)?,
+        allocation: time("allocation-ns", &tables.allocation_ns)?,
+        transfer: [
+            0,
+            time("transfer-cluster-ns", &tables.transfer_cluster_ns)?,
+            time("transfer-socket-ns", &tables.transfer_socket_ns)?,
+            time("transfer-far-ns", &tables.transfer_far_ns)?,
+        ],
+        occupancy: within("occupancy", &tables.occupancy, 1.0)?,
+        invalidation: time("invalidation-ns", &tables.invalidation_ns)?,
+        memory: time("memory-ns", &tables.memory_ns)?,
+        store_buffer,
+        block: time("block-ns", &tables.block_ns)?,
+        wake: time("wake-ns", &tables.wake_ns)?,
+        resume: time("resume-ns", &tables.resume_ns)?,
+        deep_after: time("deep-after-ns", &tables.deep_after_ns)?,
+        deep_resume: time("deep-resume-ns", &tables.deep_resume_ns)?,
+        jitter: within("jitter", &tables.jitter, 1.0)?,
+        yielding: time("yield-ns", &tables.yield_ns)?,
+        spawn: time("spawn-ns", &tables.spawn_ns)?,
+        heavy_fence: time("heavy-fence-ns", &tables.heavy_fence_ns)?,
+        heavy_fence_per_core: time("heavy-fence-per-core-ns", &tables.heavy_fence_per_core_ns)?,
+        interrupt: time("interrupt-ns", &tables.interrupt_ns)?,
+        byte: picoseconds_per_byte("core-gigabytes-per-second", &tables.core_gigabytes_per_second)?,
+        socket_byte: picoseconds_per_byte(
+            "socket-gigabytes-per-second",
+            &tables.socket_gigabytes_per_second,
+        )?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machines() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("machines")
+    }
+
+    fn example() -> String {
+        std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap()
+    }
+
+    #[test]
+    fn every_machine_of_this_checkout_is_sound() {
+        let files: Vec<_> =
+            std::fs::read_dir(machines()).unwrap().map(|it| it.unwrap().path()).collect();
+        assert!(files.len() >= 5, "{files:?}");
+        for file in files {
+            Machine::read(&file).unwrap();
+        }
+    }
+
+    #[test]
+    fn faults_are_told_with_line_key_value_and_remedy() {
+        let good = example();
+        Machine::parse("good", "good.toml", &good).unwrap();
+        let line = good.lines().find(|line| line.starts_with("hit-ns")).unwrap();
+        let number = good.lines().position(|it| it == line).unwrap() + 1;
+        let faults = [
+            (String::new(), "missing field `hit-ns`".to_owned()),
+            (
+                "hit-ns = { value = -1, source = \"guess\" }".to_owned(),
+                format!("m.toml:{number}: hit-ns = -1: write a number from 0"),
+            ),
+            (
+                "hit-ns = { value = 1.0, source = \" \" }".to_owned(),
+                format!("m.toml:{number}: source of hit-ns is empty"),
+            ),
+            ("hit-ns = { value = 1.0 }".to_owned(), "missing field `source`".to_owned()),
+            ("hit-ns = { value = nan, source = \"guess\" }".to_owned(), "hit-ns = NaN".to_owned()),
+            (format!("{line}\nhits-ns = 3"), "unknown field `hits-ns`".to_owned()),
+        ];
+        for (replacement, expected) in faults {
+            let text = good.replacen(line, &replacement, 1);
+            let message = Machine::parse("m", "m.toml", &text).unwrap_err().to_string();
+            assert!(message.contains(&expected), "{message}");
+        }
+    }
+}

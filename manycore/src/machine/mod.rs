@@ -1,0 +1,256 @@
+//! What a machine is: how its cores lie, what they pay, how fast they run.
+//!
+//! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
+
+mod file;
+
+pub use file::MachineError;
+
+/// Time on a simulated machine, in picoseconds.
+pub type Picoseconds = u64;
+
+/// Picoseconds in a nanosecond.
+pub const NANOSECOND: Picoseconds = 1_000;
+
+/// Most cores of a machine: what fits beside a clock in a key of 64 bits.
+pub const MAX_CORES: usize = 2_047;
+
+/// A machine to simulate: its topology, prices and frequencies, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its name, as in `machines/NAME.toml`.
+    pub name: String,
+    /// What it stands for, in one line.
+    pub title: String,
+    /// How its cores lie.
+    pub topology: Topology,
+    /// What things cost.
+    pub prices: Prices,
+    /// How fast its cores run.
+    pub frequency: Frequency,
+}
+
+/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the first cluster of
+/// the first socket first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Sockets of the machine.
+    pub sockets: usize,
+    /// Clusters of a socket.
+    pub clusters_per_socket: usize,
+    /// Cores of a cluster.
+    pub cores_per_cluster: usize,
+}
+
+impl Topology {
+    /// All cores.
+    #[must_use]
+    pub fn cores(&self) -> usize {
+        self.sockets * self.cores_per_socket()
+    }
+
+    /// Cores of one socket.
+    #[must_use]
+    pub fn cores_per_socket(&self) -> usize {
+        self.clusters_per_socket * self.cores_per_cluster
+    }
+
+    /// The socket on which `core` is.
+    #[must_use]
+    pub fn socket_of(&self, core: usize) -> usize {
+        core / self.cores_per_socket() % self.sockets
+    }
+
+    /// How far `one` is from `other`.
+    #[must_use]
+    pub fn distance(&self, one: usize, other: usize) -> Distance {
+        if one == other {
+            Distance::Own
+        } else if one / self.cores_per_cluster == other / self.cores_per_cluster {
+            Distance::Cluster
+        } else if self.socket_of(one) == self.socket_of(other) {
+            Distance::Socket
+        } else {
+            Distance::Far
+        }
+    }
+}
+
+/// How far one core is from another, in the classes that have prices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// The same core.
+    Own,
+    /// Another core of the cluster.
+    Cluster,
+    /// Another cluster of the socket.
+    Socket,
+    /// Another socket.
+    Far,
+}
+
+/// What things cost, in picoseconds where nothing else is said.
+///
+/// Those of a core hold at [`Frequency::reference_mhz`] and scale with the frequency; transfers and what the
+/// operating system does do not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prices {
+    /// Of a core: a read of a line that it has, or a store, and the instructions around it.
+    pub hit: Picoseconds,
+    /// Of a core: a read-modify-write of a line that it owns, above a hit.
+    pub read_modify_write: Picoseconds,
+    /// Of a core: a sequentially consistent fence whose store buffer is empty.
+    pub fence: Picoseconds,
+    /// Of a core: one spin hint.
+    pub pause: Picoseconds,
+    /// Of a core: an allocation, or freeing what it allocated itself.
+    pub allocation: Picoseconds,
+    /// A line from another core, by [`Distance`]; of oneself, nothing.
+    pub transfer: [Picoseconds; 4],
+    /// The part of a transfer during which nobody else can have the line, from 0 to 1.
+    pub occupancy: f64,
+    /// Each sharer of a line beyond the farthest, when it is written.
+    pub invalidation: Picoseconds,
+    /// The first access to a line that no cache has.
+    pub memory: Picoseconds,
+    /// Stores that a core's buffer holds.
+    pub store_buffer: usize,
+    /// A system call that blocks, for the core that makes it, until it is asleep.
+    pub block: Picoseconds,
+    /// A system call that wakes, for the core that makes it.
+    pub wake: Picoseconds,
+    /// From that call until the woken core runs, if it has slept for a short time.
+    pub resume: Picoseconds,
+    /// A core that has slept longer than this is in deep idle.
+    pub deep_after: Picoseconds,
+    /// From the call until the woken core runs, if it was in deep idle.
+    pub deep_resume: Picoseconds,
+    /// Resuming takes up to this part more, by the seed, from 0 to 1.
+    pub jitter: f64,
+    /// A yield that finds no other thread to run.
+    pub yielding: Picoseconds,
+    /// Starting a thread, for the core that starts it; the thread runs after as long as resuming takes.
+    pub spawn: Picoseconds,
+    /// A heavy fence, for the core that makes it, if no other core runs.
+    pub heavy_fence: Picoseconds,
+    /// A heavy fence, for each other running core, for the core that makes it.
+    pub heavy_fence_per_core: Picoseconds,
+    /// A heavy fence, for each core that it interrupts.
+    pub interrupt: Picoseconds,
+    /// One byte to or from memory by one core.
+    pub byte: f64,
+    /// One byte to or from a socket's memory by all of its cores together.
+    pub socket_byte: f64,
+}
+
+impl Prices {
+    /// Nothing costs anything: for tests of what follows from order alone.
+    #[must_use]
+    pub fn free() -> Self {
+        Self {
+            hit: 0,
+            read_modify_write: 0,
+            fence: 0,
+            pause: 0,
+            allocation: 0,
+            transfer: [0; 4],
+            occupancy: 1.0,
+            invalidation: 0,
+            memory: 0,
+            store_buffer: 56,
+            block: 0,
+            wake: 0,
+            resume: 0,
+            deep_after: Picoseconds::MAX,
+            deep_resume: 0,
+            jitter: 0.0,
+            yielding: 0,
+            spawn: 0,
+            heavy_fence: 0,
+            heavy_fence_per_core: 0,
+            interrupt: 0,
+            byte: 0.0,
+            socket_byte: 0.0,
+        }
+    }
+}
+
+/// How fast cores run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frequency {
+    /// The frequency at which the prices of a core hold, in MHz.
+    pub reference_mhz: u32,
+    /// The one frequency of the mode `fixed`, in MHz.
+    pub fixed_mhz: u32,
+    /// Of the mode `dynamic`: up to so many running cores of a socket, this frequency in MHz; ascending in cores. Above
+    /// the last row, the last row's.
+    pub dynamic_mhz: Vec<(usize, u32)>,
+}
+
+/// Which of a machine's frequencies its cores run at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrequencyMode {
+    /// All at the same, always.
+    #[default]
+    Fixed,
+    /// The fewer cores of a socket run, the faster they do.
+    Dynamic,
+}
+
+impl Frequency {
+    /// The frequency of a core while `running` cores of its socket run, in MHz.
+    #[must_use]
+    pub fn mhz(&self, mode: FrequencyMode, running: usize) -> u32 {
+        match mode {
+            FrequencyMode::Fixed => self.fixed_mhz,
+            FrequencyMode::Dynamic => {
+                let row = self.dynamic_mhz.iter().find(|(cores, _)| running <= *cores);
+                row.or(self.dynamic_mhz.last()).map_or(self.fixed_mhz, |(_, mhz)| *mhz)
+            }
+        }
+    }
+}
+
+impl Machine {
+    /// A machine on which nothing costs anything, with cores that are all in one cluster.
+    #[must_use]
+    pub fn free(cores: usize) -> Self {
+        Self {
+            name: "free".to_owned(),
+            title: "nothing costs anything".to_owned(),
+            topology: Topology { sockets: 1, clusters_per_socket: 1, cores_per_cluster: cores },
+            prices: Prices::free(),
+            frequency: Frequency {
+                reference_mhz: 1_000,
+                fixed_mhz: 1_000,
+                dynamic_mhz: Vec::new(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_follows_clusters_and_sockets() {
+        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 4 };
+        assert_eq!(topology.cores(), 16);
+        let from_zero = [0, 3, 4, 8].map(|core| topology.distance(0, core));
+        assert_eq!(from_zero, [Distance::Own, Distance::Cluster, Distance::Socket, Distance::Far]);
+        assert_eq!(topology.distance(15, 12), Distance::Cluster);
+    }
+
+    #[test]
+    fn the_more_cores_run_the_slower_they_are_in_dynamic_mode() {
+        let frequency = Frequency {
+            reference_mhz: 3_000,
+            fixed_mhz: 2_000,
+            dynamic_mhz: vec![(2, 3_500), (8, 3_000)],
+        };
+        let at = |running| frequency.mhz(FrequencyMode::Dynamic, running);
+        assert_eq!([at(1), at(2), at(3), at(8), at(60)], [3_500, 3_500, 3_000, 3_000, 3_000]);
+        assert_eq!(frequency.mhz(FrequencyMode::Fixed, 1), 2_000);
+    }
+}

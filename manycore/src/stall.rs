@@ -1,0 +1,95 @@
+//! Notices that the host's thread has stopped inside a core's code.
+
+use std::cell::Cell;
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Exit code of a process whose simulation has stalled.
+pub const STALLED: i32 = 4;
+
+/// What the thread of the simulation tells its watcher.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    turns: AtomicU64,
+    /// The last access, a `&'static Location`.
+    at: AtomicPtr<Location<'static>>,
+}
+
+impl Progress {
+    /// A core takes its turn.
+    #[inline]
+    pub(crate) fn turn(&self, turns: u64) {
+        // Relaxed: the watcher may be late.
+        self.turns.store(turns, Ordering::Relaxed);
+    }
+
+    /// A core accesses memory at that place of the program.
+    #[inline]
+    pub(crate) fn access(&self, at: &'static Location<'static>) {
+        // Relaxed, as above; what the pointer points to was there before the program began.
+        self.at.store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
+    }
+}
+
+thread_local! {
+    /// The progress of the simulation that is about to begin on this thread.
+    static NEXT: Cell<Option<Arc<Progress>>> = const { Cell::new(None) };
+}
+
+/// The progress of the simulation that begins on this thread now.
+pub(crate) fn progress() -> Arc<Progress> {
+    NEXT.take().unwrap_or_default()
+}
+
+/// Watches until dropped.
+pub(crate) struct Watch {
+    over: Option<Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+/// Ends the process if the simulation that begins on this thread takes no turn for so long.
+pub(crate) fn watch(limit: Duration) -> Watch {
+    let progress = Arc::new(Progress::default());
+    NEXT.set(Some(Arc::clone(&progress)));
+    let (over, is_over) = channel();
+    let thread = thread::spawn(move || {
+        let mut turns = u64::MAX;
+        while is_over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            let now = progress.turns.load(Ordering::Relaxed);
+            if now == turns {
+                give_up(limit, &progress);
+            }
+            turns = now;
+        }
+    });
+    Watch { over: Some(over), thread: Some(thread) }
+}
+
+fn give_up(limit: Duration, progress: &Progress) -> ! {
+    let at = progress.at.load(Ordering::Relaxed);
+    // SAFETY: null, or a `&'static Location` as `Progress::access` got it.
+    let at = unsafe { at.as_ref() };
+    let at = at.map_or_else(|| "there was none".to_owned(), ToString::to_string);
+    eprintln!(
+        "error: the simulation stands still: for {} s no core has taken a turn; the last access to shared memory: {at}. A \
+         lock of the standard library that is held over such an access does that: take the lock from `manycore`, or \
+         free it before. So does a computation that takes longer",
+        limit.as_secs_f64()
+    );
+    std::process::exit(STALLED);
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to say.
+            drop(thread.join());
+        }
+    }
+}

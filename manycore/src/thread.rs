@@ -1,0 +1,202 @@
+//! Threads of the interface of `std::thread`, each on a core of its own.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering as HostOrdering};
+use std::time::Duration;
+
+use crate::engine;
+use crate::lock::{Condvar, Mutex};
+
+/// What a thread gave back: its value, or what it panicked with.
+pub type Result<T> = std::thread::Result<T>;
+
+/// What a thread leaves behind for whoever joins it.
+struct Packet<T> {
+    result: Mutex<Option<Result<T>>>,
+    is_done: Condvar,
+}
+
+/// The right to wait for a thread.
+pub struct JoinHandle<T> {
+    packet: Arc<Packet<T>>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Blocks until the thread has ended.
+    ///
+    /// # Errors
+    /// What it panicked with.
+    ///
+    /// # Panics
+    /// Never: a result is taken once.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        let mut result = self.packet.result.lock().expect("it is never poisoned");
+        loop {
+            if let Some(result) = result.take() {
+                return result;
+            }
+            result = self.packet.is_done.wait(result).expect("it is never poisoned");
+        }
+    }
+}
+
+/// How a thread is to be started.
+#[derive(Debug, Default)]
+pub struct Builder {
+    name: Option<String>,
+}
+
+impl Builder {
+    /// A thread without a name.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The thread's name, in reports of deadlocks.
+    #[must_use]
+    pub fn name(mut self, name: String) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// Ignored: every core has the same stack.
+    #[must_use]
+    pub fn stack_size(self, _: usize) -> Self {
+        self
+    }
+
+    /// Starts the thread on the free core with the smallest number.
+    ///
+    /// # Errors
+    /// If every core has a thread: who would run when is not simulated. And outside a simulation.
+    ///
+    /// # Panics
+    /// Never: no lock of a simulation is poisoned.
+    pub fn spawn<T: 'static>(
+        self,
+        body: impl FnOnce() -> T + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let packet = Arc::new(Packet { result: Mutex::new(None), is_done: Condvar::new() });
+        let of_thread = Arc::clone(&packet);
+        let body = Box::new(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                let value = body();
+                drop(engine::take_locals());
+                value
+            }));
+            *of_thread.result.lock().expect("it is never poisoned") = Some(result);
+            of_thread.is_done.notify_all();
+        });
+        engine::spawn(self.name, body).map(|_| JoinHandle { packet }).ok_or_else(|| {
+            let cores = engine::cores().unwrap_or(0);
+            io::Error::other(format!(
+                "all {cores} cores of the simulated machine have a thread; start fewer, or take a larger machine"
+            ))
+        })
+    }
+}
+
+/// [`Builder::spawn`] of a thread without a name.
+///
+/// # Panics
+/// If it cannot be started.
+pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    Builder::new().spawn(body).expect("a free core")
+}
+
+/// Tells the operating system that others may run; on a core of its own the thread just pays for the call.
+pub fn yield_now() {
+    engine::yield_now();
+}
+
+/// Sleeps for `time` of the machine; outside a simulation, of the host.
+pub fn sleep(time: Duration) {
+    if !engine::sleep(time) {
+        std::thread::sleep(time);
+    }
+}
+
+/// A number that tells threads of a run apart; 0 outside a simulation.
+#[must_use]
+pub fn current_number() -> u64 {
+    engine::thread_number()
+}
+
+/// The name of the thread.
+#[must_use]
+pub fn current_name() -> Option<String> {
+    engine::thread_name()
+}
+
+/// A value of which every thread of a simulation has its own. Outside one, threads of the host share none: each of
+/// them has its own as well.
+pub struct Local<T: 'static> {
+    make: fn() -> T,
+    /// From 1 on; 0 as long as nobody has asked.
+    number: AtomicUsize,
+    outside: Outside<T>,
+}
+
+/// Calls a function with the value of a thread of the host.
+type Outside<T> = fn(&dyn Fn(&T));
+
+/// Numbers given to [`Local`]s, in the order of their first use.
+static LOCALS: AtomicUsize = AtomicUsize::new(1);
+
+impl<T: 'static> Local<T> {
+    /// Made by [`crate::core_local!`].
+    #[doc(hidden)]
+    pub const fn new(make: fn() -> T, outside: Outside<T>) -> Self {
+        Self { make, number: AtomicUsize::new(0), outside }
+    }
+
+    /// Calls `visit` with this thread's value, which is made at the first call.
+    ///
+    /// # Panics
+    /// Never: a value has the type of its place.
+    pub fn with<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
+        if engine::running().is_null() {
+            let visit = Cell::new(Some(visit));
+            let result = Cell::new(None);
+            (self.outside)(&|value| {
+                let visit = visit.take().expect("it is called once");
+                result.set(Some(visit(value)));
+            });
+            return result.into_inner().expect("it was called");
+        }
+        let mut number = self.number.load(HostOrdering::Relaxed);
+        if number == 0 {
+            number = LOCALS.fetch_add(1, HostOrdering::Relaxed);
+            self.number.store(number, HostOrdering::Relaxed);
+        }
+        let make = || -> Box<dyn Any> { Box::new((self.make)()) };
+        let value = engine::local(number, make).expect("a simulation runs");
+        // SAFETY: the value is boxed and stays until its thread ends; this thread runs this code.
+        let value = unsafe { &*value };
+        visit(value.downcast_ref().expect("the number is this place's own"))
+    }
+}
+
+/// Declares a [`thread::Local`](crate::thread::Local): `core_local!(static NAME: Type = value);`.
+#[macro_export]
+macro_rules! core_local {
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty = $value:expr) => {
+        $(#[$attribute])*
+        $visibility static $name: $crate::thread::Local<$type> = {
+            fn make() -> $type {
+                $value
+            }
+            fn outside(visit: &dyn Fn(&$type)) {
+                ::std::thread_local!(static VALUE: $type = make());
+                VALUE.with(|value| visit(value));
+            }
+            $crate::thread::Local::new(make, outside)
+        };
+    };
+}

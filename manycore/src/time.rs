@@ -1,0 +1,39 @@
+//! The machine's clock.
+
+use std::ops::Sub;
+use std::time::Duration;
+
+use crate::engine;
+use crate::machine::{NANOSECOND, Picoseconds};
+
+/// A moment of the machine's time, by the clock of the core that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(Picoseconds);
+
+impl Instant {
+    /// Now; the beginning, outside a simulation.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(engine::clock())
+    }
+
+    /// The time since, in whole nanoseconds.
+    #[must_use]
+    pub fn elapsed(self) -> Duration {
+        Self::now() - self
+    }
+
+    /// Picoseconds since the beginning.
+    #[must_use]
+    pub fn picoseconds(self) -> Picoseconds {
+        self.0
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    fn sub(self, earlier: Self) -> Duration {
+        let picoseconds = self.0.saturating_sub(earlier.0);
+        Duration::from_nanos(picoseconds / NANOSECOND)
+    }
+}

@@ -1,0 +1,292 @@
+//! What must come out whatever the prices are: limits that theory or plain counting gives.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use manycore::atomic::{AtomicUsize, Ordering, fence};
+use manycore::lock::{Condvar, Mutex};
+use manycore::{FrequencyMode, Machine, Picoseconds, Spending, run, thread};
+use proptest::prelude::*;
+
+const NS: Picoseconds = 1_000;
+
+/// A word on lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Padded(AtomicUsize);
+
+fn machine(cores: usize) -> Machine {
+    Machine::free(cores)
+}
+
+fn simulate<R: 'static>(machine: &Machine, main: impl FnOnce() -> R + 'static) -> (R, Picoseconds) {
+    let finished = run(machine, FrequencyMode::Fixed, 1, main).unwrap();
+    (finished.result, finished.elapsed)
+}
+
+/// Runs `body` on `threads` threads, each with its number, and waits for all.
+fn on_threads(threads: usize, body: impl Fn(usize) + Clone + 'static) {
+    let start = |i| {
+        let body = body.clone();
+        thread::spawn(move || body(i))
+    };
+    let handles: Vec<_> = (0..threads).map(start).collect();
+    handles.into_iter().for_each(|handle| handle.join().unwrap());
+}
+
+#[test]
+fn work_alone_takes_what_was_charged() {
+    let ((), elapsed) = simulate(&machine(1), || manycore::work(5_000 * NS));
+    assert_eq!(elapsed, 5_000 * NS);
+}
+
+#[test]
+fn threads_on_cores_of_their_own_work_at_the_same_time() {
+    let ((), elapsed) = simulate(&machine(8), || on_threads(8, |_| manycore::work(1_000 * NS)));
+    assert_eq!(elapsed, 1_000 * NS);
+}
+
+#[test]
+fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
+    let mut machine = machine(16);
+    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.hit = NS;
+    for threads in [2, 4, 16] {
+        let ((), elapsed) = simulate(&machine, move || {
+            let word = Arc::new(Padded::default());
+            on_threads(threads, move |_| {
+                for _ in 0..100 {
+                    word.0.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        });
+        let transfers = elapsed as f64 / (50 * NS) as f64;
+        let accesses = 100.0 * threads as f64;
+        assert!((transfers / accesses - 1.0).abs() < 0.05, "{threads} threads: {transfers}");
+    }
+}
+
+#[test]
+fn a_line_whose_transfer_overlaps_the_next_by_half_serves_twice_as_often() {
+    let mut machine = machine(16);
+    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.hit = NS;
+    machine.prices.occupancy = 0.5;
+    let ((), elapsed) = simulate(&machine, || {
+        let word = Arc::new(Padded::default());
+        on_threads(16, move |_| {
+            for _ in 0..100 {
+                word.0.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    });
+    let served = 1600.0 / (elapsed as f64 / (50 * NS) as f64);
+    assert!((served / 2.0 - 1.0).abs() < 0.05, "{served} a transfer");
+}
+
+/// Two threads that each write a word of their own.
+fn two_words(machine: &Machine, are_apart: bool) -> Picoseconds {
+    #[repr(align(128))]
+    struct Words([AtomicUsize; 32]);
+    let other = if are_apart { 16 } else { 1 };
+    let body = move || {
+        let words = Arc::new(Words([const { AtomicUsize::new(0) }; 32]));
+        on_threads(2, move |i| {
+            for _ in 0..100 {
+                words.0[i * other].fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    };
+    simulate(machine, body).1
+}
+
+#[test]
+fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
+    let mut machine = machine(2);
+    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.hit = NS;
+    let together = two_words(&machine, false);
+    let apart = two_words(&machine, true);
+    assert!(together > 190 * 50 * NS, "{together}");
+    assert!(apart < 10 * 50 * NS, "{apart}");
+}
+
+#[test]
+fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
+    let mut machine = machine(4);
+    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.hit = NS;
+    let ((), elapsed) = simulate(&machine, || {
+        let word = Arc::new(Padded::default());
+        on_threads(4, move |_| {
+            for _ in 0..1000 {
+                word.0.load(Ordering::Relaxed);
+            }
+        });
+    });
+    assert!(elapsed < 1_500 * NS, "{elapsed}");
+}
+
+#[test]
+fn a_store_is_buffered_and_a_fence_waits_for_it() {
+    let mut machine = machine(2);
+    machine.prices.transfer = [0, 80 * NS, 80 * NS, 80 * NS];
+    let ((store, with_fence), _) = simulate(&machine, || {
+        let word = Arc::new(Padded::default());
+        let write = |with_fence: bool| {
+            let word = Arc::clone(&word);
+            move || {
+                let started = manycore::time::Instant::now();
+                word.0.store(1, Ordering::Release);
+                if with_fence {
+                    fence(Ordering::SeqCst);
+                }
+                manycore::time::Instant::now().picoseconds() - started.picoseconds()
+            }
+        };
+        // Each time on another core than the one that has the line.
+        word.0.store(0, Ordering::Relaxed);
+        let store = thread::spawn(write(false)).join().unwrap();
+        word.0.fetch_add(1, Ordering::Relaxed);
+        (store, thread::spawn(write(true)).join().unwrap())
+    });
+    assert_eq!(store, 0);
+    assert_eq!(with_fence, 80 * NS);
+}
+
+#[test]
+fn a_buffer_that_is_full_makes_stores_wait() {
+    let mut machine = machine(1);
+    machine.prices.memory = 80 * NS;
+    machine.prices.store_buffer = 4;
+    let (waited, _) = simulate(&machine, || {
+        let words: Vec<Padded> = (0..100).map(|_| Padded::default()).collect();
+        words.iter().for_each(|word| word.0.store(1, Ordering::Relaxed));
+        manycore::time::Instant::now().picoseconds()
+    });
+    assert_eq!(waited, 96 * 80 * NS);
+}
+
+#[test]
+fn cores_share_the_memory_of_their_socket() {
+    let mut machine = machine(8);
+    machine.prices.byte = 100.0;
+    machine.prices.socket_byte = 25.0;
+    for (threads, expected) in [(1, 100), (4, 100), (8, 200)] {
+        let ((), elapsed) = simulate(&machine, move || {
+            on_threads(threads, |_| (0..1000).for_each(|_| manycore::move_bytes(1000)));
+        });
+        let nanoseconds = elapsed as f64 / 1e3;
+        let expected = f64::from(expected) * 1e3;
+        assert!((nanoseconds / expected - 1.0).abs() < 0.02, "{threads}: {nanoseconds} ns");
+    }
+}
+
+#[test]
+fn cores_slow_down_as_more_of_them_run() {
+    let mut machine = machine(4);
+    machine.frequency.dynamic_mhz = vec![(2, 2_000), (4, 1_000)];
+    let elapsed = |mode| {
+        let body = || {
+            on_threads(1, |_| manycore::work(1_000 * NS));
+            on_threads(3, |_| manycore::work(1_000 * NS));
+        };
+        run(&machine, mode, 1, body).unwrap().elapsed
+    };
+    assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
+    // Of one, and the thread that has just started it, both run fast; of three, the last ones do not.
+    assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
+}
+
+#[test]
+fn time_is_accounted_for_to_the_last_picosecond() {
+    let mut machine = machine(3);
+    machine.prices.resume = 3_000 * NS;
+    machine.prices.hit = NS;
+    machine.prices.transfer = [0, 20 * NS, 20 * NS, 20 * NS];
+    let (spent, elapsed) = simulate(&machine, || {
+        let word = Arc::new(Padded::default());
+        on_threads(3, move |i| {
+            word.0.fetch_add(1, Ordering::Relaxed);
+            manycore::work(100 * NS * i as u64);
+            thread::sleep(std::time::Duration::from_micros(5));
+        });
+        manycore::spent()
+    });
+    let main = spent.last().unwrap();
+    let all: Picoseconds = Spending::ALL.iter().map(|&it| main.on(it)).sum();
+    assert_eq!(all, elapsed);
+    assert_eq!(spent[2].on(Spending::Work), 200 * NS);
+    assert_eq!(spent[2].on(Spending::Asleep), 5_000 * NS);
+}
+
+/// A tree of tasks: its own work, then its children, in any order and at the same time.
+#[derive(Clone, Debug)]
+struct Task {
+    work: Picoseconds,
+    children: Vec<Task>,
+}
+
+impl Task {
+    fn all_work(&self) -> Picoseconds {
+        self.work + self.children.iter().map(Self::all_work).sum::<Picoseconds>()
+    }
+
+    fn longest_path(&self) -> Picoseconds {
+        self.work + self.children.iter().map(Self::longest_path).max().unwrap_or(0)
+    }
+}
+
+fn tasks() -> impl Strategy<Value = Task> {
+    let leaf = (1..1000_u64).prop_map(|ns| Task { work: ns * NS, children: Vec::new() });
+    leaf.prop_recursive(5, 120, 6, |inner| {
+        let children = prop::collection::vec(inner, 0..6);
+        (1..1000_u64, children).prop_map(|(ns, children)| Task { work: ns * NS, children })
+    })
+}
+
+/// Runs a tree greedily: no core is idle while a task is ready.
+fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
+    struct Ready {
+        tasks: VecDeque<Task>,
+        unfinished: usize,
+    }
+    let unfinished = 1;
+    let shared = Arc::new((
+        Mutex::new(Ready { tasks: VecDeque::from([task.clone()]), unfinished }),
+        Condvar::new(),
+    ));
+    simulate(&machine(threads), move || {
+        on_threads(threads, move |_| {
+            let (ready, changed) = &*shared;
+            let mut guard = ready.lock().unwrap();
+            while guard.unfinished > 0 {
+                let Some(task) = guard.tasks.pop_front() else {
+                    guard = changed.wait(guard).unwrap();
+                    continue;
+                };
+                drop(guard);
+                manycore::work(task.work);
+                guard = ready.lock().unwrap();
+                guard.unfinished += task.children.len();
+                guard.unfinished -= 1;
+                guard.tasks.extend(task.children);
+                changed.notify_all();
+            }
+        });
+    })
+    .1
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969.
+    #[test]
+    fn a_greedy_schedule_keeps_its_bound_if_nothing_else_costs(task in tasks(), threads in 1..20_usize) {
+        let elapsed = run_greedily(&task, threads);
+        let share = task.all_work() / threads as u64;
+        prop_assert!(elapsed >= share.max(task.longest_path()), "{elapsed}");
+        prop_assert!(elapsed <= share + 1 + task.longest_path(), "{elapsed}");
+    }
+}
