@@ -30,7 +30,9 @@ fn accesses(cores: usize, is_hot: bool) -> u64 {
             }
         };
         let threads: Vec<_> = (0..cores).map(|i| thread::spawn(body(i))).collect();
-        threads.into_iter().for_each(|thread| thread.join().expect("it does not panic"));
+        for thread in threads {
+            thread.join().expect("it does not panic");
+        }
     });
     finished.expect("it does not block").accesses
 }

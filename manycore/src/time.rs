@@ -33,7 +33,10 @@ impl Instant {
 impl Sub for Instant {
     type Output = Duration;
     fn sub(self, earlier: Self) -> Duration {
-        let picoseconds = self.0.saturating_sub(earlier.0);
-        Duration::from_nanos(picoseconds / NANOSECOND)
+        #[expect(
+            clippy::suspicious_arithmetic_impl,
+            reason = "the clock is finer than a `Duration`"
+        )]
+        Duration::from_nanos(self.0.saturating_sub(earlier.0) / NANOSECOND)
     }
 }

@@ -31,7 +31,9 @@ fn on_threads(threads: usize, body: impl Fn(usize) + Clone + 'static) {
         thread::spawn(move || body(i))
     };
     let handles: Vec<_> = (0..threads).map(start).collect();
-    handles.into_iter().for_each(|handle| handle.join().unwrap());
+    for handle in handles {
+        handle.join().unwrap();
+    }
 }
 
 #[test]
@@ -161,7 +163,9 @@ fn a_buffer_that_is_full_makes_stores_wait() {
     machine.prices.store_buffer = 4;
     let (waited, _) = simulate(&machine, || {
         let words: Vec<Padded> = (0..100).map(|_| Padded::default()).collect();
-        words.iter().for_each(|word| word.0.store(1, Ordering::Relaxed));
+        for word in &words {
+            word.0.store(1, Ordering::Relaxed);
+        }
         manycore::time::Instant::now().picoseconds()
     });
     assert_eq!(waited, 96 * 80 * NS);

@@ -32,14 +32,16 @@ fn a_busy_run(seed: u64) -> String {
                 for _ in 0..200 {
                     let word = usize::try_from(manycore::random() % 5).unwrap();
                     let before = words[word].0.fetch_add(1, Ordering::Relaxed);
-                    if before % 7 == 0 {
+                    if before.is_multiple_of(7) {
                         thread::sleep(Duration::from_nanos(before as u64));
                     }
                 }
             }
         };
         let threads: Vec<_> = (0..32).map(|_| thread::spawn(body(Arc::clone(&words)))).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         format!("{:?}\n{:?}", manycore::spent(), manycore::waits())
     });
     let finished = finished.unwrap();
@@ -164,7 +166,9 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
             }
         };
         let threads = [(); 2].map(|()| thread::spawn(body(Arc::clone(&shared))));
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     };
     drop(manycore::run_watched(&Machine::free(2), FrequencyMode::Fixed, 1, limit, body));
 }
@@ -275,7 +279,9 @@ fn a_thousand_cores_pass_a_baton_around() {
         };
         let threads: Vec<_> =
             (0..cores).map(|i| thread::spawn(body(i, Arc::clone(&turn)))).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         turn.0.load(Ordering::Relaxed)
     });
     assert_eq!(rounds, cores);
