@@ -130,6 +130,12 @@ pub fn touch(address: usize, bytes: usize, is_written: bool) {
     engine::touch(address, bytes, is_written, Location::caller());
 }
 
+/// Calls `step` as a part of the simulation itself: what it allocates is the host's and costs nothing. It must make no
+/// access to memory that cores share, and not panic.
+pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
+    engine::on_host(step)
+}
+
 /// A hint that the core spins.
 pub fn spin_loop() {
     engine::pause();

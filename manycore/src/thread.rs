@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::io;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering as HostOrdering};
@@ -132,6 +133,85 @@ pub fn current_number() -> u64 {
 #[must_use]
 pub fn current_name() -> Option<String> {
     engine::thread_name()
+}
+
+impl<T> Local<Cell<T>> {
+    /// The thread's value.
+    pub fn get(&'static self) -> T
+    where
+        T: Copy,
+    {
+        self.with(Cell::get)
+    }
+
+    /// Gives the thread another value.
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| cell.set(value));
+    }
+}
+
+/// How many threads of a scope have not ended.
+#[derive(Default)]
+struct Unfinished {
+    threads: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Unfinished {
+    fn change(&self, change: impl FnOnce(&mut usize)) {
+        change(&mut self.threads.lock().expect("it is never poisoned"));
+        self.changed.notify_all();
+    }
+}
+
+/// Threads that end before [`scope`] returns, and so may borrow what lives longer.
+pub struct Scope<'scope> {
+    unfinished: Arc<Unfinished>,
+    borrows: PhantomData<Cell<&'scope ()>>,
+}
+
+/// Calls `body` with a scope for threads, and waits for them all, also when `body` panics. Unlike the standard library's,
+/// it takes no notice of threads that panic.
+///
+/// # Panics
+/// With what `body` panics with.
+pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    struct Waits(Arc<Unfinished>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let mut threads = self.0.threads.lock().expect("it is never poisoned");
+            while *threads > 0 {
+                threads = self.0.changed.wait(threads).expect("it is never poisoned");
+            }
+        }
+    }
+    let unfinished = Arc::new(Unfinished::default());
+    let scope = Scope { unfinished: Arc::clone(&unfinished), borrows: PhantomData };
+    let _waits = Waits(unfinished);
+    body(&scope)
+}
+
+impl Builder {
+    /// [`Builder::spawn`] of a thread that ends before the scope does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn spawn_scoped<'scope>(
+        self,
+        scope: &Scope<'scope>,
+        body: impl FnOnce() + 'scope,
+    ) -> io::Result<JoinHandle<()>> {
+        let of_thread = Arc::clone(&scope.unfinished);
+        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
+            drop(catch_unwind(AssertUnwindSafe(body)));
+            of_thread.change(|threads| *threads -= 1);
+        });
+        // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the thread has counted
+        // itself off, after which it does not touch `body` any more.
+        let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
+        scope.unfinished.change(|threads| *threads += 1);
+        self.spawn(body).inspect_err(|_| scope.unfinished.change(|threads| *threads -= 1))
+    }
 }
 
 /// A value of which every thread of a simulation has its own. Outside one, threads of the host share none: each of

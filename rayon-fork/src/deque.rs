@@ -1,6 +1,12 @@
 //! The only door to the deque library: another deque can be put behind these names.
 
+#[cfg(fork_sim)]
+mod simulated;
+
+#[cfg(not(fork_sim))]
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
+#[cfg(fork_sim)]
+pub(crate) use simulated::{Deque, Injector, Steal, Stealer};
 
 /// Repeats `attempt` for as long as it is contended.
 #[inline]

@@ -7,7 +7,7 @@
 //! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
 //! `const fn new`, and statics need one.
 
-#[cfg(not(fork_loom))]
+#[cfg(not(any(fork_loom, fork_sim)))]
 mod asymmetric;
 #[cfg(feature = "instrument")]
 mod cpus;
@@ -15,14 +15,51 @@ mod cpus;
 #[cfg(feature = "instrument")]
 pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 
-#[cfg(not(feature = "web_spin_lock"))]
-pub(crate) use std::sync::OnceLock;
+#[cfg(fork_sim)]
+mod simulated;
+#[cfg(fork_sim)]
+use simulated as machine;
+
+/// What the crate takes from the machine it runs on.
+#[cfg(not(fork_sim))]
+mod machine {
+    #[cfg(not(fork_loom))]
+    pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
+    #[cfg(not(feature = "web_spin_lock"))]
+    pub(crate) use std::sync::OnceLock;
+    #[cfg(feature = "instrument")]
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+    pub(crate) use std::thread::yield_now;
+    pub(crate) use std::{hint, thread};
+    #[cfg(feature = "web_spin_lock")]
+    pub(crate) use wasm_sync::OnceLock;
+}
+
 #[cfg(feature = "instrument")]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
-pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-pub(crate) use std::{hint, thread};
-#[cfg(feature = "web_spin_lock")]
-pub(crate) use wasm_sync::OnceLock;
+pub(crate) use machine::{AtomicBool, AtomicU64};
+pub(crate) use machine::{AtomicPtr, AtomicUsize, OnceLock, Ordering, hint, thread};
+
+/// Declares a value of which every thread has its own, for reads and writes of a whole `Cell`.
+#[cfg(not(fork_sim))]
+macro_rules! cell_of_thread {
+    ($(#[$doc:meta])* static $name:ident: Cell<$value:ty> = $first:expr;) => {
+        ::std::thread_local! {
+            $(#[$doc])*
+            static $name: ::std::cell::Cell<$value> = const { ::std::cell::Cell::new($first) };
+        }
+    };
+}
+#[cfg(fork_sim)]
+macro_rules! cell_of_thread {
+    ($(#[$doc:meta])* static $name:ident: Cell<$value:ty> = $first:expr;) => {
+        ::manycore::core_local!(
+            $(#[$doc])*
+            static $name: ::std::cell::Cell<$value> = ::std::cell::Cell::new($first)
+        );
+    };
+}
+pub(crate) use cell_of_thread;
 
 /// A mutex and a condition variable without poisoning, over those of a module with the interface of
 /// `std::sync`.
@@ -85,7 +122,9 @@ macro_rules! unpoisoned_locks {
 
 mod locks {
     // The main thread of a browser must not block, so there the locks spin.
-    #[cfg(not(feature = "web_spin_lock"))]
+    #[cfg(fork_sim)]
+    unpoisoned_locks!(manycore::lock, manycore::lock::MutexGuard);
+    #[cfg(not(any(feature = "web_spin_lock", fork_sim)))]
     unpoisoned_locks!(std::sync, std::sync::MutexGuard);
     #[cfg(feature = "web_spin_lock")]
     unpoisoned_locks!(wasm_sync, std::sync::MutexGuard);
@@ -95,11 +134,10 @@ pub(crate) use locks::{Condvar, Mutex};
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
-    pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
-    pub(crate) use super::{AtomicUsize, Ordering};
-    pub(crate) use std::sync::atomic::fence;
-    pub(crate) use std::thread::yield_now;
+    pub(crate) use super::machine::{
+        AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
+    };
 
     /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
     /// already does the work.

@@ -125,6 +125,14 @@ pub(crate) fn is_core() -> bool {
     IS_CORE.get()
 }
 
+/// Calls `step` as the host: what it allocates is the system's and costs nothing.
+pub(crate) fn on_host<R>(step: impl FnOnce() -> R) -> R {
+    let was_core = IS_CORE.replace(false);
+    let result = step();
+    IS_CORE.set(was_core);
+    result
+}
+
 /// Calls `step` with the heap of the run and the number of the core.
 ///
 /// # Panics

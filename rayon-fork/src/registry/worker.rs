@@ -1,6 +1,5 @@
 //! One worker: how it finds work, runs it, and waits.
 
-use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
 use crate::sleep::Queues;
+use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
 
@@ -30,9 +30,9 @@ pub(crate) struct Worker {
 // Its queues, and less than one line of the rest.
 assert_size!(Worker: size_of::<JobFifo>() + align_of::<JobFifo>());
 
-thread_local! {
+cell_of_thread! {
     /// The worker that this thread is, or null.
-    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    static CURRENT: Cell<*const Worker> = ptr::null();
 }
 
 impl Worker {

@@ -1,0 +1,49 @@
+//! The door onto a simulated machine: what `manycore` has in place of the standard library.
+
+#[cfg(feature = "instrument")]
+pub(crate) use manycore::atomic::{AtomicBool, AtomicU64};
+pub(crate) use manycore::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+pub(crate) use manycore::lock::OnceLock;
+pub(crate) use manycore::thread::yield_now;
+
+pub(crate) mod hint {
+    pub(crate) use manycore::spin_loop;
+}
+
+pub(crate) mod thread {
+    use std::io;
+    use std::num::NonZeroUsize;
+
+    pub(crate) use manycore::thread::{Builder, scope};
+
+    /// Cores of the machine.
+    pub(crate) fn available_parallelism() -> io::Result<NonZeroUsize> {
+        let cores = manycore::cores().and_then(NonZeroUsize::new);
+        cores.ok_or_else(|| io::Error::other("no simulation runs"))
+    }
+}
+
+/// Nothing to prepare.
+// It fails where the kernel is asked.
+#[allow(clippy::unnecessary_wraps)]
+pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
+    Ok(())
+}
+
+/// The side of a pair that is executed often: free where a variant is selected that needs it so, else a full fence.
+#[track_caller]
+pub(crate) fn light_fence() {
+    if !cfg!(feature = "asymmetric-fence") {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// The side of a pair that is executed seldom.
+#[track_caller]
+pub(crate) fn heavy_fence() {
+    if cfg!(feature = "asymmetric-fence") {
+        manycore::heavy_fence();
+    } else {
+        fence(Ordering::SeqCst);
+    }
+}
