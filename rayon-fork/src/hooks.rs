@@ -110,6 +110,8 @@ words! {
     SleepingEvents = "sleeping_events",
 }
 
+pub(crate) use crate::sync::price::{reads, writes};
+
 #[cfg(feature = "instrument")]
 pub(crate) use crate::instrument::hooks::*;
 #[cfg(not(feature = "instrument"))]
@@ -144,11 +146,15 @@ mod nothing {
 
     /// The calling worker begins to search.
     #[inline]
-    pub(crate) fn begin_search() {}
+    pub(crate) fn begin_search() {
+        crate::sync::price::set_searching(true);
+    }
 
     /// The calling worker has work again.
     #[inline]
-    pub(crate) fn end_search() {}
+    pub(crate) fn end_search() {
+        crate::sync::price::set_searching(false);
+    }
 
     /// The calling worker became sleepy.
     #[inline]

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use crate::core_latch::CoreLatch;
+use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
@@ -160,6 +161,7 @@ where
                 }
             }
         }
+        hooks::reads(&job_b);
         (result_a, job_b.into_result())
     })
 }

@@ -36,6 +36,31 @@ mod machine {
     pub(crate) use wasm_sync::OnceLock;
 }
 
+#[cfg(fork_sim)]
+pub(crate) use simulated::price;
+
+/// What a simulated machine charges for beside accesses to what is declared here; nothing on a real one.
+#[cfg(not(fork_sim))]
+pub(crate) mod price {
+    /// The calling thread reads what is there, which another thread may have written.
+    #[inline(always)]
+    pub(crate) fn reads<T>(_place: *const T) {}
+
+    /// The calling thread writes what is there, which another thread may read.
+    #[inline(always)]
+    pub(crate) fn writes<T>(_place: *const T) {}
+
+    /// Whether the calling worker searches from now on.
+    #[inline(always)]
+    pub(crate) fn set_searching(_is_searching: bool) {}
+
+    /// The state of a random generator that is not to repeat another's, if the machine has one.
+    #[inline(always)]
+    pub(crate) fn random_state() -> Option<u64> {
+        None
+    }
+}
+
 #[cfg(feature = "instrument")]
 pub(crate) use machine::{AtomicBool, AtomicU64};
 pub(crate) use machine::{AtomicPtr, AtomicUsize, OnceLock, Ordering, hint, thread};
@@ -83,11 +108,13 @@ macro_rules! unpoisoned_locks {
             }
 
             /// Blocks until the mutex is free, and takes it.
+            #[cfg_attr(fork_sim, track_caller)]
             pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
                 self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
             /// Takes the mutex if it is free.
+            #[cfg_attr(fork_sim, track_caller)]
             pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
                 match self.0.try_lock() {
                     Ok(guard) => Some(guard),
@@ -108,11 +135,13 @@ macro_rules! unpoisoned_locks {
 
             /// Releases the mutex, blocks until notified (or for no reason at all), and takes the
             /// mutex again.
+            #[cfg_attr(fork_sim, track_caller)]
             pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
                 self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
             /// Wakes every waiting thread.
+            #[cfg_attr(fork_sim, track_caller)]
             pub(crate) fn notify_all(&self) {
                 self.0.notify_all();
             }

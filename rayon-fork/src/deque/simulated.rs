@@ -408,3 +408,184 @@ impl<T> Drop for Injector<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Deque, Injector, Steal};
+    use manycore::{FrequencyMode, Machine, thread};
+
+    /// What a step gave, of this deque or of the published one.
+    #[derive(Debug, PartialEq, Eq)]
+    enum Answer {
+        Job(Option<u32>),
+        Stolen(Option<u32>),
+        Length(usize),
+        IsEmpty(bool),
+    }
+
+    fn stolen<T>(steal: crossbeam_deque::Steal<T>) -> Option<T> {
+        steal.success()
+    }
+
+    fn taken<T>(steal: Steal<T>) -> Option<T> {
+        match steal {
+            Steal::Success(job) => Some(job),
+            Steal::Empty => None,
+            Steal::Retry => panic!("nobody else is here"),
+        }
+    }
+
+    #[test]
+    fn a_deque_answers_as_the_published_one_does() {
+        for (seed, is_fifo) in (0..200_u64).flat_map(|seed| [(seed, false), (seed, true)]) {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let ours = if is_fifo { Deque::new_fifo() } else { Deque::new_lifo() };
+            let theirs = if is_fifo {
+                crossbeam_deque::Worker::new_fifo()
+            } else {
+                crossbeam_deque::Worker::new_lifo()
+            };
+            // Some runs push more than they take, so that the ring grows.
+            let pushes = random.u32(3..8);
+            for job in 0..500 {
+                let step = random.u32(0..10);
+                let (our, their) = if step < pushes {
+                    ours.push(job);
+                    theirs.push(job);
+                    (Answer::Length(ours.len()), Answer::Length(theirs.len()))
+                } else if step < 9 {
+                    (Answer::Job(ours.pop()), Answer::Job(theirs.pop()))
+                } else if step == 9 && random.bool() {
+                    (Answer::IsEmpty(ours.is_empty()), Answer::IsEmpty(theirs.is_empty()))
+                } else {
+                    let our = taken(ours.stealer().steal());
+                    (Answer::Stolen(our), Answer::Stolen(stolen(theirs.stealer().steal())))
+                };
+                assert_eq!(our, their, "seed {seed}, fifo {is_fifo}, step {job}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_answers_as_the_published_one_does() {
+        for seed in 0..100_u64 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let (ours, theirs) = (Injector::new(), crossbeam_deque::Injector::new());
+            for job in 0..500 {
+                if random.u32(0..5) < 3 {
+                    ours.push(job);
+                    theirs.push(job);
+                } else {
+                    assert_eq!(taken(ours.steal()), stolen(theirs.steal()), "seed {seed}");
+                }
+                assert_eq!((ours.len(), ours.is_empty()), (theirs.len(), theirs.is_empty()));
+            }
+        }
+    }
+
+    /// A machine on which steps of different cores fall between each other.
+    fn machine(cores: usize) -> Machine {
+        let mut machine = Machine::free(cores);
+        machine.prices.hit = 1_000;
+        machine.prices.transfer = [0, 20_000, 20_000, 20_000];
+        machine.prices.occupancy = 0.5;
+        machine
+    }
+
+    fn simulate<R: 'static>(cores: usize, seed: u64, main: impl FnOnce() -> R + 'static) -> R {
+        manycore::run(&machine(cores), FrequencyMode::Fixed, seed, main).unwrap().result
+    }
+
+    #[test]
+    fn every_job_is_taken_once_by_its_owner_or_one_of_the_thieves() {
+        for (seed, is_fifo) in (0..20_u64).flat_map(|seed| [(seed, false), (seed, true)]) {
+            let mut all = simulate(6, seed, move || {
+                let deque = if is_fifo { Deque::new_fifo() } else { Deque::new_lifo() };
+                let is_over = Arc::new(manycore::atomic::AtomicBool::new(false));
+                let thief = |_| {
+                    let (stealer, is_over) = (deque.stealer(), Arc::clone(&is_over));
+                    thread::spawn(move || {
+                        let mut jobs = Vec::new();
+                        loop {
+                            match stealer.steal() {
+                                Steal::Success(job) => jobs.push(job),
+                                Steal::Retry => {}
+                                Steal::Empty if is_over.load(super::Ordering::Acquire) => {
+                                    break jobs;
+                                }
+                                Steal::Empty => manycore::spin_loop(),
+                            }
+                            manycore::work(manycore::random() % 30_000);
+                        }
+                    })
+                };
+                let thieves: Vec<_> = (0..5).map(thief).collect();
+                let mut jobs = Vec::new();
+                for job in 0..1000 {
+                    deque.push(job);
+                    manycore::work(manycore::random() % 10_000);
+                    if manycore::random() % 3 == 0 {
+                        jobs.extend(deque.pop());
+                    }
+                }
+                while let Some(job) = deque.pop() {
+                    jobs.push(job);
+                }
+                is_over.store(true, super::Ordering::Release);
+                let stolen: Vec<Vec<i32>> =
+                    thieves.into_iter().map(|thief| thief.join().unwrap()).collect();
+                assert!(stolen.iter().any(|jobs| !jobs.is_empty()));
+                jobs.into_iter().chain(stolen.into_iter().flatten()).collect::<Vec<i32>>()
+            });
+            all.sort_unstable();
+            assert!(all.iter().copied().eq(0..1000), "seed {seed}, fifo {is_fifo}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn every_job_from_outside_is_taken_once() {
+        for seed in 0..20 {
+            let mut all = simulate(6, seed, || {
+                let queue = Arc::new(Injector::new());
+                let put = |from: i32| {
+                    let queue = Arc::clone(&queue);
+                    thread::spawn(move || (0..200).for_each(|i| queue.push(from * 200 + i)))
+                };
+                let producers: Vec<_> = (0..3).map(put).collect();
+                let take = |_| {
+                    let queue = Arc::clone(&queue);
+                    thread::spawn(move || {
+                        let mut jobs = Vec::new();
+                        while jobs.len() < 200 {
+                            if let Steal::Success(job) = queue.steal() {
+                                jobs.push(job);
+                            }
+                        }
+                        jobs
+                    })
+                };
+                let consumers: Vec<_> = (0..3).map(take).collect();
+                producers.into_iter().for_each(|it| it.join().unwrap());
+                consumers.into_iter().flat_map(|it| it.join().unwrap()).collect::<Vec<_>>()
+            });
+            all.sort_unstable();
+            assert!(all.iter().copied().eq(0..600), "seed {seed}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn jobs_that_nobody_took_are_dropped() {
+        let counted = Arc::new(());
+        let (deque, queue) = (Deque::new_lifo(), Injector::new());
+        for _ in 0..200 {
+            deque.push(Arc::clone(&counted));
+            queue.push(Arc::clone(&counted));
+        }
+        drop((deque.pop(), queue.steal()));
+        assert_eq!(Arc::strong_count(&counted), 1 + 2 * 199);
+        drop((deque, queue));
+        assert_eq!(Arc::strong_count(&counted), 1);
+    }
+}

@@ -187,6 +187,7 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
         latch.wait();
+        hooks::reads(&job);
         job.into_result()
     }
 
@@ -202,6 +203,7 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
         caller.wait_until(&job.latch);
+        hooks::reads(&job);
         job.into_result()
     }
 

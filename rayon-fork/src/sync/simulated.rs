@@ -47,3 +47,29 @@ pub(crate) fn heavy_fence() {
         fence(Ordering::SeqCst);
     }
 }
+
+/// What costs something beside accesses to what is declared here.
+pub(crate) mod price {
+    /// The calling thread reads what is there, which another thread may have written.
+    #[track_caller]
+    pub(crate) fn reads<T>(place: *const T) {
+        manycore::touch(place as usize, size_of::<T>(), false);
+    }
+
+    /// The calling thread writes what is there, which another thread may read.
+    #[track_caller]
+    pub(crate) fn writes<T>(place: *const T) {
+        manycore::touch(place as usize, size_of::<T>(), true);
+    }
+
+    /// Whether the calling worker searches from now on.
+    pub(crate) fn set_searching(is_searching: bool) {
+        manycore::set_searching(is_searching);
+    }
+
+    /// The state of a random generator, by the seed of the run.
+    #[allow(clippy::unnecessary_wraps)]
+    pub(crate) fn random_state() -> Option<u64> {
+        Some(manycore::random() | 1)
+    }
+}

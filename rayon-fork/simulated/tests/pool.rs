@@ -1,0 +1,147 @@
+//! The pool on simulated machines: it does what it does on real ones, the same in each run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manycore::atomic::{AtomicUsize, Ordering};
+use manycore::{FrequencyMode, Machine, Spending, run, thread};
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+#[global_allocator]
+static HEAP: manycore::Heap = manycore::Heap;
+
+fn machine(name: &str) -> Machine {
+    let file = format!("{}/../../machines/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    Machine::read(file.as_ref()).unwrap()
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+/// Runs `body` with a pool of eight threads.
+fn on_eight<R: 'static>(body: impl FnOnce(&ThreadPool) -> R + 'static) -> R {
+    run(&machine("zen4-64"), FrequencyMode::Dynamic, 1, || body(&pool(8))).unwrap().result
+}
+
+fn fib(n: u32) -> u64 {
+    if n < 2 {
+        manycore::work(2_000);
+        return u64::from(n);
+    }
+    let (one, other) = rayon_core::join(|| fib(n - 1), || fib(n - 2));
+    one + other
+}
+
+#[test]
+fn joins_give_the_sequential_answer_on_every_worker() {
+    let (answer, working) = on_eight(|pool| {
+        let answer = pool.install(|| fib(16));
+        let workers = manycore::spent().into_iter().take(8);
+        (answer, workers.filter(|spent| spent.on(Spending::Work) > 0).count())
+    });
+    assert_eq!((answer, working), (987, 8));
+}
+
+#[test]
+fn a_scope_waits_for_all_of_its_jobs() {
+    let done = on_eight(|pool| {
+        let done = Arc::new(AtomicUsize::new(0));
+        pool.scope(|scope| {
+            for _ in 0..100 {
+                let done = Arc::clone(&done);
+                scope.spawn(move |scope| {
+                    manycore::work(1_000_000);
+                    scope.spawn(move |_| {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            }
+        });
+        done.load(Ordering::Relaxed)
+    });
+    assert_eq!(done, 100);
+}
+
+#[test]
+fn a_broadcast_runs_once_on_each_worker_also_if_they_sleep() {
+    let indices = on_eight(|pool| {
+        thread::sleep(Duration::from_millis(5));
+        pool.broadcast(|context| context.index())
+    });
+    assert_eq!(indices, (0..8).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_panic_comes_back_to_who_waits_and_the_pool_works_on() {
+    let (panic, sum) = on_eight(|pool| {
+        let body = || pool.install(|| rayon_core::join(|| panic!("on purpose"), || fib(10)));
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_err();
+        ((*panic.downcast_ref::<&str>().unwrap()).to_owned(), pool.install(|| fib(10)))
+    });
+    assert_eq!((panic.as_str(), sum), ("on purpose", 55));
+}
+
+#[test]
+fn workers_sleep_while_there_is_nothing_to_do_and_wake_for_a_job_from_outside() {
+    let (asleep, answer) = on_eight(|pool| {
+        pool.install(|| fib(10));
+        thread::sleep(Duration::from_millis(20));
+        let spent = manycore::spent();
+        let asleep = spent.iter().take(8).map(|spent| spent.on(Spending::Asleep)).min();
+        (asleep.unwrap(), pool.install(|| fib(10)))
+    });
+    assert!(asleep > 15_000_000_000, "{asleep} ps of 20 ms");
+    assert_eq!(answer, 55);
+}
+
+#[test]
+fn a_pool_that_is_dropped_ends_its_threads() {
+    let names = run(&machine("zen4-64"), FrequencyMode::Fixed, 1, || {
+        // Each pool needs 40 of 64 cores.
+        for _ in 0..3 {
+            assert_eq!(pool(40).install(|| fib(10)), 55);
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    names.unwrap();
+}
+
+#[test]
+fn threads_that_are_more_than_the_cores_are_refused_as_an_error_of_the_pool() {
+    let error = run(&machine("broadwell-2x16"), FrequencyMode::Fixed, 1, || {
+        ThreadPoolBuilder::new().num_threads(33).build().unwrap_err().to_string()
+    });
+    let error = error.unwrap().result;
+    assert!(error.contains("all 32 cores of the simulated machine have a thread"), "{error}");
+}
+
+/// All that can be seen of a run on 64 cores.
+fn a_wide_run(seed: u64) -> String {
+    let finished = run(&machine("ice-lake-2x32"), FrequencyMode::Dynamic, seed, || {
+        let pool = pool(64);
+        for _ in 0..5 {
+            pool.install(|| fib(12));
+            thread::sleep(Duration::from_micros(300));
+        }
+        format!("{:?}\n{:?}", manycore::spent(), manycore::waits())
+    });
+    let finished = finished.unwrap();
+    format!("{} {} {}", finished.elapsed, finished.accesses, finished.result)
+}
+
+#[test]
+fn one_seed_gives_one_result_to_the_byte_and_another_seed_another() {
+    let first = a_wide_run(1);
+    assert_eq!(first, a_wide_run(1));
+    assert_ne!(first, a_wide_run(2));
+}
+
+#[test]
+fn more_workers_than_one_word_has_bits_run_a_tree() {
+    let answer = run(&machine("wide-1024"), FrequencyMode::Fixed, 1, || {
+        let pool = pool(150);
+        pool.install(|| fib(14))
+    });
+    assert_eq!(answer.unwrap().result, 377);
+}
