@@ -145,3 +145,23 @@ fn more_workers_than_one_word_has_bits_run_a_tree() {
     });
     assert_eq!(answer.unwrap().result, 377);
 }
+
+/// The features of a manifest, with what they turn on in the same manifest.
+fn features(manifest: &str, without: &[&str]) -> Vec<(String, Vec<String>)> {
+    let manifest: toml::Table = std::fs::read_to_string(manifest).unwrap().parse().unwrap();
+    let features = manifest["features"].as_table().unwrap().iter();
+    let kept = features.filter(|(name, _)| !without.contains(&name.as_str()));
+    let turned_on = |list: &toml::Value| {
+        let all = list.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned());
+        all.filter(|it| !it.starts_with("dep:")).collect()
+    };
+    kept.map(|(name, list)| (name.clone(), turned_on(list))).collect()
+}
+
+#[test]
+fn features_are_those_of_the_fork() {
+    let ours = features(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), &[]);
+    let without = ["instrument", "web_spin_lock"];
+    let theirs = features(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"), &without);
+    assert_eq!(ours, theirs);
+}

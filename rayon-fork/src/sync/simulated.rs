@@ -33,7 +33,7 @@ pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
 /// The side of a pair that is executed often: free where a variant is selected that needs it so, else a full fence.
 #[track_caller]
 pub(crate) fn light_fence() {
-    if !cfg!(feature = "asymmetric-fence") {
+    if !cfg!(feature = "membarrier") {
         fence(Ordering::SeqCst);
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn light_fence() {
 /// The side of a pair that is executed seldom.
 #[track_caller]
 pub(crate) fn heavy_fence() {
-    if cfg!(feature = "asymmetric-fence") {
+    if cfg!(feature = "membarrier") {
         manycore::heavy_fence();
     } else {
         fence(Ordering::SeqCst);
