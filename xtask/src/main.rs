@@ -122,6 +122,8 @@ enum Part {
     Dependency,
     /// The model checks of the fork's sleep protocol, the fast set.
     Models,
+    /// Simulated machines, and the fork on them.
+    Simulated,
     /// The measured programs.
     Workloads,
     /// The sweep tool and this one.

@@ -56,6 +56,9 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     if wanted(Part::Models) {
         models(sh, Depth::Fast)?;
     }
+    if wanted(Part::Simulated) {
+        simulated(sh)?;
+    }
     if wanted(Part::Workloads) {
         step(
             "workloads",
@@ -73,6 +76,15 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()
     }
     eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// The simulated machines, and the fork's own sources on them: its deque and its pool.
+fn simulated(sh: &Shell) -> Result<()> {
+    step("simulated machines", cmd!(sh, "cargo test --quiet --package manycore"))?;
+    // Cargo reads the flags in that folder's `.cargo/config.toml`.
+    let _folder = sh.push_dir("rayon-fork/simulated");
+    step("deque of simulated machines", cmd!(sh, "cargo test --quiet --release --lib deque"))?;
+    step("pool on simulated machines", cmd!(sh, "cargo test --quiet --release --test pool"))
 }
 
 /// Whether a part is among those asked for, which are all if none is named.

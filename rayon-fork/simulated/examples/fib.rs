@@ -1,48 +1,66 @@
-use manycore::{FrequencyMode, Machine, run, time::Instant};
+//! A tree of joins on more and more cores of a simulated machine, and which lines of source waited for which:
+//! `cargo run --release --example fib -- ../../machines/zen4-64.toml 20`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use manycore::time::Instant;
+use manycore::{FrequencyMode, Machine, Wait, run};
+
 #[global_allocator]
 static HEAP: manycore::Heap = manycore::Heap;
+
+/// Lines of source that are shown for each number of threads.
+const SHOWN: usize = 3;
+
 fn fib(n: u32) -> u64 {
     if n < 2 {
+        // As long as a few instructions.
         manycore::work(1_000);
-        return n as u64;
+        return u64::from(n);
     }
-    let (a, b) = rayon_core::join(|| fib(n - 1), || fib(n - 2));
-    a + b
+    let (one, other) = rayon_core::join(|| fib(n - 1), || fib(n - 2));
+    one + other
 }
-fn main() {
-    let machine = Machine::read(std::env::args().nth(1).unwrap().as_ref()).unwrap();
-    let n: u32 = std::env::args().nth(2).unwrap().parse().unwrap();
-    for threads in [1, 2, 4, 8, 16, 32, 64] {
-        if threads > machine.topology.cores() {
-            break;
+
+/// The simulated time of one tree, and who waited for lines meanwhile.
+fn measure(threads: usize, n: u32) -> (std::time::Duration, Vec<Wait>) {
+    let pool = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.expect("there are cores for all threads");
+    pool.install(|| fib(5));
+    manycore::forget_waits();
+    let start = Instant::now();
+    pool.install(|| fib(n));
+    (start.elapsed(), manycore::waits())
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(file), Some(Ok(n))) =
+        (arguments.next().map(PathBuf::from), arguments.next().map(|n| n.parse()))
+    else {
+        eprintln!("error: give a machine and a number: fib -- ../../machines/zen4-64.toml 20");
+        return ExitCode::from(2);
+    };
+    let machine = match Machine::read(&file) {
+        Ok(machine) => machine,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
         }
-        let host = std::time::Instant::now();
-        let f = run(&machine, FrequencyMode::Fixed, 1, move || {
-            let pool = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| fib(5));
-            let t = Instant::now();
-            let r = pool.install(|| fib(n));
-            let e = t.elapsed();
-            (r, e, manycore::waits())
-        })
-        .unwrap();
-        let host = host.elapsed();
-        println!(
-            "{threads:3} threads {:?} answer {} accesses {} host {:?} = {:.1} M/s",
-            f.result.1,
-            f.result.0,
-            f.accesses,
-            host,
-            f.accesses as f64 / host.as_secs_f64() / 1e6
-        );
-        for w in f.result.2.iter().take(4) {
-            println!(
-                "      {:>9.1} µs {:>7} {} <- {}",
-                w.waited as f64 / 1e6,
-                w.transfers,
-                w.at,
-                w.written_at.map_or("-".into(), |x| x.to_string())
-            );
+    };
+    println!("simulated: {}, {}", machine.name, machine.title);
+    let doubled = std::iter::successors(Some(1), |threads| Some(threads * 2));
+    for threads in doubled.take_while(|&threads| threads <= machine.topology.cores()) {
+        let finished = run(&machine, FrequencyMode::Fixed, 1, move || measure(threads, n))
+            .expect("no deadlock");
+        let (time, waits) = finished.result;
+        println!("{threads:>5} threads {:>9.1} µs", time.as_secs_f64() * 1e6);
+        for wait in waits.iter().take(SHOWN) {
+            let written = wait.written_at.map_or("nobody".to_owned(), ToString::to_string);
+            let waited = wait.waited as f64 / 1e6;
+            println!("{:>14} {waited:>9.1} µs waited at {}, written at {written}", "", wait.at);
         }
     }
+    ExitCode::SUCCESS
 }
