@@ -55,7 +55,7 @@ pub(crate) mod price {
     pub(crate) fn set_searching(_is_searching: bool) {}
 
     /// The state of a random generator that is not to repeat another's, if the machine has one.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn random_state() -> Option<u64> {
         None
     }
