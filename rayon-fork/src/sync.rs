@@ -27,9 +27,12 @@ mod machine {
     pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
+    #[cfg(not(fork_loom))]
+    pub(crate) use std::sync::atomic::fence;
     #[cfg(feature = "instrument")]
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+    #[cfg(not(fork_loom))]
     pub(crate) use std::thread::yield_now;
     pub(crate) use std::{hint, thread};
     #[cfg(feature = "web_spin_lock")]
