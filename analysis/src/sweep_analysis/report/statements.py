@@ -16,14 +16,8 @@ from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep
 from sweep_analysis.report.statement_kinds import KINDS, Asked
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-FILES = [
-    CHECKOUT / name
-    for name in ("README.md", "results/FINDINGS.md", "rayon-fork/README.md", "rayon-fork/src/sleep/README.md")
-]
-"""The files that have statements."""
-
-GENERATED = FILES[:2]
-"""Of these, the files that hold no number but in statements: see `typed_numbers`."""
+FILES = [CHECKOUT / name for name in ("README.md", "results/FINDINGS.md")]
+"""The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
 _STATEMENT = re.compile(r"(<!-- analysis: (?P<words>[^>]*?) -->\n)(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL)
 _SWEEP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")
