@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Lasts, Parameter, Size, Values, for_ever};
+use crate::{Lasts, Parameter, Refusal, Size, Values, for_ever};
 
 /// A workload as listed: enough to write a valid request without reading its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +89,47 @@ impl Description {
             .filter(|entry| entry.size == size)
             .flat_map(|entry| entry.overrides.iter().copied());
         defaults.chain(overrides).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// The values of `size`, overridden by `explicit`.
+    ///
+    /// # Errors
+    /// An unknown name, a value that the parameter does not take, or a parameter that the
+    /// instance file replaces.
+    pub fn resolve(
+        &self,
+        size: Size,
+        explicit: &BTreeMap<String, String>,
+        has_input: bool,
+    ) -> Result<Values, Refusal> {
+        let workload = self.name;
+        let mut values = self.parameters_of(size);
+        if has_input {
+            values.retain(|name, _| !self.parameter(name).is_some_and(|p| p.is_replaced_by_input));
+        }
+        for (name, value) in explicit {
+            let Some(parameter) = self.parameter(name) else {
+                let known: Vec<&str> = self.parameters.iter().map(|p| p.name).collect();
+                return Err(Refusal::new(format!(
+                    "workload `{workload}`: unknown parameter `{name}`; known: {}",
+                    known.join(", ")
+                )));
+            };
+            if has_input && parameter.is_replaced_by_input {
+                return Err(Refusal::new(format!(
+                    "workload `{workload}`: parameter `{name}` = `{value}` has no effect on an \
+                     input file; give one of the two"
+                )));
+            }
+            if !parameter.accepts.admits(value) {
+                return Err(Refusal::new(format!(
+                    "workload `{workload}`: parameter `{name}` = `{value}`: expected {}",
+                    parameter.accepts
+                )));
+            }
+            values.insert(name.clone(), value.clone());
+        }
+        Ok(Values(values))
     }
 
     /// How long an iteration takes on any host: it works for a given time, or waits for given moments. A mean

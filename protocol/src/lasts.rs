@@ -151,7 +151,7 @@ mod tests {
             ("gap-us".to_owned(), gap_us.to_string()),
             ("how".to_owned(), how.to_owned()),
         ]);
-        let values = Values::resolve(&description, Size::Tiny, &explicit, false).unwrap();
+        let values = description.resolve(Size::Tiny, &explicit, false).unwrap();
         assert_eq!(description.is_paced(&values), description.lasts(&values).is_some());
         description.lasts(&values)
     }

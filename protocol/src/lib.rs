@@ -11,6 +11,7 @@ mod messages;
 mod parameters;
 mod refusal;
 mod size;
+mod values;
 
 pub use description::{Description, SizeOverrides};
 pub use lasts::{Lasts, Term, TimeUnit};
@@ -18,6 +19,7 @@ pub use messages::{
     Events, Failure, Iteration, Metric, Outcome, Placement, Program, Request, SCHEMA, TraceRequest,
     Usage,
 };
-pub use parameters::{Accepts, Parameter, Values};
+pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;
 pub use size::Size;
+pub use values::Values;

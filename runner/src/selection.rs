@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use protocol::{Description, Placement, Refusal, Size, Values};
+use protocol::{Description, Placement, Refusal, Size};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue;
@@ -198,8 +198,7 @@ pub fn loads(
             let none = BTreeMap::new();
             let given = explicit.get(description.name).unwrap_or(&none);
             let input = input.clone().filter(|_| description.input.is_some());
-            let values =
-                Values::resolve(description, size, given, input.is_some()).map_err(refused)?;
+            let values = description.resolve(size, given, input.is_some()).map_err(refused)?;
             Ok(Load {
                 workload: description.name.to_owned(),
                 size: size.name().to_owned(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
-use protocol::{Size, Values};
+use protocol::Size;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use workloads::CATALOGUE;
 use workloads::workload::{Instance, Setup, Workload};
@@ -27,7 +27,8 @@ fn every_workload(criterion: &mut Criterion) {
 
 fn bench(group: &mut BenchmarkGroup<'_, WallTime>, workload: &dyn Workload, pool: &ThreadPool) {
     let description = workload.description();
-    let values = Values::resolve(description, Size::Small, &BTreeMap::new(), false)
+    let values = description
+        .resolve(Size::Small, &BTreeMap::new(), false)
         .expect("a size is a valid request");
     let threads = pool.current_num_threads();
     // Prepared for a benchmark that is chosen, since some inputs take a while.

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use protocol::{
-    Failure, Iteration, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size, Values,
-};
+use protocol::{Failure, Iteration, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size};
 use rayon::ThreadPool;
 
 use crate::catalogue::{self, Catalogue};
@@ -82,8 +80,7 @@ fn run_watched<W: Watch>(
             input.display()
         ))));
     }
-    let values = Values::resolve(
-        description,
+    let values = description.resolve(
         Size::find(&request.size)?,
         &request.parameters,
         request.input.is_some(),

@@ -5,6 +5,7 @@ mod dependency;
 mod fork;
 mod python;
 mod sanitizers;
+mod shell;
 mod steps;
 mod stress;
 mod variants;
@@ -17,6 +18,7 @@ use runner::config::ConfigError;
 use runner::exit::exit_of;
 use runner::stop::Stop;
 
+use crate::steps::Part;
 use crate::variants::Variants;
 
 /// The checks of this repository.
@@ -113,25 +115,6 @@ enum Task {
     Ci,
 }
 
-/// A part of the test suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
-    /// The fork, on a few variants that have every feature among them.
-    Fork,
-    /// The fork in a stranger's program: lock file, oldest compiler, and stack on two variants.
-    Dependency,
-    /// The model checks of the fork's sleep protocol, the fast set.
-    Models,
-    /// Simulated machines, and the fork on them.
-    Simulated,
-    /// The measured programs.
-    Workloads,
-    /// The sweep tool and this one.
-    Runner,
-    /// The Python package and its notebooks.
-    Analysis,
-}
-
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
@@ -150,7 +133,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 fn run(task: Task) -> Result<()> {
-    let sh = steps::shell()?;
+    let sh = shell::at_root()?;
     match task {
         Task::Test { only, all_variants: true, variants } => {
             steps::test(&sh, &only, &variants.chosen()?)?;

@@ -6,12 +6,12 @@ use anyhow::{Result, ensure};
 use runner::python::Python;
 use xshell::{Shell, cmd};
 
-use crate::steps::{self, step};
+use crate::shell::{self, step};
 
 /// Tests of the Python package, its notebooks included. They run beside other steps, so what they say is said
 /// at their end.
 pub(crate) fn test() -> Result<()> {
-    let sh = steps::shell()?;
+    let sh = shell::at_root()?;
     let python = interpreter(&sh)?;
     let start = Instant::now();
     let pytest = cmd!(sh, "{python} -m pytest --quiet analysis").env("PYTHONPATH", "analysis/src");

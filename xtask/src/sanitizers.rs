@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use runner::stop::Stop;
 use xshell::{Cmd, Shell, cmd};
 
-use crate::steps::step;
+use crate::shell::step;
 use crate::variants::Variant;
 
 /// The compiler that has Miri and `-Z` flags. `rust-toolchain.toml` names another one for all else.

@@ -1,15 +1,33 @@
-//! The steps that tasks are made of: each one prints what it runs and stops at the first failure.
+//! The steps of each task: its parts in their order, up to the first failure.
 
-use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
-use xshell::{Cmd, Shell, cmd};
+use anyhow::{Result, anyhow};
+use xshell::{Shell, cmd};
 
-use crate::Part;
 use crate::dependency;
 use crate::python;
+use crate::shell::step;
 use crate::variants::Variant;
+
+/// A part of the test suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// The fork, on a few variants that have every feature among them.
+    Fork,
+    /// The fork in a stranger's program: lock file, oldest compiler, and stack on two variants.
+    Dependency,
+    /// The model checks of the fork's sleep protocol, the fast set.
+    Models,
+    /// Simulated machines, and the fork on them.
+    Simulated,
+    /// The measured programs.
+    Workloads,
+    /// The sweep tool and this one.
+    Runner,
+    /// The Python package and its notebooks.
+    Analysis,
+}
 
 /// How far the model checker goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,24 +36,6 @@ pub(crate) enum Depth {
     Fast,
     /// The bounds of the table in `rayon-fork/src/sleep/README.md`.
     Deep,
-}
-
-/// A shell at the root of the checkout.
-pub(crate) fn shell() -> Result<Shell> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent folder")?;
-    let sh = Shell::new()?;
-    sh.change_dir(root);
-    Ok(sh)
-}
-
-/// Runs `command` under a heading, and says how long it took.
-pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
-    eprintln!("── {title}");
-    let start = Instant::now();
-    command.quiet().run().with_context(|| format!("step failed: {title}"))?;
-    eprintln!("   {title}: done in {:.0} s", start.elapsed().as_secs_f64());
-    Ok(())
 }
 
 pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()> {

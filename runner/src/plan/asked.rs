@@ -90,7 +90,7 @@ impl Load {
         let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
         let has_input = self.input.is_some();
-        let values = Values::resolve(workload, size, &self.parameters, has_input).ok()?;
+        let values = workload.resolve(size, &self.parameters, has_input).ok()?;
         Some((workload, values))
     }
 

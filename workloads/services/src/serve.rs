@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use protocol::{Description, Refusal, Size, Values};
+use protocol::{Description, Refusal, Size};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::net::{Limits, Server, Stopper};
@@ -71,7 +71,7 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
     if serve.connections == 0 {
         return Err(Refusal::new("connections = 0: nobody could be served; allow 1 or more"));
     }
-    let values = Values::resolve(description, Size::Tiny, &serve.parameters, false)?;
+    let values = description.resolve(Size::Tiny, &serve.parameters, false)?;
     let pool = pool(serve.threads)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, serve.port));
     let limits = Limits {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use protocol::{Accepts, Description, Failure, Parameter, Program, Request, Size, Values};
+use protocol::{Accepts, Description, Failure, Parameter, Program, Request, Size};
 use workloads::measure::run;
 use workloads::workload::Setup;
 
@@ -154,7 +154,7 @@ fn a_zero_that_means_no_work_is_refused_by_every_workload() {
 fn an_answer_that_was_never_given_is_rejected_by_every_workload() {
     for workload in CATALOGUE {
         let description = workload.description();
-        let values = Values::resolve(description, Size::Tiny, &BTreeMap::new(), false).unwrap();
+        let values = description.resolve(Size::Tiny, &BTreeMap::new(), false).unwrap();
         let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
         let mut instance = workload.prepare(&setup).unwrap();
         instance.reset();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{Size, Values};
+use protocol::Size;
 use workloads::catalogue::as_json;
 
 use crate::{CATALOGUE, RENEW, WRITTEN};
@@ -23,8 +23,7 @@ fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
         for size in Size::ALL {
             // Spelled out as explicit parameters, a size passes the same checks as a user's
             // request.
-            let values =
-                Values::resolve(description, size, &description.parameters_of(size), false);
+            let values = description.resolve(size, &description.parameters_of(size), false);
             assert!(values.is_ok(), "{} {size:?}: {values:?}", description.name);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::{Program, Request, Size, Values};
+use protocol::{Program, Request, Size};
 use workloads::catalogue::find;
 use workloads::measure::run;
 
@@ -16,8 +16,7 @@ fn request(name: &str, parameters: &[(&str, &str)]) -> Request {
 fn lasts(name: &str, parameters: &[(&str, &str)]) -> Option<Duration> {
     let workload = find(CATALOGUE, name).unwrap();
     let request = request(name, parameters);
-    let values =
-        Values::resolve(workload.description(), Size::Tiny, &request.parameters, false).unwrap();
+    let values = workload.description().resolve(Size::Tiny, &request.parameters, false).unwrap();
     workload.description().lasts(&values)
 }
 

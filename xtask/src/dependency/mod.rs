@@ -11,7 +11,7 @@ use toml::Table;
 use xshell::{Shell, cmd};
 
 use crate::fork;
-use crate::steps::step;
+use crate::shell::step;
 use crate::variants::all_features;
 
 /// The oldest versions that satisfy the published crate, each after those that need a newer one.

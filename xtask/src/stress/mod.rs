@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn checkout() -> Checkout {
-        Checkout::find(Some(&crate::steps::shell().unwrap().current_dir())).unwrap()
+        Checkout::find(Some(&crate::shell::at_root().unwrap().current_dir())).unwrap()
     }
 
     fn chosen(branches: &[&str]) -> Result<Vec<String>> {

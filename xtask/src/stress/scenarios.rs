@@ -157,7 +157,8 @@ pub(super) mod tests {
 
     /// A build of the branch `packed`, as sweeps have it.
     static PACKED: LazyLock<PathBuf> = LazyLock::new(|| {
-        let checkout = Checkout::find(Some(&crate::steps::shell().unwrap().current_dir())).unwrap();
+        let checkout =
+            Checkout::find(Some(&crate::shell::at_root().unwrap().current_dir())).unwrap();
         let folder = checkout.root().to_owned();
         let config = Config::read(&folder.join("branches.toml")).unwrap();
         let branch = config.branches.iter().find(|branch| branch.name == "packed").unwrap();

@@ -6,7 +6,7 @@ use super::*;
 
 fn transfers(explicit: &[(&str, &str)]) -> Result<Transfers, Refusal> {
     let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    Transfers::new(1, &Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap())
+    Transfers::new(1, &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap())
 }
 
 fn pool() -> ThreadPool {

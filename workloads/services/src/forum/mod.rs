@@ -301,7 +301,7 @@ mod tests {
     fn evening(implementation: &str, harness: &str) -> Box<dyn Instance> {
         let explicit = [("implementation", implementation), ("harness", harness)];
         let explicit = explicit.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
+        let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
         let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
         Forum.prepare(&setup).unwrap()
     }

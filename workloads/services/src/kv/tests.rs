@@ -12,7 +12,7 @@ use workloads::workload::Mismatch;
 fn trade(explicit: &[(&str, &str)]) -> Trade {
     let explicit: BTreeMap<String, String> =
         explicit.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
+    let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
     Trade::new(&Setup { seed: 1, values: &values, input: None, threads: 2 }).unwrap()
 }
 
@@ -109,7 +109,7 @@ fn what_would_not_fit_in_memory_is_refused() {
         ("sessions".to_owned(), "1000000".to_owned()),
         ("requests".to_owned(), "11".to_owned()),
     ]);
-    let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
+    let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
     let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
     let refusal = Kv.prepare(&setup).err().unwrap().to_string();
     assert!(refusal.contains("sessions = 1000000 times requests = 11"), "{refusal}");

@@ -2,8 +2,10 @@
 //!
 //! Each contender alternates between work of its own and a critical section. They are jobs on the
 //! pool, user-level threads on one OS thread, or OS threads on few CPUs; they wait in the lock's queue
-//! or spin. Files: `user.rs` and `system.rs` run the contenders.
+//! or spin. Files: `contender.rs` says what each of them does, `user.rs` and `system.rs`
+//! run them.
 
+mod contender;
 mod system;
 mod user;
 
@@ -14,6 +16,7 @@ use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Val
 use rayon::ThreadPool;
 
 use crate::user_threads::Report;
+use contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -75,65 +78,6 @@ impl Workload for Locks {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         Ok(Box::new(Contention::new(setup.seed, setup.values)?))
     }
-}
-
-/// What all contenders do.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    contenders: u64,
-    iterations: u64,
-    section_steps: u64,
-    outside_steps: u64,
-    seed: u64,
-}
-
-impl Shape {
-    /// Where a contender's chains of steps begin, one for each of its sections.
-    fn seeds(&self, contender: u64) -> impl Iterator<Item = u64> + use<> {
-        let first = self.seed.wrapping_add(contender * self.iterations);
-        (0..self.iterations).map(move |iteration| first.wrapping_add(iteration))
-    }
-
-    fn sections(&self) -> u64 {
-        self.contenders * self.iterations
-    }
-
-    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under
-    /// the lock.
-    fn contend(
-        &self,
-        contender: u64,
-        work: impl Fn(u64, u64) -> u64,
-        mut locked: impl FnMut(&dyn Fn(&mut Tally)),
-    ) {
-        for seed in self.seeds(contender) {
-            let begun = work(seed, self.outside_steps);
-            locked(&|tally| {
-                // Read before the work and written after it: sections that overlap lose one of them.
-                let before = *tally;
-                *tally = before.plus(work(begun, self.section_steps));
-            });
-        }
-    }
-}
-
-/// What the lock guards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    sections: u64,
-    sum: u64,
-}
-
-impl Tally {
-    fn plus(self, word: u64) -> Self {
-        Self { sections: self.sections + 1, sum: self.sum.wrapping_add(word) }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lock {
-    Mutex,
-    Spin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +184,7 @@ mod tests {
 
     fn contention(explicit: &[(&str, &str)]) -> Contention {
         let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Contention::new(1, &Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap())
-            .unwrap()
+        Contention::new(1, &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap()).unwrap()
     }
 
     #[test]

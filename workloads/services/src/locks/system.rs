@@ -6,7 +6,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use protocol::Refusal;
 use spin::mutex::SpinMutex;
 
-use super::{Lock, Shape, Tally};
+use super::contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::chain;
 use workloads::placement::{MYSELF, usable_cpus};
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::{Lock, Shape, Tally};
+use super::contender::{Lock, Shape, Tally};
 use crate::safepoints::chain_with_safepoints;
 use crate::user_threads::{Current, Mutex, Report, SpinLock, UserThreads};
 

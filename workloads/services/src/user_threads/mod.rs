@@ -12,6 +12,7 @@ mod sockets;
 mod spin;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,8 +26,9 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 pub use condvar::Condvar;
 pub use files::{BACKENDS, Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
-pub use sockets::{Known, Sockets};
+pub use sockets::Sockets;
 pub use spin::{SpinGuard, SpinLock};
+pub use waits::Known;
 
 /// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is that
 /// a panic's report fits.
@@ -204,6 +206,22 @@ impl Shared {
             self.wake_for_sockets();
         }
         self.ready.borrow_mut().pop_front()
+    }
+
+    /// Wakes every thread whose transfer has ended; waits for one if `may_wait` and some are under way.
+    ///
+    /// # Panics
+    /// If the kernel refuses to say what has ended.
+    fn wake_transferred(&self, mut may_wait: bool) {
+        let mut files = self.files.borrow_mut();
+        let Some(files) = files.as_mut() else { return };
+        while let Some(done) =
+            files.next_done(may_wait).expect("what was submitted can be waited for")
+        {
+            may_wait = false;
+            self.outcomes.borrow_mut().insert(done.thread, done.outcome);
+            self.wake(done.thread);
+        }
     }
 
     /// Wakes every thread whose socket may be ready; waits for one if no thread can go on.

@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::Current;
-
 /// The token of the waker; sockets begin after it.
 const WAKER: Token = Token(0);
 
@@ -44,6 +42,19 @@ impl Sockets {
             waiting: RefCell::default(),
         };
         Ok((sockets, waker))
+    }
+
+    /// Makes a socket known; returns its token.
+    pub(super) fn register(&self, socket: &mut impl Source) -> io::Result<usize> {
+        let token = self.next_token.replace(self.next_token.get() + 1);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        self.poll.borrow().registry().register(socket, Token(token), interest)?;
+        Ok(token)
+    }
+
+    /// Remembers that `thread` waits for the socket of this token.
+    pub(super) fn wake_when_ready(&self, token: usize, thread: usize, deadline: Option<Instant>) {
+        self.waiting.borrow_mut().insert(token, (thread, deadline));
     }
 
     pub(super) fn are_idle(&self) -> bool {
@@ -77,86 +88,5 @@ impl Sockets {
             waiting.iter().filter(|(_, it)| is_over(it.1)).map(|(token, _)| *token).collect();
         ready.extend(expired.iter().filter_map(|token| waiting.remove(token)));
         ready.into_iter().map(|(thread, _)| thread).collect()
-    }
-}
-
-/// A socket that was made known, and its number.
-pub struct Known<S: Source> {
-    socket: S,
-    token: usize,
-}
-
-impl<S: Source> Known<S> {
-    /// The socket.
-    pub fn get(&self) -> &S {
-        &self.socket
-    }
-
-    /// The socket, to be changed.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.socket
-    }
-}
-
-impl Current<'_> {
-    /// Makes a socket known, so that threads can wait for it. Closing it makes it unknown again.
-    ///
-    /// # Errors
-    /// If the kernel has no room for it.
-    ///
-    /// # Panics
-    /// If the threads were given no [`Sockets`].
-    pub fn know<S: Source>(&self, mut socket: S) -> io::Result<Known<S>> {
-        let sockets = self.shared.sockets();
-        let token = sockets.next_token.replace(sockets.next_token.get() + 1);
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        sockets.poll.borrow().registry().register(&mut socket, Token(token), interest)?;
-        Ok(Known { socket, token })
-    }
-
-    /// Waits until the socket may be ready, or somebody used the waker.
-    ///
-    /// # Errors
-    /// `TimedOut` at `deadline`.
-    ///
-    /// # Panics
-    /// If the threads were given no [`Sockets`].
-    pub fn wait_for<S: Source>(
-        &self,
-        socket: &Known<S>,
-        deadline: Option<Instant>,
-    ) -> io::Result<()> {
-        if deadline.is_some_and(|it| it <= Instant::now()) {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        let waiting = &self.shared.sockets().waiting;
-        waiting.borrow_mut().insert(socket.token, (self.number, deadline));
-        self.block();
-        Ok(())
-    }
-
-    /// Does `operation` again and again, waiting in between, until it no longer says that it would
-    /// block.
-    ///
-    /// # Errors
-    /// Those of `operation`, and `TimedOut` at `deadline`.
-    ///
-    /// # Panics
-    /// As [`Current::wait_for`].
-    pub fn until_done<S: Source, T>(
-        &self,
-        socket: &mut Known<S>,
-        deadline: Instant,
-        mut operation: impl FnMut(&mut S) -> io::Result<T>,
-    ) -> io::Result<T> {
-        loop {
-            match operation(&mut socket.socket) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.wait_for(socket, Some(deadline))?;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                outcome => return outcome,
-            }
-        }
     }
 }

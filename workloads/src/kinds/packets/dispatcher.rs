@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use super::traffic::{Packet, Traffic};
+use super::traffic::{Packet, Tally, Traffic};
 
 /// When the dispatcher stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,13 @@ pub(super) enum Stop {
     AfterPackets(u64),
     /// After this time; the figure is how many packets were done.
     AfterTime(Duration),
+}
+
+/// What a run did: the work, and how many packets there were to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) done: Tally,
+    pub(super) dispatched: u64,
 }
 
 /// Hands every packet, with the number of its source, to `deliver`, which waits while the source's

@@ -14,11 +14,11 @@ mod traffic;
 use std::time::Duration;
 
 use crate::workload::{Instance, Mismatch, Setup, Workload};
-use dispatcher::Stop;
+use dispatcher::{Report, Stop};
 use protocol::{
     Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
 };
-use strategies::{Equipment, LockKind, Report, Strategy};
+use strategies::{Equipment, LockKind, Strategy};
 use traffic::{Generator, Tally, Traffic};
 
 static DESCRIPTION: Description = Description {
@@ -252,7 +252,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
+        let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
         Firewall::new(1, &values, 1)
     }
 
@@ -304,7 +304,7 @@ mod tests {
     fn with_sources_0_every_worker_has_one() {
         let sources = |threads| {
             let explicit = [("sources".to_owned(), "0".to_owned())].into();
-            let values = Values::resolve(&DESCRIPTION, Size::Tiny, &explicit, false).unwrap();
+            let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
             Firewall::new(1, &values, threads).traffic.sources()
         };
         assert_eq!([1, 2, 3, 14].map(sources), [1, 1, 2, 13]);

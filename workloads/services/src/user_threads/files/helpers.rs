@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
-use super::{Backend, Direction, Done, Outcome, Transfer};
+use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
 use crate::queue::{LockFree, TaskQueue};
 
 /// More helpers than this do not make a disk faster. A guess.

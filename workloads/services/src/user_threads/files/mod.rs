@@ -6,56 +6,17 @@
 mod helpers;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod uring;
 
-use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 use protocol::Refusal;
 
-use super::Current;
+pub use transfer::Direction;
+pub(super) use transfer::{Done, Outcome, Transfer};
 
-/// Which way a transfer goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the file into the buffer.
-    Read,
-    /// From the buffer into the file.
-    Write,
-}
-
-/// One transfer between a file and all of a buffer.
-#[derive(Debug)]
-pub(super) struct Transfer {
-    direction: Direction,
-    file: Arc<File>,
-    buffer: Vec<u8>,
-    offset: u64,
-}
-
-/// A transfer that has ended.
-pub(super) struct Done {
-    /// Number of the thread that waits for it.
-    pub(super) thread: usize,
-    pub(super) outcome: Outcome,
-}
-
-/// How many bytes were transferred, and the buffer.
-pub(super) struct Outcome {
-    result: io::Result<usize>,
-    buffer: Vec<u8>,
-}
-
-/// Who carries transfers out.
-pub(super) trait Backend: Send {
-    /// Begins a transfer for a thread.
-    fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()>;
-
-    /// One transfer that has ended; waits for it if there is none yet and `may_wait`. The caller knows
-    /// that something is under way.
-    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>>;
-}
+use transfer::Backend;
 
 /// Asynchronous transfers, and how many are under way.
 pub struct Files {
@@ -111,7 +72,7 @@ impl Files {
         self.under_way == 0
     }
 
-    fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
+    pub(super) fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
         self.backend.submit(thread, transfer)?;
         self.under_way += 1;
         self.most_under_way = self.most_under_way.max(self.under_way);
@@ -125,83 +86,5 @@ impl Files {
         let done = self.backend.next_done(may_wait)?;
         self.under_way -= usize::from(done.is_some());
         Ok(done)
-    }
-}
-
-impl Current<'_> {
-    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the
-    /// buffer back.
-    ///
-    /// # Errors
-    /// Those of the kernel, and `UnexpectedEof` if the file ends first. The buffer is gone then.
-    ///
-    /// # Panics
-    /// If the threads were given no [`Files`].
-    pub fn transfer(
-        &self,
-        direction: Direction,
-        file: &Arc<File>,
-        buffer: Vec<u8>,
-        offset: u64,
-    ) -> io::Result<Vec<u8>> {
-        let length = buffer.len();
-        let (count, mut buffer) = self.transfer_once(direction, file, buffer, offset)?;
-        let mut done = count;
-        // The kernel may stop early, at a signal for example. Then the rest goes by a buffer of its own.
-        while done < length {
-            let rest = buffer[done..].to_vec();
-            let (count, rest) = self.transfer_once(direction, file, rest, offset + done as u64)?;
-            buffer[done..].copy_from_slice(&rest);
-            done += count;
-        }
-        Ok(buffer)
-    }
-
-    /// [`Current::transfer`] of as much as the kernel does at once, at least one byte.
-    fn transfer_once(
-        &self,
-        direction: Direction,
-        file: &Arc<File>,
-        buffer: Vec<u8>,
-        offset: u64,
-    ) -> io::Result<(usize, Vec<u8>)> {
-        if buffer.is_empty() {
-            return Ok((0, buffer));
-        }
-        let transfer = Transfer { direction, file: Arc::clone(file), buffer, offset };
-        let outcome = self.shared.await_transfer(self, transfer)?;
-        match outcome.result? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            count => Ok((count, outcome.buffer)),
-        }
-    }
-}
-
-impl super::Shared {
-    fn await_transfer(&self, me: &Current<'_>, transfer: Transfer) -> io::Result<Outcome> {
-        self.files
-            .borrow_mut()
-            .as_mut()
-            .expect("the threads were given files")
-            .submit(me.number, transfer)?;
-        me.block();
-        let outcome = self.outcomes.borrow_mut().remove(&me.number);
-        Ok(outcome.expect("who waits for a transfer is woken by its end"))
-    }
-
-    /// Wakes every thread whose transfer has ended; waits for one if `may_wait` and some are under way.
-    ///
-    /// # Panics
-    /// If the kernel refuses to say what has ended.
-    pub(super) fn wake_transferred(&self, mut may_wait: bool) {
-        let mut files = self.files.borrow_mut();
-        let Some(files) = files.as_mut() else { return };
-        while let Some(done) =
-            files.next_done(may_wait).expect("what was submitted can be waited for")
-        {
-            may_wait = false;
-            self.outcomes.borrow_mut().insert(done.thread, done.outcome);
-            self.wake(done.thread);
-        }
     }
 }

@@ -3,6 +3,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
 use super::*;
 use crate::user_threads::UserThreads;
 

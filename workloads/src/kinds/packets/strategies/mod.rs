@@ -7,7 +7,7 @@
 mod pooled;
 mod queued;
 
-use super::dispatcher::{Stop, dispatch};
+use super::dispatcher::{Report, Stop, dispatch};
 use super::locks::{Anderson, Mcs, Mutex, Tas};
 use super::traffic::{Tally, Traffic};
 
@@ -42,13 +42,6 @@ pub(super) enum LockKind {
     Mcs,
     /// [`Anderson`].
     Anderson,
-}
-
-/// What a run did: the work, and how many packets there were to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Report {
-    pub(super) done: Tally,
-    pub(super) dispatched: u64,
 }
 
 /// The dispatcher does everything: the baseline of speed-up.

@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crossbeam_utils::CachePadded;
 
-use super::super::dispatcher::{Stop, dispatch};
+use super::super::dispatcher::{Report, Stop, dispatch};
 use super::super::traffic::{Packet, Tally, Traffic};
-use super::Report;
 
 /// Counters of a run, each on a cache line of its own.
 pub(in super::super) struct PoolCounters {

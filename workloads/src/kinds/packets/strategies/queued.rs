@@ -9,10 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use crossbeam_utils::{Backoff, CachePadded};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::super::dispatcher::{Stop, dispatch};
+use super::super::dispatcher::{Report, Stop, dispatch};
 use super::super::locks::{Lock, Locked};
 use super::super::traffic::{Packet, Tally, Traffic};
-use super::Report;
 
 /// The dispatcher's and the workers' ends of one bounded queue per source.
 pub(in super::super) struct Queues {

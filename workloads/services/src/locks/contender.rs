@@ -1,0 +1,61 @@
+//! What a contender does: work of its own, and sections under a lock.
+
+/// What all contenders do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) contenders: u64,
+    pub(super) iterations: u64,
+    pub(super) section_steps: u64,
+    pub(super) outside_steps: u64,
+    pub(super) seed: u64,
+}
+
+impl Shape {
+    /// Where a contender's chains of steps begin, one for each of its sections.
+    pub(super) fn seeds(&self, contender: u64) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed.wrapping_add(contender * self.iterations);
+        (0..self.iterations).map(move |iteration| first.wrapping_add(iteration))
+    }
+
+    pub(super) fn sections(&self) -> u64 {
+        self.contenders * self.iterations
+    }
+
+    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under
+    /// the lock.
+    pub(super) fn contend(
+        &self,
+        contender: u64,
+        work: impl Fn(u64, u64) -> u64,
+        mut locked: impl FnMut(&dyn Fn(&mut Tally)),
+    ) {
+        for seed in self.seeds(contender) {
+            let begun = work(seed, self.outside_steps);
+            locked(&|tally| {
+                // Read before the work and written after it: sections that overlap lose one of them.
+                let before = *tally;
+                *tally = before.plus(work(begun, self.section_steps));
+            });
+        }
+    }
+}
+
+/// What the lock guards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) sections: u64,
+    pub(super) sum: u64,
+}
+
+impl Tally {
+    pub(super) fn plus(self, word: u64) -> Self {
+        Self { sections: self.sections + 1, sum: self.sum.wrapping_add(word) }
+    }
+}
+
+/// How contenders wait for their turn: in a queue, or spinning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lock {
+    Mutex,
+    Spin,
+}
