@@ -140,8 +140,8 @@ pub struct Iteration {
     pub user_ns: u64,
     /// CPU time of the whole process in the kernel during the region, in nanoseconds.
     pub system_ns: u64,
-    /// Units of work done in the region (elements, nodes, packets: the workload's README row names
-    /// the unit). Fixed-work programs report the same number each time; timed ones what they managed.
+    /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`). Fixed-work
+    /// programs report the same number each time; timed ones what they managed.
     pub work_units: u64,
 }
 
