@@ -39,6 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::Engine;
+pub use engine::PIECE_BYTES;
 pub use engine::attribution::{Spending, Spent, Wait};
 pub use heap::Heap;
 pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds};
@@ -118,10 +119,11 @@ pub fn work(time: Picoseconds) {
     engine::work(time);
 }
 
-/// Charges bytes moved between the core and its socket's memory, whose bandwidth those who move bytes at that time
-/// share.
-pub fn move_bytes(bytes: u64) {
-    engine::move_bytes(bytes);
+/// Charges work that moves `bytes` between the core and its socket's memory meanwhile: it takes `time` as by [`work`], or
+/// as long as the core's bandwidth needs, or the socket's, which those who move bytes at that time share; whichever
+/// ends last. Bytes are moved in pieces of [`PIECE_BYTES`]; what does not fill one is kept for the next.
+pub fn work_moving(time: Picoseconds, bytes: u64) {
+    engine::work_moving(time, bytes);
 }
 
 /// Charges reading `bytes` of plain memory from `address` on, or writing them: each line once.
@@ -169,6 +171,12 @@ pub fn cores() -> Option<usize> {
 #[must_use]
 pub fn random() -> u64 {
     engine::random()
+}
+
+/// Accesses to shared memory that were priced so far; 0 outside a simulation.
+#[must_use]
+pub fn accesses() -> u64 {
+    engine::accesses()
 }
 
 /// What each core spent so far, the one of the thread that began last; empty outside a simulation.

@@ -1,6 +1,6 @@
 //! The machine's clock.
 
-use std::ops::Sub;
+use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 use crate::engine;
@@ -23,10 +23,29 @@ impl Instant {
         Self::now() - self
     }
 
+    /// The time since `earlier`, in whole nanoseconds; nothing if that is later.
+    #[must_use]
+    pub fn saturating_duration_since(self, earlier: Self) -> Duration {
+        self - earlier
+    }
+
     /// Picoseconds since the beginning.
     #[must_use]
     pub fn picoseconds(self) -> Picoseconds {
         self.0
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(engine::picoseconds(time)))
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, time: Duration) {
+        *self = *self + time;
     }
 }
 

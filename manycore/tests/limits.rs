@@ -176,13 +176,25 @@ fn cores_share_the_memory_of_their_socket() {
     let mut machine = machine(8);
     machine.prices.byte = 100.0;
     machine.prices.socket_byte = 25.0;
-    for (threads, expected) in [(1, 100), (4, 100), (8, 200)] {
+    for (threads, expected) in [(1, 409.6), (4, 409.6), (8, 819.2)] {
         let ((), elapsed) = simulate(&machine, move || {
-            on_threads(threads, |_| (0..1000).for_each(|_| manycore::move_bytes(1000)));
+            on_threads(threads, |_| (0..1000).for_each(|_| manycore::work_moving(0, 4_096)));
         });
         let nanoseconds = elapsed as f64 / 1e3;
-        let expected = f64::from(expected) * 1e3;
+        let expected = expected * 1e3;
         assert!((nanoseconds / expected - 1.0).abs() < 0.02, "{threads}: {nanoseconds} ns");
+    }
+}
+
+#[test]
+fn work_that_moves_bytes_takes_as_long_as_the_slower_of_the_two() {
+    let mut machine = machine(1);
+    machine.prices.byte = 100.0;
+    for (work_ns, expected_ns) in [(1, 409), (1_000, 1_000)] {
+        let ((), elapsed) = simulate(&machine, move || {
+            on_threads(1, move |_| manycore::work_moving(work_ns * NS, 4_096));
+        });
+        assert_eq!(elapsed / NS, expected_ns);
     }
 }
 

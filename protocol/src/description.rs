@@ -32,6 +32,14 @@ pub struct Description {
     /// How long an iteration takes on any host, where the parameters say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Lasts>,
+    /// What its leaves charge to a simulated machine: the name of a price in `machines/charges.toml`. `None` for
+    /// workloads that only run on a host.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "for_ever::optional_text"
+    )]
+    pub charge: Option<&'static str>,
     /// Every parameter it accepts.
     #[serde(deserialize_with = "for_ever::slice")]
     pub parameters: &'static [Parameter],
@@ -167,6 +175,7 @@ mod tests {
             only_if: Some(("how", "loud")),
             is_paced: true,
         }),
+        charge: Some("hellos"),
         parameters: &[
             Parameter::whole("hellos", "how many", (1, 9), "3"),
             Parameter::whole("gap-us", "between two", (0, 99), "4"),

@@ -137,6 +137,7 @@ mod tests {
             work_unit: "",
             input: None,
             lasts: Some(lasts),
+            charge: None,
             parameters: const {
                 &[
                     Parameter::whole("n", "", (0, u64::MAX), "1"),

@@ -16,8 +16,8 @@ mod values;
 pub use description::{Description, SizeOverrides};
 pub use lasts::{Lasts, Term, TimeUnit};
 pub use messages::{
-    Events, Failure, Iteration, Metric, Outcome, Placement, Program, Request, SCHEMA, TraceRequest,
-    Usage,
+    Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
+    Request, SCHEMA, Simulated, TraceRequest, Usage,
 };
 pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;

@@ -54,7 +54,7 @@ impl std::fmt::Display for Placement {
 }
 
 /// One trial, as the runner orders it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// [`SCHEMA`] of the sender; a mismatch is refused.
@@ -91,6 +91,9 @@ pub struct Request {
     /// Prepare the input, and answer without a run: so that a file which cannot be used is told beforehand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prepare_only: bool,
+    /// The simulated machine to run on, which a build for simulated machines needs and no other takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineRequest>,
     /// Record what each worker does during the timed iterations; only an instrumented build can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRequest>,
@@ -115,9 +118,24 @@ impl Request {
             iterations: 1,
             hang_after_ms: None,
             prepare_only: false,
+            machine: None,
             trace: None,
         }
     }
+}
+
+/// The simulated machine that a trial runs on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineRequest {
+    /// Its file, as `machines/zen4-64.toml`.
+    pub file: PathBuf,
+    /// Whether all its cores have one frequency, or that which the number of running cores allows.
+    pub is_fixed: bool,
+    /// Seed of the pool's random numbers and of the jitter of wake-ups.
+    pub seed: u64,
+    /// What a unit that the workload charges takes, in nanoseconds at the machine's reference frequency.
+    pub charge_ns: f64,
 }
 
 /// Where a trace goes, and whose it is.
@@ -186,6 +204,34 @@ pub struct Events {
     pub outside: BTreeMap<String, u64>,
 }
 
+/// Where the time of a simulated machine went, in all timed iterations together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Simulated {
+    /// Accesses to shared memory that were priced, untimed iterations and the input's preparation included.
+    pub accesses: u64,
+    /// Time of all cores together inside the timed regions, in nanoseconds: `work`, `jobs`, `search`, `lines`,
+    /// `system`, `asleep`.
+    pub spent_ns: BTreeMap<String, u64>,
+    /// Lines of source that waited for lines of memory, the longest first.
+    pub waits: Vec<LineWait>,
+}
+
+/// A line of source that waited for lines of memory which another line of source, or the same, had written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineWait {
+    /// The access: `file:line:column`.
+    pub at: String,
+    /// The write before it, likewise; left out if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_at: Option<String>,
+    /// How often a line came from elsewhere.
+    pub transfers: u64,
+    /// How long that took all cores together, in nanoseconds.
+    pub waited_ns: u64,
+}
+
 /// What one process found out, every answer checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -213,6 +259,9 @@ pub struct Outcome {
     /// What happened inside the scheduler; only an instrumented build knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
+    /// Where the time went; only a simulated machine tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Simulated>,
 }
 
 /// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1

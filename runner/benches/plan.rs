@@ -12,6 +12,7 @@ fn asked() -> Asked {
     let loads = selection::loads("all", "medium", &[], None).expect("the catalogue is in order");
     let branches: Vec<String> = (0..10).map(|number| format!("split-counters-{number}")).collect();
     Asked {
+        machine: None,
         preset: "full".to_owned(),
         experiment: None,
         baseline: branches[0].clone(),

@@ -36,6 +36,8 @@ pub struct Recipe<'a> {
     pub layouts: u32,
     /// What it is built with.
     pub programs: Programs,
+    /// Whether it is built for simulated machines, which only the fork can be.
+    pub is_simulated: bool,
 }
 
 impl Recipe<'_> {
@@ -57,13 +59,16 @@ impl Recipe<'_> {
     /// Shuffled layouts of a branch: none of an instrumented one, whose times nobody sees.
     #[must_use]
     pub fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
-        1..=if source.is_instrumented() { 0 } else { self.layouts }
+        1..=if source.is_instrumented() || self.is_simulated { 0 } else { self.layouts }
     }
 
     /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
     #[must_use]
     pub fn folder(&self, source: &Source) -> Option<PathBuf> {
         match source {
+            Source::Fork { .. } if self.is_simulated => {
+                Some(self.checkout.root().join("rayon-fork/simulated"))
+            }
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
             Source::Path { path, .. } => Some(self.config_folder.join(path)),
             Source::Published { .. } | Source::Git { .. } => None,
@@ -83,7 +88,11 @@ impl Recipe<'_> {
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
             self.manifest(branch)?
         );
-        write_if_changed(&folder.join("src/main.rs"), &main_program(&branch.source))?;
+        let program = match self.is_simulated {
+            true => SIMULATED_PROGRAM.to_owned(),
+            false => main_program(&branch.source),
+        };
+        write_if_changed(&folder.join("src/main.rs"), &program)?;
         // Cargo runs it if it is there.
         let shuffle = folder.join("build.rs");
         if self.layouts_of(&branch.source).is_empty() {
@@ -137,6 +146,15 @@ impl Recipe<'_> {
             ("default-features".to_owned(), Value::Boolean(false)),
             ("features".to_owned(), Value::Array(features)),
         ]);
+        let mut dependencies = Table::from_iter([
+            ("workloads".to_owned(), Value::Table(workloads)),
+            ("rayon-core".to_owned(), Value::Table(rayon_core)),
+        ]);
+        if self.is_simulated {
+            let folder = folder_text(&self.checkout.root().join("manycore"));
+            let manycore = Table::from_iter([("path".to_owned(), folder)]);
+            dependencies.insert("manycore".to_owned(), Value::Table(manycore));
+        }
         let mut manifest = Table::from_iter([
             (
                 "workspace".to_owned(),
@@ -151,13 +169,7 @@ impl Recipe<'_> {
                     ("publish".to_owned(), Value::Boolean(false)),
                 ])),
             ),
-            (
-                "dependencies".to_owned(),
-                Value::Table(Table::from_iter([
-                    ("workloads".to_owned(), Value::Table(workloads)),
-                    ("rayon-core".to_owned(), Value::Table(rayon_core)),
-                ])),
-            ),
+            ("dependencies".to_owned(), Value::Table(dependencies)),
         ]);
         let patch = match (&branch.source, self.folder(&branch.source)) {
             (_, Some(folder)) => {
@@ -217,6 +229,16 @@ impl Recipe<'_> {
 
 /// The program of an instrumented branch: it also tells what its rayon-core counted.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../templates/instrumented_program.rs");
+
+/// The program of a branch on simulated machines, whose heap decides which objects share a line.
+const SIMULATED_PROGRAM: &str = "// Written by `cargo runner build`; changes here are overwritten.
+#[global_allocator]
+static HEAP: manycore::Heap = manycore::Heap;
+
+fn main() -> std::process::ExitCode {
+    workloads::main(rayon_core::rayon_fork_variant())
+}
+";
 
 /// The program of a branch: it says what its rayon-core is, and runs the workloads.
 fn main_program(source: &Source) -> String {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
+use protocol::MachineRequest;
 
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
 use crate::build_times::BuildTimes;
@@ -57,6 +58,7 @@ pub struct Builder<'a> {
     folder: PathBuf,
     host_triple: String,
     rustc: Vec<String>,
+    machine: Option<MachineRequest>,
 }
 
 impl<'a> Builder<'a> {
@@ -92,14 +94,31 @@ impl<'a> Builder<'a> {
             None => checkout.root().join("target"),
         };
         let layouts = if layouts > 1 { layouts } else { 0 };
-        let recipe = Recipe { checkout, config_folder, layouts, programs: Programs::Workloads };
-        Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
+        let recipe = Recipe {
+            checkout,
+            config_folder,
+            layouts,
+            programs: Programs::Workloads,
+            is_simulated: false,
+        };
+        Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc, machine: None })
     }
 
     /// The same with other programs than all workloads without the services.
     #[must_use]
     pub fn with(mut self, programs: Programs) -> Self {
         self.recipe.programs = programs;
+        self
+    }
+
+    /// The same for simulated machines; builds are asked who they are on this one.
+    #[must_use]
+    pub fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
+        if machine.is_some() {
+            self.recipe.is_simulated = true;
+            self.folder.push("simulated");
+            self.machine = machine;
+        }
         self
     }
 
@@ -201,7 +220,11 @@ impl<'a> Builder<'a> {
         let [protocol, workloads, services, fork] =
             ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
                 .map(|folder| root.join(folder));
+        let manycore = root.join("manycore/src");
         let mut folders = vec![protocol.as_path(), &workloads];
+        if self.recipe.is_simulated {
+            folders.push(&manycore);
+        }
         if self.recipe.programs == Programs::Services {
             folders.push(&services);
         }
@@ -289,13 +312,13 @@ impl<'a> Builder<'a> {
         )?;
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
-        let variant = who_are_you(branch, &binary)?;
+        let variant = who_are_you(branch, &binary, self.machine.as_ref())?;
         which_workloads(branch, &binary, self.recipe.programs, self.recipe.programs.files())?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {
             let (shuffled, sha256) = keep_copy(layout)?;
-            who_are_you(branch, &shuffled)?;
+            who_are_you(branch, &shuffled, None)?;
             if sha256 == binary_sha256 || layouts_sha256.contains(&sha256) {
                 bail!(Stop::BuildFailed(format!(
                     "branch `{}`: layout {layout} is no other than one before it, so the linker takes no \
@@ -372,6 +395,9 @@ impl<'a> Builder<'a> {
             .args(more)
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"));
+        if self.recipe.is_simulated {
+            command.env("RUSTFLAGS", "--cfg fork_sim").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        }
         let done = subprocess::run(&mut command, b"", None).context(
             "`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH",
         )?;

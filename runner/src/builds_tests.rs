@@ -75,7 +75,13 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
     let checkout = Checkout::find(Some(root)).unwrap();
     let fork = branch(Source::Fork { features: BTreeSet::new() });
     let linked = |programs| {
-        let recipe = Recipe { checkout: &checkout, config_folder: root, layouts: 0, programs };
+        let recipe = Recipe {
+            checkout: &checkout,
+            config_folder: root,
+            layouts: 0,
+            programs,
+            is_simulated: false,
+        };
         let manifest: toml::Table = recipe.manifest(&fork).unwrap().parse().unwrap();
         let dependency = &manifest["dependencies"]["workloads"];
         format!("{} {}", dependency["package"].as_str().unwrap(), dependency["features"])

@@ -224,6 +224,7 @@ mod tests {
     /// One cell of one trial, apart from the sequential one.
     fn asked(load: Load) -> Asked {
         Asked {
+            machine: None,
             preset: "smoke".to_owned(),
             experiment: None,
             branches: vec!["master".to_owned()],

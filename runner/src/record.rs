@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Events, Iteration, Metric, Placement, Program, Usage};
+use protocol::{Events, Iteration, Metric, Placement, Program, Simulated, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::id::Id;
@@ -115,6 +115,9 @@ pub struct Record {
     /// Only in trials of instrumented builds, which have no times instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
+    /// Only on simulated machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Simulated>,
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }

@@ -1,7 +1,9 @@
 //! From plan to records: runs what is missing, one trial at a time.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -11,8 +13,9 @@ use protocol::{Request, SCHEMA};
 use crate::frequency::{ClockReading, ControlFrequency};
 use crate::host::gauges::{self, Gauges};
 use crate::id::Id;
-use crate::plan::{Asked, Load, Plan, Trial};
-use crate::record::{Ending, Record};
+use crate::machines;
+use crate::plan::{Asked, Load, Mode, Plan, Trial};
+use crate::record::{Ending, FreqState, Record};
 use crate::trial::{Ended, RunTrial};
 
 /// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into
@@ -22,6 +25,8 @@ pub const SETTLE: Duration = Duration::from_millis(10);
 /// What is to be run.
 #[derive(Debug)]
 pub struct Job<'a> {
+    /// The checkout, in which machines lie.
+    pub root: &'a Path,
     /// What was asked.
     pub asked: &'a Asked,
     /// Its order.
@@ -38,8 +43,8 @@ pub struct Job<'a> {
 
 /// Everything outside that a sweep acts on.
 pub struct Surroundings<'a> {
-    /// Runs trials.
-    pub trials: &'a mut dyn RunTrial,
+    /// Run trials: the first alone, but on simulated machines all side by side.
+    pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
     /// Sets the CPU frequency.
     pub frequency: &'a mut dyn ControlFrequency,
     /// Takes each record before the next trial starts; on an error the sweep stops.
@@ -86,6 +91,9 @@ pub struct Tally {
 /// # Errors
 /// If a record cannot be kept, or the frequency not be set or put back; all earlier records are kept.
 pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    if job.asked.machine.is_some() {
+        return side_by_side(job, around);
+    }
     let tally = run_trials(job, around);
     // Whatever ended the trials: the host gets its frequency back.
     let left = around.frequency.leave();
@@ -117,7 +125,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             Before { started_at: Timestamp::now(), core_to_core_ns, seen: around.gauges.look() };
         let request = request(job, &trial);
         let Some(ended) =
-            around.trials.run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
+            around.trials[0].run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
         else {
             tally.is_interrupted = true;
             break;
@@ -130,6 +138,71 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         timed(&mut tally.writing, || (around.keep)(&record))?;
         around.watch.end(&record);
     }
+    tally.wall = started.elapsed();
+    Ok(tally)
+}
+
+/// The trials of a simulated machine: as many at a time as there are [`Surroundings::trials`], since nothing that else
+/// runs on the host changes them. Records are kept in the order in which trials end.
+fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    let left = Mutex::new(job.plan.trials().filter(|trial| !job.done.contains(&trial.id)));
+    let is_over = AtomicBool::new(false);
+    // Relaxed: seen late, it means a trial more.
+    let is_stopped = || is_over.load(Relaxed);
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let result = std::thread::scope(|scope| {
+        let (sender, ended) = mpsc::channel();
+        for runner in &mut *around.trials {
+            let sender = sender.clone();
+            let (next, is_stopped) = (&next, &is_stopped);
+            scope.spawn(move || {
+                while let Some(trial) = (!is_stopped()).then(next).flatten() {
+                    let started_at = Timestamp::now();
+                    let branch = job.asked.binary_of(trial.branch);
+                    let ended = runner.run_trial(branch, trial.layout, &request(job, &trial));
+                    // Nobody receives after an error; the rest is not wanted then.
+                    let _ = sender.send((trial, started_at, ended));
+                }
+            });
+        }
+        drop(sender);
+        let mut keep = |trial: Trial<'_>, started_at, ended: Option<Ended>| -> Result<()> {
+            let Some(ended) = ended else {
+                tally.is_interrupted = true;
+                is_over.store(true, Relaxed);
+                return Ok(());
+            };
+            let state = match trial.regime.mode {
+                Mode::Fixed => FreqState::FixedVerified,
+                Mode::Dynamic => FreqState::Dynamic,
+            };
+            let seen = ClockReading { state, ghz_before: None, ghz_after: None };
+            let nothing = gauges::Readings::default();
+            let before = Before { started_at, core_to_core_ns: None, seen: nothing };
+            around.watch.begin(&job.asked.workloads[trial.kind.load], &trial);
+            tally.trials += 1;
+            tally.in_trials += ended.process;
+            let record = record(job, &trial, seen, before, ended, nothing);
+            tally.failed += usize::from(record.outcome != Ending::Ok);
+            timed(&mut tally.writing, || (around.keep)(&record))?;
+            around.watch.end(&record);
+            Ok(())
+        };
+        for (trial, started_at, ended) in ended {
+            if (around.is_interrupted)() {
+                is_over.store(true, Relaxed);
+            }
+            if let Err(error) = keep(trial, started_at, ended) {
+                is_over.store(true, Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    });
+    result?;
+    tally.is_interrupted |= is_stopped();
     tally.wall = started.elapsed();
     Ok(tally)
 }
@@ -166,6 +239,7 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
         iterations: job.asked.iterations,
         hang_after_ms: None,
         prepare_only: false,
+        machine: machines::request(job.root, job.asked, trial),
         trace: None,
     }
 }
@@ -220,6 +294,7 @@ fn record(
         layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch))
             .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
         events: None,
+        simulated: None,
         ghz_before: seen.ghz_before,
         ghz_after: seen.ghz_after,
     };
@@ -230,6 +305,7 @@ fn record(
             record.answer = Some(outcome.answer);
             record.work_unit = Some(outcome.work_unit);
             record.events = outcome.events;
+            record.simulated = outcome.simulated;
             // Counting takes time, so an instrumented build has none to show: what is not in the
             // record cannot get into a table of times.
             if !job.asked.is_instrumented(trial.branch) {

@@ -46,7 +46,7 @@ pub trait RunTrial {
 }
 
 /// Starts the branches' binaries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Subprocesses {
     binaries: BTreeMap<String, Vec<PathBuf>>,
     limit: Duration,

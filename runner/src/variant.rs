@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use protocol::Request;
+use protocol::{MachineRequest, Request};
 
 use crate::catalogue::{File, Programs};
 use crate::config::{Branch, Features, Source};
@@ -32,9 +32,13 @@ pub(crate) fn smallest_request() -> Request {
 ///
 /// # Errors
 /// [`Stop::BuildFailed`] if it cannot answer or names another variant; [`Stop::Interrupted`].
-pub fn who_are_you(branch: &Branch, binary: &Path) -> Result<String> {
-    let ended =
-        trial::ask(binary, &smallest_request(), LIMIT).filter(|_| !interrupt::is_requested());
+pub fn who_are_you(
+    branch: &Branch,
+    binary: &Path,
+    machine: Option<&MachineRequest>,
+) -> Result<String> {
+    let request = Request { machine: machine.cloned(), ..smallest_request() };
+    let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
     let Some(ended) = ended else {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
     };
@@ -167,7 +171,7 @@ mod tests {
         )
         .replace('\n', "");
         let binary = crate::testing::script(folder.path(), &format!("echo '{answer}'"));
-        who_are_you(&mine(source), &binary)
+        who_are_you(&mine(source), &binary, None)
     }
 
     #[test]

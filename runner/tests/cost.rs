@@ -22,6 +22,7 @@ const TRIALS_PER_REPLICATE: usize = 9;
 fn asked(trials: u32) -> Asked {
     let names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"];
     Asked {
+        machine: None,
         preset: "quick".to_owned(),
         experiment: None,
         branches: names.map(str::to_owned).into(),
@@ -58,6 +59,7 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         Iteration { elapsed_ns: 24_893_463, user_ns: 24_851_000, system_ns: 0, work_units: 21_600 };
     let metric = |name: &str| (name.to_owned(), Metric { value: 0.5, unit: "switches".to_owned() });
     Record {
+        simulated: None,
         schema: SCHEMA,
         trial: trial.id,
         cell: trial.cell,

@@ -1,6 +1,7 @@
 //! What runs when, seen by a fake in the place of the processes.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::time::Duration;
 
 use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
@@ -15,6 +16,7 @@ use runner::trial::{Ended, RunTrial, TrialFailure};
 
 fn asked() -> Asked {
     Asked {
+        machine: None,
         preset: "smoke".to_owned(),
         experiment: None,
         branches: vec!["master".to_owned(), "packed".to_owned()],
@@ -68,6 +70,7 @@ impl RunTrial for Fake {
             Err(TrialFailure { ending: Ending::Timeout, reason, stderr_tail: None })
         } else {
             Ok(Outcome {
+                simulated: None,
                 schema: SCHEMA,
                 variant: "upstream".to_owned(),
                 parameters: BTreeMap::new(),
@@ -130,13 +133,14 @@ fn run(
     fake: &mut Fake,
 ) -> (Tally, Vec<Record>, Vec<Mode>) {
     let inputs = asked.workloads.iter().map(|_| None).collect();
-    let job = Job { asked, plan, inputs, done, cpus: 2, settle: Duration::ZERO };
+    let job =
+        Job { root: Path::new("."), asked, plan, inputs, done, cpus: 2, settle: Duration::ZERO };
     let mut records = Vec::new();
     let mut modes = Modes::default();
     let tally = sweep::run(
         &job,
         &mut Surroundings {
-            trials: fake,
+            trials: &mut [fake],
             frequency: &mut modes,
             keep: &mut |record| {
                 records.push(record.clone());
@@ -243,6 +247,7 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
     let job = Job {
+        root: Path::new("."),
         asked: &asked,
         plan: &plan,
         inputs: vec![None],
@@ -254,7 +259,7 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
     let result = sweep::run(
         &job,
         &mut Surroundings {
-            trials: &mut fake,
+            trials: &mut [&mut fake],
             frequency: &mut modes,
             keep: &mut |_| anyhow::bail!("disk full"),
             watch: &mut Nobody,

@@ -136,6 +136,7 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
         iterations: run.iterations,
         hang_after_ms: run.hang_after_ms,
         prepare_only: false,
+        machine: None,
         trace: None,
     };
     let result = measure::run(variant, catalogue, &request);

@@ -11,6 +11,7 @@ pub mod cli;
 mod counted;
 pub mod kinds;
 mod lines;
+pub mod machine;
 pub mod measure;
 pub mod observer;
 #[cfg(feature = "further")]
@@ -18,6 +19,8 @@ pub mod pcap;
 pub mod placement;
 pub mod program;
 pub mod random;
+#[cfg(fork_sim)]
+mod simulated;
 mod threads;
 pub mod trace;
 pub mod usage;
@@ -34,7 +37,7 @@ use observer::Observer;
 /// # Panics
 /// As there.
 #[must_use]
-pub fn main(variant: &str) -> ExitCode {
+pub fn main(variant: &'static str) -> ExitCode {
     program::main(variant, CATALOGUE)
 }
 
@@ -43,6 +46,6 @@ pub fn main(variant: &str) -> ExitCode {
 /// # Panics
 /// As there.
 #[must_use]
-pub fn main_instrumented(variant: &str, observer: &dyn Observer) -> ExitCode {
+pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, CATALOGUE, observer)
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{Failure, Iteration, Metric, Outcome, Program, Refusal, Request, SCHEMA, Size};
 use rayon::ThreadPool;
 
 use crate::catalogue::{self, Catalogue};
+use crate::machine::Instant;
 use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::placement;
 use crate::usage::{UsageSample, nanoseconds};
@@ -73,6 +74,13 @@ fn run_watched<W: Watch>(
     let description = workload.description();
     check_counts(request)?;
     watch.check(request)?;
+    #[cfg(not(fork_sim))]
+    if let Some(machine) = &request.machine {
+        return Err(Failure::from(Refusal::new(format!(
+            "machine = {}: this build runs on the host; ask one for simulated machines",
+            machine.file.display()
+        ))));
+    }
     if let (Some(input), None) = (&request.input, description.input) {
         return Err(Failure::from(Refusal::new(format!(
             "workload `{}` reads no input file; remove input = {}",
@@ -92,14 +100,18 @@ fn run_watched<W: Watch>(
         threads: request.threads,
     })?;
     let engine = Engine::new(request)?;
+    // On a simulated machine, deadlocks are found by the machine itself.
     let watchdog = request
         .hang_after_ms
+        .filter(|_| request.machine.is_none())
         .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
     let step = |iteration| watchdog.iter().for_each(|watchdog| watchdog.step(iteration));
     let total =
         if request.prepare_only { 0 } else { request.warmup_iterations + request.iterations };
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
+    #[cfg(fork_sim)]
+    let mut ledger = crate::simulated::Ledger::default();
     for index in 0..total {
         if index == request.warmup_iterations {
             instance.forget_warmup();
@@ -108,7 +120,11 @@ fn run_watched<W: Watch>(
         step(index);
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
         watched.inspect(|pool| watch.begin(request, pool));
+        #[cfg(fork_sim)]
+        ledger.begin(index, index == request.warmup_iterations);
         let sample = engine.time(instance.as_mut());
+        #[cfg(fork_sim)]
+        ledger.end();
         step(index);
         watched.inspect(|pool| watch.end(pool, sample.elapsed, sample.work_units));
         samples.push(sample);
@@ -142,6 +158,10 @@ fn run_watched<W: Watch>(
         usage: UsageSample::now().counts,
         metrics,
         events: observed.events,
+        #[cfg(fork_sim)]
+        simulated: Some(ledger.told()),
+        #[cfg(not(fork_sim))]
+        simulated: None,
     })
 }
 

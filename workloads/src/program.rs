@@ -22,8 +22,8 @@ const HOST_FAILED: u8 = 4;
 /// # Panics
 /// If a workload does: the process then ends with code 101 and the message on standard error.
 #[must_use]
-pub fn main(variant: &str, catalogue: &Catalogue) -> ExitCode {
-    respond(catalogue, |request| measure::run(variant, catalogue, request))
+pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
+    respond(catalogue, move |request| measure::run(variant, catalogue, request))
 }
 
 /// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
@@ -33,22 +33,26 @@ pub fn main(variant: &str, catalogue: &Catalogue) -> ExitCode {
 /// As [`main`].
 #[must_use]
 pub fn main_instrumented(
-    variant: &str,
-    catalogue: &Catalogue,
-    observer: &dyn Observer,
+    variant: &'static str,
+    catalogue: &'static Catalogue,
+    observer: &'static dyn Observer,
 ) -> ExitCode {
-    respond(catalogue, |request| measure::run_observed(variant, catalogue, request, observer))
+    respond(catalogue, move |request| measure::run_observed(variant, catalogue, request, observer))
 }
 
 fn respond(
     catalogue: &Catalogue,
-    run: impl FnOnce(&Request) -> Result<Outcome, Failure>,
+    run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
 ) -> ExitCode {
     let mut output = io::stdout();
+    #[cfg(not(fork_sim))]
+    let serve = |request| run(&request);
+    #[cfg(fork_sim)]
+    let serve = |request| crate::simulated::run(request, run);
     let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
         output.write_all(catalogue::as_json(catalogue).as_bytes()).map(|()| 0)
     } else {
-        answer(&read_request(io::stdin().lock()).and_then(|request| run(&request)), &mut output)
+        answer(&read_request(io::stdin().lock()).and_then(serve), &mut output)
     };
     match written {
         Ok(code) => ExitCode::from(code),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+#[cfg(not(fork_sim))]
 use nix::sys::resource::{UsageWho, getrusage};
+#[cfg(not(fork_sim))]
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
@@ -26,6 +28,7 @@ impl UsageSample {
     ///
     /// # Panics
     /// If the kernel refuses, which it documents only for invalid arguments.
+    #[cfg(not(fork_sim))]
     #[must_use]
     pub fn now() -> Self {
         let usage =
@@ -41,6 +44,22 @@ impl UsageSample {
                 minor_faults: count(usage.minor_page_faults()),
                 major_faults: count(usage.major_page_faults()),
             },
+        }
+    }
+
+    /// Asks the simulated machine, for its cores together; it has no other counts.
+    #[cfg(fork_sim)]
+    #[must_use]
+    pub fn now() -> Self {
+        let spent = manycore::spent();
+        let system = |spent: &manycore::Spent| spent.on(manycore::Spending::System);
+        let time = |part: &dyn Fn(&manycore::Spent) -> u64| {
+            Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000)
+        };
+        Self {
+            user: time(&|core| core.awake() - system(core)),
+            system: time(&system),
+            counts: protocol::Usage::default(),
         }
     }
 }
@@ -61,11 +80,13 @@ fn clock(clock: ClockId) -> Duration {
     clock_gettime(clock).expect("every Linux has the clocks of CPU time").into()
 }
 
+#[cfg(not(fork_sim))]
 fn duration(time: TimeVal) -> Duration {
     Duration::from_secs(count(time.tv_sec())) + Duration::from_micros(count(time.tv_usec()))
 }
 
 /// Counts are signed in the C interface and never negative.
+#[cfg(not(fork_sim))]
 fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }

@@ -166,6 +166,7 @@ static LIAR: Description = Description {
     work_unit: "lies",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[],
     sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
 };

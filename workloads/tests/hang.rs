@@ -22,6 +22,7 @@ static HANGING: Description = Description {
     work_unit: "hangs",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[],
     sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
 };

@@ -8,6 +8,7 @@ mod earliest;
 mod lines;
 mod steps;
 
+pub use steps::PIECE_BYTES;
 pub(crate) use steps::*;
 
 use std::any::Any;
@@ -79,6 +80,8 @@ struct Core {
     yielder: *const Yielder<(), ()>,
     spent: Spent,
     is_searching: bool,
+    /// Work and bytes that do not fill a piece yet.
+    unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
     locals: Vec<Option<Box<dyn Any>>>,
     name: Option<String>,
@@ -95,6 +98,7 @@ impl Core {
             yielder: ptr::null(),
             spent: Spent::default(),
             is_searching: false,
+            unmoved: (0, 0),
             blocked: None,
             locals: Vec::new(),
             name: None,

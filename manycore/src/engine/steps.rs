@@ -91,20 +91,22 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     turn();
     on_engine(|engine| {
         engine.drain(0, at);
-        let prices = engine.machine.prices.clone();
+        let prices = &engine.machine.prices;
+        let (interrupt, per_core) = (prices.interrupt, prices.heavy_fence_per_core);
+        let alone = prices.heavy_fence;
         let current = engine.current;
         let mut others = 0;
         for core in (0..engine.cores.len()).filter(|core| *core != current) {
             if engine.cores[core].state == State::Awake {
                 others += 1;
                 let interrupted = &mut engine.cores[core];
-                interrupted.clock += prices.interrupt;
-                interrupted.spent.add(Spending::System, prices.interrupt);
+                interrupted.clock += interrupt;
+                interrupted.spent.add(Spending::System, interrupt);
                 let key = key(interrupted.clock, core);
                 engine.earliest.set(core, key);
             }
         }
-        let time = prices.heavy_fence + others * prices.heavy_fence_per_core;
+        let time = alone + others * per_core;
         engine.charge(Spending::System, time);
     });
 }
@@ -160,17 +162,31 @@ pub(crate) fn work(time: Picoseconds) {
     });
 }
 
-/// Moves `bytes` between the core and its socket's memory.
-pub(crate) fn move_bytes(bytes: u64) {
+/// Bytes that are moved at once.
+pub const PIECE_BYTES: u64 = 4_096;
+
+/// Work of `time` that moves `bytes` between the core and its socket's memory meanwhile.
+pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
+    let is_piece = on_engine(|engine| {
+        let core = &mut engine.cores[engine.current];
+        core.unmoved.0 += time;
+        core.unmoved.1 += bytes;
+        core.unmoved.1 >= PIECE_BYTES
+    });
+    if is_piece != Some(true) {
+        return;
+    }
     turn();
     on_engine(|engine| {
+        let (time, bytes) = std::mem::take(&mut engine.cores[engine.current].unmoved);
         let prices = &engine.machine.prices;
         let time_of = |per_byte: f64| scaled(bytes, 1.0 / per_byte);
         let (own, shared) = (time_of(prices.byte), time_of(prices.socket_byte));
+        let worked = scaled(time, engine.prices.speed);
         let socket = engine.machine.topology.socket_of(engine.current);
         let free_at = &mut engine.sockets[socket].memory_free_at;
         *free_at = engine.clock.max(*free_at) + shared;
-        let until = (engine.clock + own).max(*free_at);
+        let until = (engine.clock + own.max(worked)).max(*free_at);
         engine.charge(Spending::Work, until - engine.clock);
     });
 }
@@ -306,6 +322,11 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Box<dyn Any>) -> Optio
 /// The thread-local values of the current core, which has none any more.
 pub(crate) fn take_locals() -> Vec<Option<Box<dyn Any>>> {
     on_engine(|engine| std::mem::take(&mut engine.cores[engine.current].locals)).unwrap_or_default()
+}
+
+/// Accesses so far.
+pub(crate) fn accesses() -> u64 {
+    on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
 /// What each core spent so far.

@@ -168,6 +168,7 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         iterations: arguments.iterations,
         hang_after_ms: None,
         prepare_only: false,
+        machine: None,
         trace: Some(TraceRequest {
             path: std::path::absolute(output)?,
             branch: branch.name.clone(),

@@ -6,6 +6,7 @@ use super::Selection;
 use crate::config::{Branch, Config};
 use crate::experiments;
 use crate::host::Host;
+use crate::machines;
 use crate::plan::{Asked, AskedExperiment, Figure, Instrument, Load, Mode};
 use crate::project::Project;
 use crate::selection::{self, PlacementChoice, Preset};
@@ -19,11 +20,18 @@ pub(crate) fn asked(
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
     let start = Start::of(project, selection)?;
-    let (branches, is_baseline_added) = if let Some(config) = elsewhere {
-        (config.branches.clone(), false)
-    } else {
-        let list = selection.branches.as_deref().unwrap_or(&start.branches);
-        selection::branches(&project.config()?, list)?
+    let is_simulated = selection.machine.is_some();
+    let (branches, is_baseline_added) = match elsewhere {
+        Some(config) if is_simulated => (machines::branches(config, None)?.branches, false),
+        Some(config) => (config.branches.clone(), false),
+        None => {
+            let list = selection.branches.as_deref().unwrap_or(&start.branches);
+            let mut config = project.config()?;
+            if is_simulated {
+                config = machines::branches(&config, Some(list))?;
+            }
+            selection::branches(&config, list)?
+        }
     };
     let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());
     let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
@@ -36,6 +44,16 @@ pub(crate) fn asked(
     let instrument =
         selection.instrument.map(|trials| instrument(trials, &branches)).transpose()?;
     let threads = selection.threads.as_deref().unwrap_or(&start.threads);
+    let root = project.checkout.root();
+    let machine = selection.machine.as_deref();
+    let machine = machine.map(|name| machines::find(root, name, &start.loads)).transpose()?;
+    let threads = match &machine {
+        None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
+        Some(machine) => {
+            let threads = selection::threads(threads, machine.cores, machine.cores)?;
+            machines::threads(machine, threads, selection.threads.is_some())?
+        }
+    };
     let mut asked = Asked {
         preset: start.preset,
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
@@ -43,8 +61,9 @@ pub(crate) fn asked(
         layouts: layouts(selection, start.is_timed, selection.trials.unwrap_or(start.trials))?,
         twin: start.twin && !selection.no_twin,
         workloads: start.loads,
-        threads: selection::threads(threads, host.cores(), Host::usable_cpus())?,
+        threads,
         modes: modes(selection)?,
+        machine,
         placements: selection.placement.unwrap_or(start.placement).placements(),
         trials: selection.trials.unwrap_or(start.trials),
         warmup_iterations: start.warmup_iterations,
@@ -125,6 +144,13 @@ struct Start {
 impl Start {
     fn of(project: &Project, selection: &Selection) -> Result<Self> {
         let (parameters, input) = (&selection.parameters, selection.input.as_deref());
+        let workloads = |start: &str| {
+            let list = selection.workloads.as_deref().unwrap_or(start);
+            match selection.machine {
+                Some(_) => machines::workloads(list),
+                None => Ok(list.to_owned()),
+            }
+        };
         let Some(name) = &selection.experiment else {
             let preset = selection.preset.unwrap_or(Preset::Quick);
             let values = preset.values();
@@ -140,7 +166,7 @@ impl Start {
                 placement: PlacementChoice::Free,
                 is_timed: preset != Preset::Smoke,
                 loads: selection::loads(
-                    selection.workloads.as_deref().unwrap_or(values.workloads),
+                    &workloads(values.workloads)?,
                     selection.size.as_deref().unwrap_or(values.size),
                     parameters,
                     input,
@@ -152,7 +178,7 @@ impl Start {
             preset: "experiment".to_owned(),
             experiment: Some(experiment.asked()),
             loads: experiment.loads(
-                selection.workloads.as_deref().unwrap_or(&experiment.workloads),
+                &workloads(&experiment.workloads)?,
                 selection.size.as_deref().unwrap_or(&experiment.size),
                 parameters,
                 input,
@@ -171,6 +197,10 @@ impl Start {
 
 /// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.
 fn modes(selection: &Selection) -> Result<Vec<Mode>> {
+    if selection.machine.is_some() {
+        // A machine has a table of frequencies.
+        return Ok(selection.mode.map_or(vec![Mode::Dynamic], super::ModeChoice::modes));
+    }
     let frequency = selection.frequency.setup();
     match selection.mode {
         Some(choice) => {

@@ -71,6 +71,9 @@ pub(crate) struct Selection {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
+    /// Run on a simulated machine: a name in `list machines`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<String>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
+use crate::machines::AskedMachine;
 
 /// How the CPU frequency is treated.
 #[derive(
@@ -176,6 +177,9 @@ pub struct Asked {
     /// Binaries per branch that differ only in where their functions lie; left out if it is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub layouts: u32,
+    /// The simulated machine that takes the host's place; left out on hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<AskedMachine>,
     /// What is counted beside the times; left out if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,

@@ -204,6 +204,9 @@ struct Cell<'a> {
     seed: u64,
     warmup_iterations: u32,
     iterations: u32,
+    /// The machine's file and the price of a unit; left out on hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<(&'a str, f64)>,
 }
 
 /// Orders a sweep.
@@ -366,6 +369,10 @@ fn identity_of_cell(
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,
+        machine: asked
+            .machine
+            .as_ref()
+            .map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
     })
 }
 

@@ -12,6 +12,7 @@ pub(super) fn asked() -> Asked {
         input: None,
     };
     Asked {
+        machine: None,
         preset: "quick".to_owned(),
         experiment: None,
         branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],

@@ -13,6 +13,7 @@ use crate::table::{Format, Terminal};
 
 pub(crate) fn asked() -> Asked {
     Asked {
+        machine: None,
         preset: "quick".to_owned(),
         experiment: None,
         branches: vec!["slow".to_owned(), "master".to_owned(), "same".to_owned()],
@@ -62,6 +63,7 @@ pub(crate) fn record(
         work_units: 100,
     };
     Record {
+        simulated: None,
         schema: SCHEMA,
         trial: Id::default(),
         cell: Id::default(),

@@ -20,6 +20,7 @@ pub mod serve;
 pub mod user_threads;
 
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use workloads::CATALOGUE;
 use workloads::catalogue::Catalogue;
@@ -33,17 +34,16 @@ use observer::Observer;
 pub static SERVICES: &Catalogue = &[&locks::Locks, &async_io::AsyncIo, &kv::Kv, &forum::Forum];
 
 /// The other workloads, then those of this crate.
-fn all() -> Vec<&'static dyn Workload> {
-    CATALOGUE.iter().chain(SERVICES).copied().collect()
-}
+static ALL: LazyLock<Vec<&'static dyn Workload>> =
+    LazyLock::new(|| CATALOGUE.iter().chain(SERVICES).copied().collect());
 
 /// [`program::main`] with all workloads.
 ///
 /// # Panics
 /// As there.
 #[must_use]
-pub fn main(variant: &str) -> ExitCode {
-    program::main(variant, &all())
+pub fn main(variant: &'static str) -> ExitCode {
+    program::main(variant, &ALL)
 }
 
 /// [`program::main_instrumented`] with all workloads.
@@ -51,6 +51,6 @@ pub fn main(variant: &str) -> ExitCode {
 /// # Panics
 /// As there.
 #[must_use]
-pub fn main_instrumented(variant: &str, observer: &dyn Observer) -> ExitCode {
-    program::main_instrumented(variant, &all(), observer)
+pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
+    program::main_instrumented(variant, &ALL, observer)
 }

@@ -31,6 +31,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "joins",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2")])),
+    charge: None,
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
         Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),

@@ -26,6 +26,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "broadcasts",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["broadcasts", "gap-us"]).over("2")])),
+    charge: None,
     parameters: &[
         Parameter::whole("broadcasts", "broadcasts per iteration", (1, 10_000_000), "300"),
         Parameter::whole("gap-us", "longest gap before a broadcast in us", (0, 60_000_000), "100"),

@@ -5,8 +5,7 @@
 //! that it all cost: a short gap is bridged by searching, a long one by sleep.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{
     Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
@@ -15,7 +14,9 @@ use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
-use crate::kinds::pacing::{Gaps, chain, chains, sleep_until};
+use crate::kinds::pacing::{Gaps, chain, chains};
+use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::machine::{Instant, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -25,6 +26,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "bursts",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["bursts", "gap-us"])])),
+    charge: Some("steps"),
     parameters: &[
         Parameter::whole("bursts", "bursts per iteration", (1, 1_000_000), "40"),
         Parameter::whole("jobs", "jobs per burst", (1, 1_000_000), "32"),

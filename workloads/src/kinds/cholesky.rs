@@ -21,6 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "tile-operations",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[Parameter::whole(
         "tiles",
         "tiles in a row of the matrix, 32 numbers each",

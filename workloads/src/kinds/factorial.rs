@@ -18,6 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "factors",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[Parameter::whole("n", "which factorial", (1, 100_000_000), "1000")],
     sizes: &SizeOverrides::all(&[], &[("n", "80000")], &[("n", "400000")], &[("n", "1600000")]),
 };

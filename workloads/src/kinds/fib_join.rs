@@ -10,6 +10,7 @@ use std::hint::black_box;
 
 use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 
+use crate::machine::charge;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -19,6 +20,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "calls",
     input: None,
     lasts: None,
+    charge: Some("fib-join"),
     parameters: &[Parameter {
         name: "n",
         summary: "which Fibonacci number; the calls are 2 F(n+1) - 1",
@@ -76,10 +78,12 @@ impl Instance for Fibonacci {
 }
 
 fn recurse(n: u64) -> u64 {
+    charge(1);
     if n < 2 { n } else { recurse(n - 1) + recurse(n - 2) }
 }
 
 fn recurse_with_join(n: u64) -> u64 {
+    charge(1);
     if n < 2 {
         return n;
     }

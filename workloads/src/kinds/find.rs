@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "searches",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("elements", "length of the slice", (1, 1 << 30), "1000000"),
         Parameter::whole("searches", "searches, one after the other", (1, 1_000_000), "10"),

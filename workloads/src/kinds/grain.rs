@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::pacing::chain;
+use crate::machine::{self, Instant};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Steps per task, two grains per decade, and what they take on one core of the 2.6 GHz class.
@@ -36,6 +36,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "steps",
     input: None,
     lasts: None,
+    charge: Some("steps"),
     parameters: &[Parameter::whole(
         "steps",
         "work at each grain, some 3 ns a step",
@@ -61,8 +62,11 @@ impl Workload for Grain {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
-        Ok(Box::new(Work::new(setup.seed, setup.values.whole("steps"), setup.threads.min(cpus))))
+        Ok(Box::new(Work::new(
+            setup.seed,
+            setup.values.whole("steps"),
+            setup.threads.min(machine::cores()),
+        )))
     }
 }
 

@@ -5,7 +5,7 @@
 //! scheduler of 2019 a spawn each 10 ms cost 30 % of a CPU, and each 1 ms 200 %.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{
     Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
@@ -14,7 +14,7 @@ use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
-use crate::kinds::pacing::sleep_until;
+use crate::machine::{Instant, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -24,6 +24,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "spawns",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["spawns", "period-us"])])),
+    charge: Some("steps"),
     parameters: &[
         Parameter::whole("spawns", "spawns per iteration", (1, 10_000_000), "100"),
         Parameter::whole("period-us", "time from spawn to spawn in us", (1, 60_000_000), "1000"),

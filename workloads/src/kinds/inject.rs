@@ -21,6 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "installs",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("submitters", "threads outside the pool", (1, 1024), "4"),
         Parameter::whole("installs", "installs of each submitter", (1, 10_000_000), "500"),

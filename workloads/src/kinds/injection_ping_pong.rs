@@ -29,6 +29,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "jobs",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["jobs", "gap-us"]).over("2")])),
+    charge: None,
     parameters: &[
         Parameter::whole("jobs", "jobs per iteration", (1, 10_000_000), "500"),
         Parameter::whole("gap-us", "longest gap before a job in us", (0, 60_000_000), "50"),

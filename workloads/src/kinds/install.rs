@@ -31,6 +31,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "installs",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["installs", "gap-us"]).over("2")])),
+    charge: None,
     parameters: &[
         Parameter::one_of("pool", "what the pool does meanwhile", &["idle", "busy"], "idle"),
         Parameter::whole("installs", "installs per iteration", (1, 10_000_000), "250"),

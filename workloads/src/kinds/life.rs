@@ -23,6 +23,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "cells",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["generations", "frame-us"])])),
+    charge: None,
     parameters: &[
         Parameter::whole("rows", "rows of the torus", (1, 1 << 16), "1024"),
         Parameter::whole("columns", "columns of the torus", (1, 1 << 16), "1024"),

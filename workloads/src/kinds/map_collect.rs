@@ -21,6 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "pairs",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("pairs", "pairs of the map", (1, 1 << 28), "2000"),
         Parameter::one_of(

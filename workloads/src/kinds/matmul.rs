@@ -21,6 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "multiplications",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[Parameter::whole(
         "log2-side",
         "the matrices have 2^log2-side rows",

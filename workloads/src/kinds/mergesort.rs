@@ -20,6 +20,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter {
             name: "elements",

@@ -21,6 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "interactions",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("bodies", "bodies of equal mass", (1, 1 << 20), "1000"),
         Parameter::whole("steps", "time steps", (1, 1_000_000), "2"),

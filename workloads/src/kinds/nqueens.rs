@@ -39,6 +39,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "boards",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("queens", "queens, and side of the board", (1, 18), "8"),
         Parameter::whole(

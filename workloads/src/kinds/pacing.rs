@@ -1,10 +1,10 @@
 //! Passing time: work of a known length with an answer, waits until a moment, seeded gaps.
 
-use std::hint::{black_box, spin_loop};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::hint::black_box;
+use std::time::Duration;
 
 use crate::kinds::latency::Latencies;
+use crate::machine::{Instant, charge, spin_until};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
@@ -12,24 +12,13 @@ use crate::usage::nanoseconds;
 /// class, and a word that proves that they were made.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {
+    charge(steps);
     (0..steps).fold(black_box(seed), |word, _| mix(word))
 }
 
 /// Adds up `chain(seed, steps)` for each seed, wrapping.
 pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
-}
-
-/// Sleeps until `due`, and not at all if that is past. The kernel adds its timer slack, some 50 µs.
-pub fn sleep_until(due: Instant) {
-    thread::sleep(due.saturating_duration_since(Instant::now()));
-}
-
-/// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
-pub fn spin_until(due: Instant) {
-    while Instant::now() < due {
-        spin_loop();
-    }
 }
 
 /// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The
@@ -83,7 +72,10 @@ impl Gaps {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
+    use crate::machine::sleep_until;
 
     #[test]
     fn a_chain_depends_on_its_seed_and_on_every_step() {

@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         // A position has 32 bits.
         Parameter::whole("elements", "elements of 8 bytes to sort", (1, 1 << 30), "4000"),

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "packets",
     input: Some("pcap or pcapng file"),
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter {
             name: "packets",

@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     // The squares of legs up to 2^25 add up to less than 2^53, what a float holds exactly.
+    charge: None,
     parameters: &[Parameter::whole("limit", "longest leg", (1, 1 << 25), "200")],
     sizes: &SizeOverrides::all(
         &[],

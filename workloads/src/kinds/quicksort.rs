@@ -8,12 +8,16 @@
 use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
 /// programs.
 const INSERTION_LENGTH: usize = 20;
+
+/// What an element of a range that insertion sorts costs, beside one that is partitioned. A guess.
+const INSERTION_COST: u64 = 3;
 
 static DESCRIPTION: Description = Description {
     name: "quicksort",
@@ -22,6 +26,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
+    charge: Some("quicksort"),
     parameters: &[
         Parameter {
             name: "elements",
@@ -128,6 +133,7 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
 ///
 /// Needs at least two elements.
 fn partition(values: &mut [u32]) -> usize {
+    charge(values.len() as u64);
     let pivot = median_of_three(values);
     let (mut left, mut right) = (0, values.len() - 1);
     loop {
@@ -160,6 +166,7 @@ fn median_of_three(values: &mut [u32]) -> u32 {
 }
 
 fn insertion_sort(values: &mut [u32]) {
+    charge(INSERTION_COST * values.len() as u64);
     for next in 1..values.len() {
         let value = values[next];
         let mut hole = next;

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "spawns",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("spawns", "jobs spawned into each scope", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "scopes, one after the other", (1, 1_000_000), "1"),

@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "numbers",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("limit", "primes up to this number are counted", (1, 1 << 36), "30000"),
         Parameter::whole(

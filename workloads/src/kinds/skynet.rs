@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "leaves",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("levels", "levels below the root; the leaves are 10^levels", (0, 9), "3"),
         Parameter::one_of(

@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "words",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[Parameter::whole("words", "words of the text", (1, 1 << 28), "2000")],
     sizes: &SizeOverrides::all(
         &[],

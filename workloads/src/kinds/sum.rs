@@ -17,6 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("elements", "numbers to add in each pass", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "passes, one after the other", (1, 1_000_000), "1"),

@@ -8,7 +8,7 @@
 //! request 1318).
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{
     Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
@@ -17,7 +17,8 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{chain, sleep_until};
+use crate::kinds::pacing::chain;
+use crate::machine::{Instant, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -27,6 +28,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "ticks",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["ticks", "period-us"])])),
+    charge: Some("steps"),
     parameters: &[
         Parameter::one_of(
             "mode",

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "nodes",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("nodes", "nodes of the tree, 32 bytes each", (1, 1 << 30), "1000"),
         Parameter::whole("repeats", "sums, one after the other", (1, 1 << 20), "1"),

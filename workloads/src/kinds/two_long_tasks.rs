@@ -5,16 +5,16 @@
 //! two threads or more on two CPUs or more, and are left out otherwise.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{
     Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
 };
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{Gaps, call_after_gaps, spin_until};
+use crate::kinds::pacing::{Gaps, call_after_gaps};
+use crate::machine::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::machine::{self, Instant, spin_until};
 use crate::usage::nanoseconds;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -29,6 +29,7 @@ static DESCRIPTION: Description = Description {
         Term::new(TimeUnit::Us, &["joins", "task-us"]),
         Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2"),
     ])),
+    charge: Some("steps"),
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "10"),
         Parameter::whole("task-us", "time that a half takes in us", (1, 60_000_000), "5000"),
@@ -56,12 +57,11 @@ impl Workload for TwoLongTasks {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let microseconds = |name| Duration::from_micros(setup.values.whole(name));
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
         Ok(Box::new(LongTasks {
             joins: setup.values.count("joins"),
             task: microseconds("task-us"),
             gaps: Gaps::up_to(setup.seed, microseconds("gap-us")),
-            can_share: setup.threads >= 2 && cpus >= 2,
+            can_share: setup.threads >= 2 && machine::cores() >= 2,
             ran: AtomicUsize::new(0),
             latencies: Latencies::new("latency"),
             tally: Tally::default(),
@@ -141,11 +141,11 @@ impl LongTasks {
 }
 
 /// One half.
-fn work(task: Duration, ran: &AtomicUsize) -> thread::ThreadId {
+fn work(task: Duration, ran: &AtomicUsize) -> impl PartialEq {
     spin_until(Instant::now() + task);
     // Relaxed: read after the join, which orders it.
     ran.fetch_add(1, Relaxed);
-    thread::current().id()
+    machine::thread_id()
 }
 
 impl Instance for LongTasks {

@@ -16,6 +16,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "words",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::whole("words", "words computed", (1, 1 << 30), "4000"),
         Parameter::one_of(

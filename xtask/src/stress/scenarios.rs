@@ -136,6 +136,7 @@ impl Scenario {
             iterations: often.iterations,
             hang_after_ms: Some(HANG_AFTER_MS),
             prepare_only: false,
+            machine: None,
             trace: None,
         }
     }

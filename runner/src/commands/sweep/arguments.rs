@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::commands::show::Table;
 use crate::config::Config;
 use crate::manifest::Manifest;
 use crate::options::Selection;
+use crate::plan::Asked;
+use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 use crate::table::Format;
 
@@ -22,7 +24,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
-                                "instrument", "shard"])]
+                                "instrument", "shard", "machine"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR")]
@@ -30,9 +32,25 @@ pub(crate) struct SweepArgs {
     /// Continue without branches that cannot be built; their trials are recorded as `build-failed`
     #[arg(long)]
     pub(super) keep_going: bool,
+    /// Trials of a simulated machine that run at the same time [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) jobs: Option<u16>,
     /// Output format of the result at the end
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+}
+
+impl SweepArgs {
+    /// Refuses trials side by side on a host.
+    pub(super) fn check_jobs(&self, asked: &Asked) -> Result<()> {
+        match self.jobs {
+            Some(jobs) if asked.machine.is_none() => bail!(Stop::BadInput(format!(
+                "--jobs {jobs}: trials on a host would disturb each other; leave it out, or name a simulated machine \
+                 with --machine"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What `--help` says below the options.
@@ -50,6 +68,8 @@ Examples:
       also count what the scheduler does, in separate builds
   cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
       one figure of a study by its name, with shorter runs
+  cargo runner sweep --machine zen4-64 --experiment study --mode both
+      the same pools on 64 simulated cores; `cargo runner list machines`
   cargo runner sweep --resume
       continue the newest unfinished sweep
 

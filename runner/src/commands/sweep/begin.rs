@@ -12,6 +12,7 @@ use super::ready::{Ready, build_all, warn_of};
 use crate::builds::Builder;
 use crate::host::Host;
 use crate::interrupt;
+use crate::machines;
 use crate::manifest::{Manifest, identities, sweep_name};
 use crate::options::meaning::{asked, builds};
 use crate::plan::{self, Asked};
@@ -28,16 +29,22 @@ pub(super) fn begin(
     command: &SweepCommand,
 ) -> Result<Ready> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
+    arguments.check_jobs(&asked)?;
     let parent = project.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
     let inputs = project.inputs(&asked, None)?;
-    warn_of(&Host::default());
+    if asked.machine.is_none() {
+        warn_of(&Host::default());
+    }
     interrupt::install()?;
     let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, asked.layouts)?.with(asked.programs());
+    let builder = Builder::new(&project.checkout, &folder, asked.layouts)?
+        .with(asked.programs())
+        .simulated(machines::first_request(project.checkout.root(), &asked));
     let started = Instant::now();
     let (measured, binaries) =
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
+    let binaries = machines::binaries(&asked, binaries);
     let building = started.elapsed();
     check_inputs(&asked, &inputs, &binaries[&asked.baseline][0])?;
     let whole = plan::order(&asked, &identities(&measured));
@@ -51,16 +58,17 @@ pub(super) fn begin(
     }
     let (instrumented, measured) =
         measured.into_iter().partition(|branch| branch.source.is_instrumented());
-    let host = Host::default();
+    let host = machines::host_id(&asked);
+    let facts = machines::host_facts(&asked);
     let checkout = project.checkout.commit();
     let created_at = Timestamp::now();
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let manifest = Manifest {
         schema: SCHEMA,
-        name: sweep_name(created_at, &host.id(), &checkout)
+        name: sweep_name(created_at, &host, &checkout)
             + &shard.map_or(String::new(), |it| format!("-shard-{}-of-{}", it.number, it.of)),
         created_at: created_at.to_string(),
-        host: host.id(),
+        host,
         checkout,
         runner: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args()
@@ -80,7 +88,7 @@ pub(super) fn begin(
         trials_planned: plan.len(),
         runs: Vec::new(),
     };
-    let sweep = SweepDir::create(&parent, &manifest, &host.facts())?;
+    let sweep = SweepDir::create(&parent, &manifest, &facts)?;
     Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
 }
 

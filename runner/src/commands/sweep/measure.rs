@@ -25,7 +25,7 @@ use crate::stop::{Exit, Stop};
 use crate::summary::Summary;
 use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
 use crate::sweep_dir::SweepDir;
-use crate::trial::Subprocesses;
+use crate::trial::{RunTrial, Subprocesses};
 use crate::trials_file::Appender;
 
 pub(super) fn measure(
@@ -64,14 +64,20 @@ pub(super) fn measure(
     let setup = arguments.selection.frequency.setup();
     let mut frequency = Controller::new(setup, arguments.selection.allow_uncontrolled);
     let job = Job {
+        root: project.checkout.root(),
         asked: &manifest.asked,
         plan: &plan,
         inputs,
         done,
-        cpus: Host::usable_cpus(),
+        cpus: manifest.asked.machine.as_ref().map_or_else(Host::usable_cpus, |it| it.cores),
         settle: SETTLE,
     };
-    let result = run_trials(project, &job, binaries, &mut appender, &mut summary, &mut frequency);
+    let jobs = match &job.asked.machine {
+        Some(_) => arguments.jobs.map_or_else(Host::usable_cpus, usize::from),
+        None => 1,
+    };
+    let result =
+        run_trials(project, &job, jobs, binaries, &mut appender, &mut summary, &mut frequency);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -132,6 +138,7 @@ fn announce(project: &Project, sweep: &SweepDir, asked: &Asked, plan: &Plan, don
 fn run_trials(
     project: &Project,
     job: &Job<'_>,
+    jobs: usize,
     binaries: BTreeMap<String, Vec<PathBuf>>,
     appender: &mut Appender,
     summary: &mut Summary,
@@ -139,6 +146,10 @@ fn run_trials(
 ) -> Result<Tally> {
     let mut progress = Progress::new(job.asked, job.plan, &job.done);
     let limit = Duration::from_secs_f64(job.asked.timeout_s);
+    let runner = Subprocesses::new(binaries, limit, project.checkout.clone());
+    let mut runners = vec![runner; jobs];
+    let mut runners: Vec<&mut (dyn RunTrial + Send)> =
+        runners.iter_mut().map(|it| it as &mut (dyn RunTrial + Send)).collect();
     let mut keep = |record: &Record| {
         appender.append(record)?;
         summary.add(record);
@@ -147,7 +158,7 @@ fn run_trials(
     let tally = sweep::run(
         job,
         &mut Surroundings {
-            trials: &mut Subprocesses::new(binaries, limit, project.checkout.clone()),
+            trials: &mut runners,
             frequency,
             keep: &mut keep,
             watch: &mut progress,

@@ -11,6 +11,7 @@ use crate::checkout::Commit;
 use crate::config::Branch;
 use crate::host::Host;
 use crate::interrupt;
+use crate::machines;
 use crate::manifest::{Manifest, MeasuredBranch, identities};
 use crate::plan;
 use crate::project::Project;
@@ -25,7 +26,7 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
             manifest.name
         )));
     }
-    let host = Host::default().id();
+    let host = machines::host_id(&manifest.asked);
     if host != manifest.host {
         bail!(Stop::HostNotFit(format!(
             "{} was begun on host {}, this is {host}; times of two machines do not mix: \
@@ -33,15 +34,22 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
             manifest.name, manifest.host
         )));
     }
+    arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
-    let frequency = arguments.selection.frequency.setup();
-    frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+    match &manifest.asked.machine {
+        Some(machine) => machines::check_unchanged(project.checkout.root(), machine)?,
+        None => {
+            let frequency = arguments.selection.frequency.setup();
+            frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+            warn_of(&Host::default());
+        }
+    }
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    warn_of(&Host::default());
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder = Builder::new(&project.checkout, &folder, manifest.asked.layouts)?
-        .with(manifest.asked.programs());
+        .with(manifest.asked.programs())
+        .simulated(machines::first_request(project.checkout.root(), &manifest.asked));
     // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
     let branches: Vec<Branch> = manifest
         .builds()
@@ -57,6 +65,7 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
         .collect();
     let started = Instant::now();
     let (measured, binaries) = build_all(&builder, &branches, false)?;
+    let binaries = machines::binaries(&manifest.asked, binaries);
     let building = started.elapsed();
     let changes = changes(project, &manifest, &measured)?;
     if !changes.is_empty() {

@@ -32,6 +32,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "transfers",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::one_of(
             "io",

@@ -32,6 +32,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "requests",
     input: None,
     lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])])),
+    charge: None,
     parameters: &[
         Parameter::one_of(
             "implementation",

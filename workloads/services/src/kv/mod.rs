@@ -51,6 +51,7 @@ static DESCRIPTION: Description = Description {
         Lasts::paced(&[Term::new(TimeUnit::S, &["sessions", "requests"]).over("rate")])
             .only_if("load", "open"),
     ),
+    charge: None,
     parameters: &[
         Parameter::one_of(
             "handlers",

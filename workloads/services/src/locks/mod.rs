@@ -27,6 +27,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "sections",
     input: None,
     lasts: None,
+    charge: None,
     parameters: &[
         Parameter::one_of(
             "on",

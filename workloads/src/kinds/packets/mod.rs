@@ -28,6 +28,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "packets",
     input: None,
     lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])]).only_if("stop", "timed")),
+    charge: None,
     parameters: &[
         Parameter {
             name: "strategy",

@@ -1,0 +1,298 @@
+//! Simulated machines: the files in `machines/`, and what the workloads' units of work cost there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use manycore::Machine;
+use protocol::{Description, MachineRequest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::catalogue;
+use crate::config::{Branch, Config, Source};
+use crate::digest;
+use crate::host::Host;
+use crate::pick::nearest;
+use crate::plan::{Asked, Load, Mode, Trial};
+use crate::stop::Stop;
+
+/// Folder of the machines in a checkout.
+const FOLDER: &str = "machines";
+
+/// What workloads charge, in a checkout.
+const CHARGES: &str = "workloads/charges.toml";
+
+/// The branch that others are compared with where the published crate cannot run: its twin in the fork.
+const BASELINE: &str = "packed";
+
+/// The machine that a sweep runs on, if it is a simulated one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedMachine {
+    /// Name of its file, without `.toml`.
+    pub name: String,
+    /// What it stands for.
+    pub title: String,
+    /// Its cores.
+    pub cores: usize,
+    /// SHA-256 of its file.
+    pub sha256: String,
+    /// What a unit that a workload charges takes, in nanoseconds, by workload.
+    pub charges_ns: BTreeMap<String, f64>,
+}
+
+/// Price of a unit of work.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Charge {
+    ns: f64,
+    /// Where the figure is from.
+    source: String,
+}
+
+/// The file of a machine.
+#[must_use]
+pub fn file(root: &Path, name: &str) -> PathBuf {
+    root.join(FOLDER).join(format!("{name}.toml"))
+}
+
+/// Every machine of a checkout, by name.
+///
+/// # Errors
+/// [`Stop::BadInput`] with file, line, key and remedy.
+pub fn all(root: &Path) -> Result<Vec<Machine>> {
+    names(root)?.iter().map(|name| read(root, name)).collect()
+}
+
+fn read(root: &Path, name: &str) -> Result<Machine> {
+    let path = file(root, name);
+    Machine::read(&path).map_err(|error| {
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        Stop::BadInput(manycore::MachineError { file: shown, ..error }.to_string()).into()
+    })
+}
+
+fn names(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join(FOLDER);
+    let entries = std::fs::read_dir(&folder)
+        .with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_owned())
+        })
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The machine called `name`, and what `loads` charge there.
+///
+/// # Errors
+/// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
+pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
+    let known = names(root)?;
+    if !known.iter().any(|it| it == name) {
+        let hint = nearest(name, known.iter().map(String::as_str))
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        bail!(Stop::BadInput(format!(
+            "--machine {name}: no such machine; known: {}{hint}",
+            known.join(", ")
+        )));
+    }
+    let machine = read(root, name)?;
+    let charges = charges(root)?;
+    let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
+    let price = |workload: &str| -> Result<(String, f64)> {
+        let unit = catalogue::find(workload).and_then(|it| it.charge).ok_or_else(|| {
+            Stop::BadInput(format!(
+                "--workloads: `{workload}` does not run on simulated machines; these do: {}",
+                marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
+            ))
+        })?;
+        let charge = charges.get(unit).ok_or_else(|| {
+            Stop::BadInput(format!(
+                "{CHARGES}: `{unit}`, which `{workload}` charges, has no price; `cargo runner calibrate` measures it"
+            ))
+        })?;
+        Ok((workload.to_owned(), charge.ns))
+    };
+    Ok(AskedMachine {
+        name: name.to_owned(),
+        title: machine.title.clone(),
+        cores: machine.topology.cores(),
+        sha256: digest::of_file(&file(root, name)).context("a machine's file cannot be read")?,
+        charges_ns: workloads.into_iter().map(price).collect::<Result<_>>()?,
+    })
+}
+
+fn charges(root: &Path) -> Result<BTreeMap<String, Charge>> {
+    let path = root.join(CHARGES);
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let charges: BTreeMap<String, Charge> = toml::from_str(&text)
+        .map_err(|error| Stop::BadInput(format!("{CHARGES}: {}", error.to_string().trim())))?;
+    for (unit, charge) in &charges {
+        if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {
+            bail!(Stop::BadInput(format!(
+                "{CHARGES}: {unit}: ns = {}, source = {:?}: write a time above 0 and where it is from",
+                charge.ns, charge.source
+            )));
+        }
+    }
+    Ok(charges)
+}
+
+/// Workloads that run on simulated machines.
+pub fn marked() -> impl Iterator<Item = &'static Description> {
+    catalogue::all().iter().filter(|it| it.charge.is_some())
+}
+
+/// Names of workloads in `list` that run on simulated machines; others are left out with a note, unless they are named
+/// themselves.
+///
+/// # Errors
+/// [`Stop::BadInput`] if one is named that does not, or if none is left.
+pub fn workloads(list: &str) -> Result<String> {
+    let named: Vec<&str> = list.split(',').map(str::trim).collect();
+    let picked = crate::pick::pick("--workloads", "workload", list, &catalogue::names())?;
+    let is_marked = |name: &&str| marked().any(|it| it.name == *name);
+    let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
+    let refused: Vec<&str> = left.iter().copied().filter(|name| named.contains(name)).collect();
+    if kept.is_empty() || !refused.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "--workloads {list}: {} does not run on simulated machines; these do: {}",
+            if refused.is_empty() { left.join(", ") } else { refused.join(", ") },
+            marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
+        )));
+    }
+    if !left.is_empty() {
+        eprintln!("note: without {}, which do not run on simulated machines", left.join(", "));
+    }
+    Ok(kept.join(","))
+}
+
+/// The branches of `config` that can be simulated, `packed` being the baseline; those that cannot are left out with a
+/// note, unless `list` names them; without a list all are named.
+///
+/// # Errors
+/// [`Stop::BadInput`] if one is named that cannot.
+pub fn branches(config: &Config, list: Option<&str>) -> Result<Config> {
+    let is_fork = |branch: &&Branch| matches!(branch.source, Source::Fork { .. });
+    let (kept, left): (Vec<&Branch>, Vec<&Branch>) = config.branches.iter().partition(is_fork);
+    let is_named = |branch: &&Branch| {
+        list.is_none_or(|list| list.split(',').any(|word| word.trim() == branch.name))
+    };
+    if let Some(branch) = left.iter().copied().find(is_named) {
+        bail!(Stop::BadInput(format!(
+            "--branches: `{}` is {}, whose atomics cannot be reached, so it does not run on simulated machines; \
+             take branches of the fork, of which `{BASELINE}` is the published crate's twin",
+            branch.name, branch.source
+        )));
+    }
+    if !left.is_empty() {
+        let names: Vec<&str> = left.iter().map(|branch| branch.name.as_str()).collect();
+        eprintln!(
+            "note: without {}, which cannot be simulated; the baseline is `{BASELINE}`",
+            names.join(", ")
+        );
+    }
+    let has_baseline = kept.iter().any(|branch| branch.baseline);
+    let mut branches: Vec<Branch> = kept.into_iter().cloned().collect();
+    if !has_baseline {
+        let baseline = branches.iter_mut().find(|branch| branch.name == BASELINE);
+        baseline.with_context(|| format!("no branch `{BASELINE}` to compare with"))?.baseline =
+            true;
+    }
+    Ok(Config { branches })
+}
+
+/// Thread counts of a sweep: what is asked for in so many words must fit, of other lists those are kept that do.
+///
+/// # Errors
+/// [`Stop::BadInput`] with the remedy.
+pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Result<Vec<usize>> {
+    let too_many = all.iter().find(|&&threads| threads > machine.cores);
+    if let (Some(threads), true) = (too_many, are_typed) {
+        bail!(Stop::BadInput(format!(
+            "--threads {threads}: {} has {} cores, and a simulated thread needs one of its own; ask for fewer threads \
+             or a larger machine",
+            machine.name, machine.cores
+        )));
+    }
+    all.retain(|&threads| threads <= machine.cores);
+    Ok(all)
+}
+
+/// What a trial's process is told.
+#[must_use]
+pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
+    let machine = asked.machine.as_ref()?;
+    let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
+    let workload = &asked.workloads[trial.kind.load].workload;
+    Some(MachineRequest {
+        file: file(root, &machine.name),
+        is_fixed: trial.regime.mode == Mode::Fixed,
+        // Branches share a replicate's seed; the twin has seeds of its own, or it would be the same to the last byte.
+        seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
+        charge_ns: machine.charges_ns[workload],
+    })
+}
+
+/// What a build is asked with before anything is measured.
+#[must_use]
+pub fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
+    let machine = asked.machine.as_ref()?;
+    let file = file(root, &machine.name);
+    Some(MachineRequest { file, is_fixed: true, seed: 1, charge_ns: 1.0 })
+}
+
+/// Binaries by branch and layout: on a simulated machine, the same one under each seed.
+#[must_use]
+pub fn binaries(
+    asked: &Asked,
+    mut binaries: BTreeMap<String, Vec<PathBuf>>,
+) -> BTreeMap<String, Vec<PathBuf>> {
+    if asked.machine.is_some() {
+        for paths in binaries.values_mut() {
+            *paths = paths.iter().cycle().take(asked.layouts as usize).cloned().collect();
+        }
+    }
+    binaries
+}
+
+/// What stands for the machine in folder names: a simulated one's name, or the host's hash.
+#[must_use]
+pub fn host_id(asked: &Asked) -> String {
+    asked.machine.as_ref().map_or_else(|| Host::default().id(), |machine| machine.name.clone())
+}
+
+/// What `host.json` holds.
+#[must_use]
+pub fn host_facts(asked: &Asked) -> Value {
+    match &asked.machine {
+        None => Host::default().facts(),
+        Some(machine) => json!({
+            "id": machine.name,
+            "cpus_usable": machine.cores,
+            "cores": machine.cores,
+            "cpu": { "model_name": format!("simulated: {}, {}", machine.name, machine.title), "is_virtual": false },
+            "simulated": machine,
+        }),
+    }
+}
+
+/// Whether the machine of a sweep is still the one that it began with.
+///
+/// # Errors
+/// [`Stop::BadInput`] if its file has changed or is gone.
+pub fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()> {
+    if digest::of_file(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
+        bail!(Stop::BadInput(format!(
+            "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",
+            machine.name
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Trials on simulated machines: the same measurement, run by a core of the machine that a request names.
+
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use manycore::{FrequencyMode, Machine, Spending, Wait};
+use protocol::{Failure, LineWait, Outcome, Refusal, Request, Simulated};
+
+use crate::machine;
+
+/// Lines of source that are told of: the others waited less.
+const WAITS_TOLD: usize = 40;
+
+/// Iteration that runs, for the report of a deadlock.
+static ITERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Calls `serve` on the machine that `request` asks for.
+///
+/// # Errors
+/// If it asks for none, or for what the machine is not; what `serve` gives; and if every thread is blocked.
+pub(crate) fn run(
+    request: Request,
+    serve: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
+) -> Result<Outcome, Failure> {
+    let refuse = |message: String| Failure::from(Refusal::new(message));
+    let Some(asked) = &request.machine else {
+        return Err(refuse("machine: this build runs on simulated machines; name one".to_owned()));
+    };
+    let machine = Machine::read(&asked.file).map_err(|error| refuse(error.to_string()))?;
+    let cores = machine.topology.cores();
+    if request.threads > cores {
+        return Err(refuse(format!(
+            "threads = {}: {} has {cores} cores, and a thread needs one; ask for fewer",
+            request.threads, machine.name
+        )));
+    }
+    if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
+        return Err(refuse(format!(
+            "charge_ns = {}: a unit takes more than that",
+            asked.charge_ns
+        )));
+    }
+    machine::set_price(asked.charge_ns * 1e3);
+    let mode = if asked.is_fixed { FrequencyMode::Fixed } else { FrequencyMode::Dynamic };
+    let stalled_after = Duration::from_millis(request.hang_after_ms.unwrap_or(300_000));
+    let seed = asked.seed;
+    let finished =
+        manycore::run_watched(&machine, mode, seed, stalled_after, move || serve(&request));
+    match finished {
+        Ok(finished) => finished.result,
+        Err(stuck) => {
+            eprintln!("hang: {stuck}");
+            Err(Failure::Hang { iteration: ITERATION.load(Relaxed), waited_ms: 0 })
+        }
+    }
+}
+
+/// Adds up where the time of timed regions goes.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    spent_ps: BTreeMap<&'static str, u64>,
+    before: Vec<manycore::Spent>,
+}
+
+impl Ledger {
+    /// An iteration begins, and everything before the timed ones is forgotten.
+    pub(crate) fn begin(&mut self, iteration: u32, is_first_timed: bool) {
+        ITERATION.store(iteration, Relaxed);
+        if is_first_timed {
+            manycore::forget_waits();
+            self.spent_ps.clear();
+        }
+        self.before = manycore::spent();
+    }
+
+    pub(crate) fn end(&mut self) {
+        for (core, before) in manycore::spent().iter().zip(&self.before) {
+            let spent = core.since(before);
+            for spending in Spending::ALL {
+                *self.spent_ps.entry(spending.name()).or_default() += spent.on(spending);
+            }
+        }
+    }
+
+    pub(crate) fn told(self) -> Simulated {
+        let spent = self.spent_ps.into_iter();
+        Simulated {
+            accesses: manycore::accesses(),
+            spent_ns: spent.map(|(name, ps)| (name.to_owned(), ps / 1_000)).collect(),
+            waits: manycore::waits().iter().take(WAITS_TOLD).map(told).collect(),
+        }
+    }
+}
+
+/// A place as it is known in the checkout, whose folder is nobody's business.
+fn place(place: &Location<'_>) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
+    let root = &root[..root.len() - "workloads/../".len()];
+    let text = place.to_string();
+    text.strip_prefix(root).unwrap_or(&text).replace("rayon-fork/simulated/../", "rayon-fork/")
+}
+
+fn told(wait: &Wait) -> LineWait {
+    LineWait {
+        at: place(wait.at),
+        written_at: wait.written_at.map(place),
+        transfers: wait.transfers,
+        waited_ns: wait.waited / 1_000,
+    }
+}
