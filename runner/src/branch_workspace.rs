@@ -88,9 +88,10 @@ impl Recipe<'_> {
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
             self.manifest(branch)?
         );
-        let program = match self.is_simulated {
-            true => SIMULATED_PROGRAM.to_owned(),
-            false => main_program(&branch.source),
+        let program = if self.is_simulated {
+            SIMULATED_PROGRAM.to_owned()
+        } else {
+            main_program(&branch.source)
         };
         write_if_changed(&folder.join("src/main.rs"), &program)?;
         // Cargo runs it if it is there.

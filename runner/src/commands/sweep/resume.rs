@@ -36,13 +36,12 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
     }
     arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
-    match &manifest.asked.machine {
-        Some(machine) => machines::check_unchanged(project.checkout.root(), machine)?,
-        None => {
-            let frequency = arguments.selection.frequency.setup();
-            frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
-            warn_of(&Host::default());
-        }
+    if let Some(machine) = &manifest.asked.machine {
+        machines::check_unchanged(project.checkout.root(), machine)?;
+    } else {
+        let frequency = arguments.selection.frequency.setup();
+        frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+        warn_of(&Host::default());
     }
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
     interrupt::install()?;
