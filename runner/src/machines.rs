@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use manycore::Machine;
 use protocol::{Description, MachineRequest};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::catalogue;
@@ -14,7 +14,7 @@ use crate::config::{Branch, Config, Source};
 use crate::digest;
 use crate::host::Host;
 use crate::pick::nearest;
-use crate::plan::{Asked, Load, Mode, Trial};
+use crate::plan::{Asked, AskedMachine, Load, Mode, Trial};
 use crate::stop::Stop;
 
 /// Folder of the machines in a checkout.
@@ -25,22 +25,6 @@ const CHARGES: &str = "workloads/charges.toml";
 
 /// The branch that others are compared with where the published crate cannot run: its twin in the fork.
 const BASELINE: &str = "packed";
-
-/// The machine that a sweep runs on, if it is a simulated one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AskedMachine {
-    /// Name of its file, without `.toml`.
-    pub name: String,
-    /// What it stands for.
-    pub title: String,
-    /// Its cores.
-    pub cores: usize,
-    /// SHA-256 of its file.
-    pub sha256: String,
-    /// What a unit that a workload charges takes, in nanoseconds, by workload.
-    pub charges_ns: BTreeMap<String, f64>,
-}
 
 /// Price of a unit of work.
 #[derive(Debug, Deserialize)]

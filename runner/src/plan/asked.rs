@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
-use crate::machines::AskedMachine;
 
 /// How the CPU frequency is treated.
 #[derive(
@@ -139,6 +138,22 @@ pub struct AskedExperiment {
     pub figure: Figure,
     /// Parameters that mean nothing to the sequential program.
     pub sequential_ignores: Vec<String>,
+}
+
+/// The machine that a sweep runs on, if it is a simulated one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedMachine {
+    /// Name of its file, without `.toml`.
+    pub name: String,
+    /// What it stands for.
+    pub title: String,
+    /// Its cores.
+    pub cores: usize,
+    /// SHA-256 of its file.
+    pub sha256: String,
+    /// What a unit that a workload charges takes, in nanoseconds, by workload.
+    pub charges_ns: BTreeMap<String, f64>,
 }
 
 /// Everything that defines a sweep, apart from the binaries.

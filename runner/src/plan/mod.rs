@@ -17,7 +17,9 @@ use serde::{Serialize, Serializer};
 use crate::id::Id;
 
 pub(crate) use asked::is_free;
-pub use asked::{Asked, AskedExperiment, Figure, Input, Instrument, Load, Mode, Regime};
+pub use asked::{
+    Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, Regime,
+};
 pub use shard::Shard;
 
 /// One process to start.
