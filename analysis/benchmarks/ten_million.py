@@ -1,7 +1,7 @@
 """Times the analysis of a made-up sweep of ten million iterations: decode, keep, read back, reduce, compare.
 
 Run in `analysis/`: `PYTHONPATH=src:tests python benchmarks/ten_million.py`; `--help` tells of smaller sizes. It needs
-1.5 GB of disk for the sweep and what is kept of it. Each step runs in a process of its own, whose memory is told.
+1.5 GB of disk for the sweep and what is kept of it. Each step runs in a process of its own and reports its memory.
 """
 
 from __future__ import annotations

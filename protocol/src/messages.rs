@@ -84,11 +84,11 @@ pub struct Request {
     /// Timed iterations (at least 1).
     pub iterations: u32,
     /// A timed region that takes longer than so many milliseconds is a hang: the process reports its
-    /// threads and its pool on standard error, and ends with [`Failure::Hang`]. Without it, whoever
-    /// waits for the process has to notice.
+    /// threads and its pool on standard error, and ends with [`Failure::Hang`]. Without it, the
+    /// parent process has to notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
-    /// Prepare the input, and answer without a run: so that a file which cannot be used is told beforehand.
+    /// Prepare the input, and answer without a run: so that an unusable file is reported beforehand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prepare_only: bool,
     /// The simulated machine to run on, which a build for simulated machines needs and no other takes.
@@ -190,7 +190,7 @@ pub struct Metric {
 }
 
 /// What an instrumented rayon-core counted inside the timed regions, all timed iterations together.
-/// What each name means is told by `rayon-fork/src/instrument/README.md`.
+/// `rayon-fork/src/instrument/README.md` says what each name means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {

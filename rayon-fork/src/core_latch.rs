@@ -29,7 +29,7 @@ pub(crate) struct CoreLatch {
 assert_size!(CoreLatch: 8);
 
 impl CoreLatch {
-    /// An unset latch; its owner is whoever waits on it.
+    /// An unset latch; its owner is the thread that waits on it.
     pub(crate) fn new() -> Self {
         Self { state: AtomicUsize::new(UNSET) }
     }

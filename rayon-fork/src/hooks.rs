@@ -44,7 +44,7 @@ events! {
     StealTried = "steals_tried",
     /// It got one.
     StealWon = "steals_won",
-    /// It was told to ask again, because others were at the deque.
+    /// It must ask again, because others were at the deque.
     StealContended = "steals_contended",
     /// A worker began to search.
     Search = "searches",

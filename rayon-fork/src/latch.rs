@@ -157,13 +157,13 @@ impl CountLatch {
     /// One more `set` to wait for.
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: whoever adds holds one unit of the count itself, so it cannot be zero, and what is
+        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and what is
         // added is handed on through a queue that orders this before the `set` that takes it off.
         let before = self.count.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "a latch that was set is counted up");
     }
 
-    /// Waits until the count is zero. `owner` is the one that `new` was told of.
+    /// Waits until the count is zero. `owner` is the one that `new` got.
     pub(crate) fn wait(&self, owner: Option<&Worker>) {
         match &self.waiter {
             Waiter::Worker { core, registry, index } => {

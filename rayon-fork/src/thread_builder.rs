@@ -13,7 +13,7 @@ use crate::sync::thread;
 /// [spawn handler](crate::ThreadPoolBuilder::spawn_handler) or to the wrapper of
 /// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped).
 ///
-/// Whoever gets it must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
+/// Its receiver must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
 /// short, and jobs may wait for ever.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Panics: caught where a job ends, carried to whoever waits for it, and fatal inside the scheduler.
+//! Panics: caught where a job ends, carried to the thread that waits for it, and fatal inside the scheduler.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

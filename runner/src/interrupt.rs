@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Shared between the signal handler's thread and whoever waits for a process.
+/// Shared between the signal handler's thread and the threads that wait for a process.
 static STATE: Mutex<State> = Mutex::new(State { is_requested: false, groups: Vec::new() });
 
 struct State {

@@ -1,6 +1,6 @@
 //! Builds every branch of `branches.toml` and sweeps it over workloads, threads and frequency modes.
 //!
-//! The binary is a thin door to [`cli`]; the method behind it is told in `README.md`.
+//! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 
 pub mod affinity;
 pub mod branch_workspace;

@@ -209,7 +209,7 @@ pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> 
     Ok(all)
 }
 
-/// What a trial's process is told.
+/// What a trial's process gets.
 #[must_use]
 pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match runner::cli::run() {
         Ok(exit) => ExitCode::from(exit.code()),
-        // Whoever read our output has enough of it: `… | head` is no failure.
+        // The reader of our output has enough of it: `… | head` is no failure.
         Err(error) if runner::exit::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -272,7 +272,7 @@ impl Watch for Progress {
         if record.outcome != Ending::Ok {
             self.failed += 1;
         }
-        // That a branch could not be built was told once, when it was built.
+        // The build already reported that a branch could not be built.
         if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
             self.say(&format!(
                 "failed: {} {} threads={} trial={}: {}: {}",

@@ -12,7 +12,7 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
     struct Version {
         schema: u32,
     }
-    // What has no version is no sweep's, and is told so with the field that lacks.
+    // A file without a version belongs to no sweep; the error names the missing field.
     let Ok(Version { schema }) = serde_json::from_str(json) else { return Ok(()) };
     if schema == SCHEMA {
         return Ok(());

@@ -172,7 +172,7 @@ pub fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
 }
 
 /// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
-/// slip is told before anything is built.
+/// slip is reported before anything is built.
 ///
 /// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
 ///
@@ -292,7 +292,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     Ok(Input { path: path.display().to_string(), sha256, place: Some(place) })
 }
 
-/// A pipe gives its content once, to whoever reads first; reading one that nobody fills never ends.
+/// A pipe gives its content once, to its first reader; reading an empty one never ends.
 fn check_regular(path: &Path) -> Result<()> {
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
         bail!(Stop::BadInput(format!(

@@ -49,7 +49,7 @@ pub struct Surroundings<'a> {
     pub frequency: &'a mut dyn ControlFrequency,
     /// Takes each record before the next trial starts; on an error the sweep stops.
     pub keep: &'a mut dyn FnMut(&Record) -> Result<()>,
-    /// Is told before and after each trial.
+    /// Hears of each trial before and after it.
     pub watch: &'a mut dyn Watch,
     /// Whether somebody asked to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
@@ -57,7 +57,7 @@ pub struct Surroundings<'a> {
     pub gauges: &'a Gauges,
 }
 
-/// Somebody who looks on; nothing is told while a trial runs.
+/// An observer of the sweep, which is silent while a trial runs.
 pub trait Watch {
     /// A trial is about to start.
     fn begin(&mut self, load: &Load, trial: &Trial<'_>);

@@ -10,7 +10,7 @@ use protocol::{Failure, LineWait, Outcome, Refusal, Request, Simulated};
 
 use crate::machine;
 
-/// Lines of source that are told of: the others waited less.
+/// How many lines of source the report names: the others waited less.
 const WAITS_TOLD: usize = 40;
 
 /// Iteration that runs, for the report of a deadlock.

@@ -98,8 +98,9 @@ enum Task {
     },
     /// Try the analysis on made-up sweeps of known truth.
     ///
-    /// How often do intervals cover, verdicts err, effects appear, and what is advised? Fails if that
-    /// breaks a promise. All cases take some ten minutes on two CPUs. `cargo xtask test` tries fewer sweeps.
+    /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are advised.
+    /// Fails if that breaks a promise. All cases take some ten minutes on two CPUs. `cargo xtask test` tries
+    /// fewer sweeps.
     Truth {
         /// Made-up sweeps of each case.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
@@ -109,7 +110,7 @@ enum Task {
     },
     /// Kill the runner at every step of a change of the CPU frequency, and sweeps at random moments.
     ///
-    /// On every driver, in every way; 120 moments.
+    /// Ends the runner on every driver by every signal and by a panic, and a sweep at 120 moments.
     Faults,
     /// Run what continuous integration runs: `check`, `test`, and `conformance` of two variants.
     Ci,

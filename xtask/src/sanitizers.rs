@@ -16,7 +16,7 @@ const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
 const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// What Miri is told, and why.
+/// Miri's flags, and why.
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",

@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
     except OSError as error:
-        # Reading is told by `InputError`; what is left is a place that cannot be written.
+        # Errors of reading are `InputError`; what is left is a place that cannot be written.
         where = error.filename or "standard output"
         print(f"error: {where}: {error.strerror}; choose another `--output`, or mend that", file=sys.stderr)
         return HOST_NOT_FIT
@@ -138,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
 
     stated = commands.add_parser(
-        "statements", help="check what READMEs and findings say of committed sweeps, or rewrite it"
+        "statements", help="check the measured numbers in README and FINDINGS, or rewrite them"
     )
     stated.add_argument(
         "--write", action="store_true", help="write the statements anew; without it: exit code 1 if one differs"

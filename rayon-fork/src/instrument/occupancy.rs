@@ -9,7 +9,7 @@ const NOWHERE: usize = 0;
 
 /// The places of one pool's workers. Relaxed, as all that is recorded: nobody acts on it.
 pub(super) struct Occupancy {
-    /// What the thread that built the pool may use, and so its workers, unless they are told otherwise.
+    /// What the thread that built the pool may use, and so its workers, unless they choose other CPUs.
     usable: Box<[usize]>,
     /// By worker: [`NOWHERE`], or a CPU's number and one.
     places: Box<[CachePadded<AtomicUsize>]>,

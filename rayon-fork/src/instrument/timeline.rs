@@ -25,7 +25,7 @@ pub enum WorkerState {
     Active,
     /// It has nothing to run and looks for jobs everywhere.
     Searching,
-    /// It has searched long enough, and sleeps after one more search unless it is told otherwise.
+    /// It has searched long enough, and sleeps after one more search unless news comes.
     Sleepy,
     /// It is blocked, or was woken and does not run yet.
     Asleep,

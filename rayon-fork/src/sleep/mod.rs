@@ -317,7 +317,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // The latch says "sleeping" and the slot says "armed" in one critical section: whoever sets
+        // The latch says "sleeping" and the slot says "armed" in one critical section: a setter of
         // the latch in between must find the slot armed when it comes to wake us.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return;

@@ -60,7 +60,7 @@ pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
 /// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops, or is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
-    // What can be told at once is told before minutes go into other branches.
+    // Report at once what needs no build, before minutes go into other branches.
     branches.iter().try_for_each(|branch| builder.check_folder(branch))?;
     let _lock = builder.lock()?;
     let mut failed = BTreeMap::new();

@@ -70,7 +70,7 @@ pub(crate) enum Broken {
 
 /// What the tables need of a sweep's records.
 pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -> Result<Summary> {
-    /// So many broken lines are told one by one.
+    /// At most so many broken lines are reported one by one.
     const TOLD: usize = 3;
     let mut summary = Summary::new(&manifest.asked);
     let planned = planned(manifest);

@@ -66,7 +66,7 @@ pub(crate) fn run(project: &Project, arguments: &SlurmArgs) -> Result<Exit> {
             "--sbatch `{wrong}`: is no option of sbatch; write for example --sbatch=--partition=long"
         )));
     }
-    // What the tasks would be told hours later is told now.
+    // Errors that the tasks would meet hours later are reported now.
     let sweep = sweep_selection(&arguments.sweep, Shard { number: 1, of: shards })?;
     let (asked, branches) = asked(project, None, &sweep)?;
     let sources = builds(&asked, &branches)
@@ -110,7 +110,7 @@ struct SweepLine {
     _globals: Globals,
 }
 
-/// What the options of a shard's `sweep` select; a fault in them is told in clap's words.
+/// What the options of a shard's `sweep` select; clap words the errors in them.
 fn sweep_selection(options: &[String], shard: Shard) -> Result<Selection> {
     let shard = format!("--shard={shard}");
     let words = iter::once("sweep").chain(options.iter().map(String::as_str));

@@ -11,7 +11,7 @@ pub enum Severity {
     Unfit,
     /// Times can be used, but their intervals are wider or their curves bent for a reason outside.
     Warning,
-    /// Worth knowing by whoever reads the results.
+    /// Worth knowing for a reader of the results.
     Note,
 }
 

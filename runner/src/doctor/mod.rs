@@ -31,7 +31,7 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     diagnosis
 }
 
-/// What makes times measured now doubtful, as far as files tell at once: for whoever begins a sweep without
+/// What makes times measured now doubtful, as far as files tell at once: for a user who begins a sweep without
 /// asking the doctor.
 #[must_use]
 pub fn first_look(host: &Host) -> Vec<Finding> {

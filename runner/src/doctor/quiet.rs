@@ -4,7 +4,7 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::Host;
 
-/// Load average per CPU from which on it is told, and from which on times tell of the neighbours. Guesses.
+/// Load average per CPU from which the doctor reports it, and from which times show the neighbours. Guesses.
 const BUSY: [f64; 2] = [0.1, 0.5];
 /// The same for the share of time that a hypervisor gave to others since boot.
 const STOLEN: [f64; 2] = [0.001, 0.02];

@@ -21,7 +21,7 @@ pub trait Backend {
     /// Writes `value`, byte for byte where the way allows it.
     ///
     /// # Errors
-    /// If it is refused. That it is accepted means little: whoever needs it reads it back.
+    /// If it is refused. An accepted write proves little: callers read the setting back.
     fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()>;
 }
 

@@ -229,7 +229,7 @@ impl Restore<'_> {
         own.any(|(knob, content)| self.is_ours(*knob) && self.differs(*knob, content))
     }
 
-    /// What is refused here is told by the comparison at the end, unless it came right all the same.
+    /// The comparison at the end reports what is refused here, unless the setting came right all the same.
     fn set(&mut self, knob: Knob, content: &[u8]) {
         if let Err(error) = self.backend.set(self.tree, knob, content)
             && self.tree.read(knob).ok().as_deref() != Some(content)

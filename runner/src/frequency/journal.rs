@@ -1,5 +1,5 @@
 //! What was in the files before a fix, on disk: written before the first change, deleted after the last
-//! file is back. Whoever finds one that nobody holds undoes the fix of a runner that died.
+//! file is back. A runner that finds a journal without a holder undoes the fix of a runner that died.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};

@@ -92,7 +92,7 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// The governor that leaves the choice to whoever writes `scaling_setspeed`.
+/// The governor that leaves the choice to the writer of `scaling_setspeed`.
 pub(super) const USERSPACE: &str = "userspace";
 const PERFORMANCE: &str = "performance";
 

@@ -40,7 +40,7 @@ pub(crate) fn measure(cpus: [usize; 2]) -> Option<f64> {
         start.wait();
         are_pinned.load(Ordering::Relaxed)
     };
-    // Relaxed, here and below: the number in the line is all that is told, and whoever waits for one
+    // Relaxed, here and below: the number in the line carries no other data, and a thread that waits for one
     // reads until it is there. How long the line takes does not depend on the ordering.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {

@@ -154,7 +154,7 @@ impl Facts<'_> {
         frequency
     }
 
-    /// All policies; those that say the same are told together, with the CPUs of each.
+    /// All policies; equal ones share one entry, with the CPUs of each.
     fn policies(&self) -> Value {
         let base = format!("{CPUS}/cpufreq");
         let mut alike: BTreeMap<Vec<Option<String>>, Vec<String>> = BTreeMap::new();

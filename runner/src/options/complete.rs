@@ -23,7 +23,7 @@ fn listed(current: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<Compl
 }
 
 pub(crate) fn branches(current: &OsStr) -> Vec<CompletionCandidate> {
-    // Whatever is wrong with the file is told by commands, not here.
+    // Commands report what is wrong with the file; completion does not.
     let names = || {
         let root = Checkout::find(None).ok()?.root().to_owned();
         let config = Config::read(&root.join("branches.toml")).ok()?;

@@ -44,7 +44,7 @@ impl Agreement {
     fn share(&self) -> String {
         let Self { branch, trials, agreeing, hung, failed, .. } = self;
         let others = trials - agreeing - hung - failed;
-        // Without a reference nothing can be told of an answer.
+        // Without a reference an answer cannot be judged.
         let wrong =
             if *trials == 0 || self.expected.is_none() || others > 0 { " WRONG" } else { "" };
         let told = [(*hung, "hung"), (*failed, "failed")]

@@ -8,7 +8,7 @@ use super::Summary;
 use crate::plan::Asked;
 use crate::record::{Ending, FreqState, Record};
 
-/// A trial is told of when so large a share of its wall time was stolen from it, on all CPUs together.
+/// The conditions name a trial if at least this share of its wall time was stolen, on all CPUs together.
 const MUCH_STOLEN: f64 = 0.01;
 
 /// What the trials ran under.

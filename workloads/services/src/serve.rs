@@ -41,7 +41,7 @@ impl Stop {
     }
 }
 
-/// Serves until it is stopped. `ready` is told the address and how to stop. Returns what happened, for
+/// Serves until it is stopped. `ready` gets the address and the means to stop. Returns what happened, for
 /// people, in lines.
 ///
 /// # Errors

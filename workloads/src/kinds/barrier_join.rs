@@ -114,7 +114,7 @@ impl ColdMemory {
 
 /// Arrives as one half of join `number`, and waits for the other if there are two parties.
 fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
-    // Relaxed: nothing but the count is told by it, and whoever sees an old one looks again.
+    // Relaxed: it carries nothing but the count, and a thread that sees an old count looks again.
     arrivals.fetch_add(1, Relaxed);
     if parties < 2 {
         return;

@@ -11,7 +11,7 @@ use crate::usage::nanoseconds;
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// Longest latency that is told apart from longer ones: an hour, in ns.
+/// Longest latency that the histogram tells apart from longer ones: an hour, in ns.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Times longer than any scheduling step takes, unless a wake-up was lost and something else came to

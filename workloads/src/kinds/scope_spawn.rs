@@ -1,7 +1,7 @@
 //! `scope-spawn`: very many tiny jobs spawned into one scope from inside the pool.
 //!
 //! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from
-//! stealing them one by one. Whoever counts idle threads does it here for every job.
+//! stealing them one by one. A pool that counts idle threads does so here for every job.
 
 use std::hint::black_box;
 

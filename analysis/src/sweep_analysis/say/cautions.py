@@ -17,7 +17,7 @@ from sweep_analysis.stats.speedup import DEFINITIONS
 STUDY_THREADS = 32
 """Threads, each on a core of its own, up to which the 2022 study measured."""
 COARSE = 0.005
-"""Step of a clock relative to what it measured from which on it is told: changes that are looked for are as small."""
+"""Step of a clock, relative to what it measured, from which the reader is warned: small changes need a fine one."""
 FEWEST_READINGS = 10
 """Readings of one cell from which on their steps say something about the clock."""
 QUIET_CPU_SHARE = 0.97
@@ -32,7 +32,7 @@ FAR = 1.3
 """How many times as far from each other as mostly CPUs must be, or as near, for a trial to count as one at another
 distance. Where nobody moves them, nearly all trials are within a few per cent."""
 FEWEST_MOVED = 0.02
-"""Share of such trials from which on the reader is told: an interrupt may spoil a measurement now and then."""
+"""Share of such trials from which the reader is warned: an interrupt may spoil a measurement now and then."""
 DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 
@@ -112,7 +112,7 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
             "threads crowd, not how they scale."
         )
-    # Whoever compares a tree of their own asks about that tree and not about the study.
+    # A user who compares their own tree asks about that tree and not about the study.
     is_of_study = not analysis.sweep.manifest.get("is_ad_hoc", False)
     if is_of_study and cpus is not None and cpus < STUDY_THREADS:
         found.append(
@@ -173,7 +173,7 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
 
 
 def _cpu_share(sweep: Sweep) -> float | None:
-    """CPU time over wall time of all single-threaded iterations together; None if none was told.
+    """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
 
     Programs that wait for a clock or for requests, and tell how long, are idle by design and left out.
     """

@@ -14,7 +14,7 @@ from sweep_analysis.stats.location import FEWEST_UNITS
 FIGURE_NAMES = {"time": "time", "cpu": "CPU time", "cycles": "cycles"}
 """Keys of `compare.FIGURES` in sentences."""
 SHOWN = 4
-"""Most claims of a kind that are told in a sentence or a list; the others are counted."""
+"""Most claims of a kind that a sentence or a list names; the others are counted."""
 
 
 def headline(judgement: Judgement) -> str:

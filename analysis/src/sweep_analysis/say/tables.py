@@ -320,7 +320,7 @@ def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
 
     Args:
         claim: `expect`, `against`, `figure`, `workloads` and `threads` of a row of `frames.CLAIMS`.
-        workloads: those of the sweep: a long list is told by what it leaves out of them.
+        workloads: those of the sweep: a long list is described by what it leaves out of them.
     """
     words = EXPECTATIONS[claim["expect"]] + str(claim["against"])
     words += " in CPU time" if claim["figure"] == "cpu" else ""

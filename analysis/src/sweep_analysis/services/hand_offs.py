@@ -11,7 +11,7 @@ from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.speedup import trial_times
 
 READER = "the reader itself"
-"""The sequential program of a service: whoever waits for the sockets answers, and nothing is handed on."""
+"""The sequential program of a service: the thread that waits for the sockets answers, and hands nothing on."""
 
 WAYS = ("a thread for each connection", READER, "threads behind a queue", "the pool")
 """Who answers a request. Each adds something to the one before: a poll for all sockets, a hand-off, a pool."""

@@ -1,7 +1,7 @@
 """The one judge: every branch against the baseline, in wall and in CPU time, per cell, per workload and overall.
 
 Each trial is set beside the baseline's of its block, so that a host that drifts does no harm; the log-ratios are
-averaged within each layout, and what is told of a cell is their trimmed mean over layouts (`location`). A workload's
+averaged within each layout, and a cell's estimate is their trimmed mean over layouts (`location`). A workload's
 ratio, and that of all workloads together, is the geometric mean of the ratios of its cells.
 
 A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A band. The correction
@@ -45,7 +45,7 @@ JUDGED = ("time", "cpu")
 
 ALPHA = 1 - CONFIDENCE
 SHARES = {"overall": 0.3, "workload": 0.5, "cell": 0.2}
-"""How the 5 % are divided among levels. Cells are many and noisy; what people quote is told of workloads."""
+"""How the 5 % are divided among levels. Cells are many and noisy; people quote workloads."""
 POWER = 0.8
 DRIFT_ALPHA = 0.01
 """P-value of Spearman's test below which a ratio has a trend."""

@@ -13,7 +13,7 @@ from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import compare
 
 SURE = 0.05
-"""A correlation with a smaller p-value is told."""
+"""A correlation with a smaller p-value is reported."""
 FEWEST_CELLS = 4
 """With fewer cells no correlation is computed."""
 

@@ -1,4 +1,4 @@
-"""How long work waited for a thread: quantiles that workloads told of themselves, over the trials of a cell.
+"""How long work waited for a thread: quantiles that workloads report, over the trials of a cell.
 
 A quantile of a trial is the workload's own; trials are never thrown together, because the slowest waits of one process
 would then stand for all. What a few trials show of a tail is little, so the spread is least and most.

@@ -2,8 +2,8 @@
 
 Each pinned trial stands beside the free one of its branch and replicate. The two ran the same binary in the same round
 of the sweep, so what is lucky about a build, and a host that drifts, do no harm. Log-ratios are averaged within each
-layout, and what is told is their trimmed mean over layouts (`location`). Where each branch was built once, replicates
-take the place of layouts, and what is told is told of that build.
+layout; the estimate is their trimmed mean over layouts (`location`). Where each branch was built once, replicates
+take the place of layouts, and the estimate holds for that build alone.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
 
 
 def _told(cells: pl.DataFrame, cell: list[str]) -> dict[str, object]:
-    """What is told of a row; NaN where nothing can be. In: its values by cell and unit."""
+    """The estimates of a row; NaN where there is none. In: its values by cell and unit."""
     values = cells.pivot("unit", index=cell, values=LOG).drop(cell).to_numpy().astype(np.float64)
     found = pooled(locate(values))
     spread = own_spread(found)

@@ -126,7 +126,7 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
 /// rayon-core.
 pub(crate) enum IdleFirst {}
 
-/// A job wakes a sleeper whenever there is one, whoever else may search.
+/// A job wakes a sleeper whenever there is one, even if others search.
 pub(crate) enum SleepersOnly {}
 
 impl WakeRule for IdleFirst {

@@ -67,7 +67,7 @@ impl Setup {
 /// pool.
 pub(super) struct Asker<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
-    /// Mistake: whoever sets the latch wakes the worker of that number in its own pool.
+    /// Mistake: the setter of the latch wakes the worker of that number in its own pool.
     pub(super) is_mistaken_for_own: bool,
 }
 

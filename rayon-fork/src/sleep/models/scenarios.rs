@@ -83,7 +83,7 @@ pub(super) fn push_unseen_after_news<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
-/// meanwhile: whoever stops searching must not leave the second job to a sleeper that nobody calls.
+/// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
     let setup =
         Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
@@ -174,7 +174,7 @@ pub(super) fn ask_another_pool<C: Counts, S: ParkingSlot + 'static>() {
     ask::<C, S>(false);
 }
 
-/// The same by a pool that takes whoever asked for a worker of its own.
+/// The same by a pool that takes the asking worker for one of its own.
 pub(super) fn ask_another_pool_that_wakes_its_own<C: Counts, S: ParkingSlot + 'static>() {
     ask::<C, S>(true);
 }

@@ -97,7 +97,7 @@ impl<C: Counts> Change<C> for FenceWhenEmpty {
     }
 }
 
-/// Whoever stops searching wakes nobody.
+/// A worker that stops searching wakes nobody.
 pub(super) enum NoChain {}
 
 impl<C: Counts> Change<C> for NoChain {
@@ -107,7 +107,7 @@ impl<C: Counts> Change<C> for NoChain {
     }
 }
 
-/// Whoever stops searching looks for sleepers first, and then says that it stopped.
+/// A worker that stops searching looks for sleepers first, and then says that it stopped.
 pub(super) enum LooksBeforeLeaving {}
 
 impl<A: Axes> Change<Split<A>> for LooksBeforeLeaving {
@@ -156,8 +156,8 @@ impl<A: Axes<Events: CountedEvents>> Change<SplitIdle<A>> for LooksBeforeRegiste
     }
 }
 
-/// Not quite a mistake: the counter of events has one bit, so whoever was told of news twice takes it
-/// for none at all. The worst that a counter that wraps can do.
+/// Not quite a mistake: the counter of events has one bit, so a worker takes two pieces of
+/// news for none at all. The worst that a counter that wraps can do.
 pub(super) enum OneBitOfEvents {}
 
 impl<A: Axes> Change<Packed<A>> for OneBitOfEvents {

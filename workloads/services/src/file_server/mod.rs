@@ -81,9 +81,9 @@ pub struct Stop {
 
 impl Stop {
     /// Takes no more connections, and ends when those that have asked for something have been answered,
-    /// for which they have ten seconds. Who is still asking is told to ask somebody else.
+    /// for which they have ten seconds. Clients that are still asking are sent away.
     pub fn stop(&self) {
-        // Whoever was first has said it.
+        // The first call counts.
         let _ = self.asked.set(Instant::now());
         if let Err(error) = self.waker.wake() {
             eprintln!("warning: the file server cannot be woken: {error}");
@@ -169,7 +169,7 @@ fn accept(me: &Current<'_>, listener: TcpListener, folder: Folder, stop: &Stop) 
                 accepted += 1;
                 let guest_of = Rc::clone(&house);
                 let visit = move |me: &Current<'_>| {
-                    // Whoever asked is gone, or too slow; there is nobody to tell.
+                    // The client is gone, or too slow; there is nobody to tell.
                     let _ =
                         Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
                     guest_of.connections.give(me);
@@ -272,7 +272,7 @@ impl<'a> Visit<'a> {
     }
 
     /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go; one
-    /// that is still asking is told that there will be no answer.
+    /// that is still asking gets word that there will be no answer.
     fn read_request(&mut self) -> io::Result<Parsed> {
         let deadline = self.house.stop.deadline();
         let mut head = Vec::new();

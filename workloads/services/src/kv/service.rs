@@ -108,7 +108,7 @@ impl Service for KeyValue {
     }
 }
 
-/// Whoever panicked left whole figures.
+/// A thread that panicked left whole numbers.
 fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }

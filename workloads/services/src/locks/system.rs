@@ -16,7 +16,7 @@ trait Exclusive: Default + Sync {
     fn into_tally(self) -> Tally;
 }
 
-/// Spins some times, then sleeps in a queue; whoever lets go hands the lock to the first of it.
+/// Spins some times, then sleeps in a queue; the holder hands the lock to the first in it.
 impl Exclusive for parking_lot::Mutex<Tally> {
     fn with(&self, section: &dyn Fn(&mut Tally)) {
         let mut guard = self.lock();

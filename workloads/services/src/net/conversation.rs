@@ -1,7 +1,7 @@
 //! One connection as a state machine: bytes in, requests out, answers in, bytes out.
 //!
-//! Sans threads: whoever calls is the only one to do so. With a stream that does not block,
-//! [`Conversation::advance`] goes on until the stream would block, so that a reader which is told
+//! Without threads: there is one caller at a time. With a stream that does not block,
+//! [`Conversation::advance`] goes on until the stream would block, so that a reader which hears
 //! of *changes* only (edge-triggered) misses nothing.
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -27,7 +27,7 @@ enum Phase {
     Sending(Then),
     /// All is said; waits for the client to close.
     Leaving,
-    /// Ended, and told to whoever counts.
+    /// Ended, and counted.
     Over,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Step<R> {
 pub(super) enum End {
     /// Between two requests, or after an answer that was the last.
     Good,
-    /// The client was told that it asked for nonsense.
+    /// The client got the answer that it asked for nonsense.
     Malformed,
     /// The client took too long.
     TooSlow,
@@ -88,7 +88,7 @@ impl Conversation {
         }
     }
 
-    /// One with a client for whom there is no room, who is told so.
+    /// One with a client for whom there is no room: the answer says so.
     pub(super) fn refused(service: &impl Service) -> Self {
         let mut conversation = Self::new();
         conversation.turn_away(service.turn_away(TurnedAway::Full), End::TurnedAway);

@@ -47,9 +47,9 @@ pub(crate) enum Handlers<'a> {
 pub(crate) enum Queue {
     /// [`Regular`].
     Regular,
-    /// [`LockFree`]; whoever finds it empty sleeps until something is in it.
+    /// [`LockFree`]; a thread that finds it empty sleeps until something is in it.
     LockFree,
-    /// [`LockFree`]; whoever finds it empty looks again after this time.
+    /// [`LockFree`]; a thread that finds it empty looks again after this time.
     LockFreeLookingEvery(Duration),
 }
 

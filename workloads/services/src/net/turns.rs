@@ -28,9 +28,9 @@ impl<T> Turns<T> {
         Self { value: Mutex::new(value), has_word: AtomicBool::new(false) }
     }
 
-    /// Waits for the value. Whoever has it for longer than a moment asks [`Turns::take_word`] afterwards.
+    /// Waits for the value. A holder that keeps it for longer than a moment asks [`Turns::take_word`] afterwards.
     pub(super) fn hold(&self) -> MutexGuard<'_, T> {
-        // Whoever panicked left a whole value.
+        // A thread that panicked left a whole value.
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,7 @@ use super::parking::Parking;
 pub(crate) struct LockFree<T> {
     tasks: SegQueue<T>,
     parking: Parking,
-    /// Whoever finds it empty looks again after this time, whatever has come meanwhile.
+    /// A thread that finds it empty looks again after this time, whatever has come meanwhile.
     nap: Option<Duration>,
 }
 

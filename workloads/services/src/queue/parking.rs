@@ -1,6 +1,6 @@
 //! Waiting beside a queue that knows no waiting.
 //!
-//! Whoever waits says so, and looks once more; whoever brings something looks afterwards whether
+//! A thread that waits says so, and looks once more; one that brings something looks afterwards whether
 //! somebody waits. With a fence between the two steps on either side, one of them sees the other: no
 //! task lies there while all sleep. The lock is taken only if somebody waits.
 
@@ -41,7 +41,7 @@ impl Parking {
         // its only taker sleeps.
         fence(SeqCst);
         if self.has_waiting() {
-            // Whoever said that it waits, and has not found anything, now waits on the condition: it
+            // A thread that said that it waits, and has found nothing, now waits on the condition: it
             // holds the lock from one to the other.
             drop(self.lock());
             self.changed.notify_one();

@@ -19,7 +19,7 @@ struct Node<T> {
     /// Empty in the spent node. Its lock is free whenever somebody comes: the task is put in before
     /// others see the node, and taken out by the only one who moved `first` to it.
     task: Mutex<Option<T>>,
-    /// Set once, by whoever appends the next node.
+    /// Set once, by the thread that appends the next node.
     next: OnceLock<Arc<Self>>,
 }
 
@@ -92,7 +92,7 @@ impl<T> Drop for Regular<T> {
     }
 }
 
-/// Counts permits; whoever wants one waits for it.
+/// Counts permits; a thread that wants one waits for it.
 #[derive(Default)]
 struct Semaphore {
     state: Mutex<Permits>,

@@ -7,7 +7,7 @@ use super::{Current, MutexGuard};
 
 /// A queue of user threads that wait until somebody says that a condition may have come true.
 ///
-/// Whoever is woken must test the condition again: another thread may have had the lock in between.
+/// A woken thread must test the condition again: another thread may have had the lock in between.
 #[derive(Debug, Default)]
 pub struct Condvar {
     waiting: RefCell<VecDeque<usize>>,

@@ -25,7 +25,7 @@ impl<T> Mutex<T> {
     pub fn lock<'a>(&'a self, me: &'a Current<'_>) -> MutexGuard<'a, T> {
         if self.is_held.get() {
             self.waiting.borrow_mut().push_back(me.number);
-            // Whoever wakes us leaves the lock held: it is ours already.
+            // The thread that wakes us leaves the lock held: it is ours already.
             me.block();
         } else {
             self.is_held.set(true);

@@ -1,7 +1,7 @@
 //! Waiting for sockets while other user threads go on.
 //!
 //! Sockets do not block; who finds one not ready waits here until the kernel says that it may be. A
-//! notice can be about something past, so whoever is woken tries again.
+//! notice can be about something past, so a woken thread tries again.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

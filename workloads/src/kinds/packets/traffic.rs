@@ -107,7 +107,7 @@ impl Traffic {
     }
 }
 
-/// What has been done: the figure that must come out the same whoever did it.
+/// What has been done: the number that must come out the same with every strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     /// Packets processed.

@@ -76,7 +76,7 @@ struct Held<'a> {
 impl<'a> Held<'a> {
     /// Shuts the place for the round to come.
     fn new(lock: &'a Anderson, ticket: usize) -> Self {
-        // Relaxed: whoever draws this place next is told by the chain of drawings (see `hold`).
+        // Relaxed: the next thread at this place synchronises through the chain of drawings (see `hold`).
         lock.place(ticket).store(false, Relaxed);
         Self { lock, ticket }
     }

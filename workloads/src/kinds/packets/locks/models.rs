@@ -49,7 +49,7 @@ fn counting<L: Lock + 'static>(lock: L, threads: usize, rounds: usize) {
     assert_eq!(count.with(|count| *count), threads * rounds);
 }
 
-/// One thread waits for the lock, the other only tries; whoever gets in counts.
+/// One thread waits for the lock, the other only tries; each that gets in counts.
 fn trying<L: Lock + 'static>() {
     let count = Arc::new(Locked::<usize, L>::new(0, 2));
     let other = Arc::clone(&count);
