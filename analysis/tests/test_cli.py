@@ -52,8 +52,8 @@ def test_compare_takes_another_baseline(ordinary_sweep: Path, capsys: pytest.Cap
 
 def test_compare_takes_cpu_time_instead_of_wall_time(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ratios = []
-    for figure in ("time", "cpu"):
-        assert main(["compare", str(ordinary_sweep), "--level", "overall", "--figure", figure]) == 0
+    for quantity in ("time", "cpu"):
+        assert main(["compare", str(ordinary_sweep), "--level", "overall", "--quantity", quantity]) == 0
         frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
         ratios.append(
             dict(zip(frame["branch"], zip(frame["time_ratio"], frame["cpu_ratio"], strict=True), strict=True))
@@ -166,18 +166,19 @@ def test_every_table_is_printed_in_every_format_and_says_where_it_is_from(
         assert "clock uncontrolled" in text
 
 
-@pytest.mark.parametrize("figure", ["time", "cpu", "cycles"])
-def test_speedups_and_comparisons_come_in_three_figures(
-    full_sweep: Path, capsys: pytest.CaptureFixture[str], figure: str
+@pytest.mark.parametrize("quantity", ["time", "cpu", "cycles"])
+def test_speedups_and_comparisons_come_in_three_quantities(
+    full_sweep: Path, capsys: pytest.CaptureFixture[str], quantity: str
 ) -> None:
     for command in ("speedup", "compare"):
-        assert main([command, str(full_sweep), "--figure", figure, "--format", "json"]) == 0
+        assert main([command, str(full_sweep), "--quantity", quantity, "--format", "json"]) == 0
         assert json.loads(capsys.readouterr().out)[TABLES[command]]
 
 
-def test_a_figure_that_was_not_measured_is_refused(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(ordinary_sweep), "--figure", "cycles"]) == 2
-    assert "no trial has the figure `cycles`; sweep again with a runner that measures" in capsys.readouterr().err
+def test_a_quantity_that_was_not_measured_is_refused(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(ordinary_sweep), "--quantity", "cycles"]) == 2
+    assert main(["compare", str(ordinary_sweep), "--figure", "cycles"]) == 2, "what the option was called once"
+    assert "no trial has the quantity `cycles`; sweep again with a runner that measures" in capsys.readouterr().err
 
 
 def test_residuals_of_fits_are_a_table_of_their_own(full_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ FALSE = 17.0
 
 @pytest.mark.parametrize("name", ["quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts"])
 def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> None:
-    found = truth.rates(truth.seen(truth.CASES[name], SWEEPS))
+    found = truth.rates(truth.results(truth.CASES[name], SWEEPS))
     assert found["any false claim"] < FALSE
     for level in truth.LEVELS:
         assert found[f"covered, {level}"] > 89, level
@@ -28,22 +28,22 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
 
 @pytest.mark.parametrize("name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"])
 def test_too_few_builds_are_not_judged(name: str) -> None:
-    assert not any(seen.is_judged for seen in truth.seen(truth.CASES[name], 2))
+    assert not any(result.is_judged for result in truth.results(truth.CASES[name], 2))
 
 
 @pytest.mark.parametrize("name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto"])
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
-    assert truth.rates(truth.seen(truth.CASES[name], SWEEPS))["found, overall"] > 70
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["found, overall"] > 70
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.fails is not None])
 def test_no_branch_is_advised_against_a_failure(name: str) -> None:
-    found = truth.seen(truth.CASES[name], SWEEPS // 2)
-    assert not any(seen.advised == truth.TRIED for seen in found if seen.fails)
+    found = truth.results(truth.CASES[name], SWEEPS // 2)
+    assert not any(result.advised == truth.TRIED for result in found if result.fails)
 
 
 def test_a_gain_here_does_not_pay_for_losses_there() -> None:
-    found = truth.rates(truth.seen(truth.CASES["10 % faster on one, 3 % slower on two"], SWEEPS))
+    found = truth.rates(truth.results(truth.CASES["10 % faster on one, 3 % slower on two"], SWEEPS))
     assert found["advised"] == 0
 
 

@@ -267,7 +267,7 @@ def _with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Result:
     """What the analysis made of one sweep.
 
     Attributes:
@@ -292,7 +292,7 @@ class Seen:
 LEVELS = ("cell", "workload", "overall")
 
 
-def look(case: Case, seed: int) -> Seen:
+def tried(case: Case, seed: int) -> Result:
     """Judge one made-up sweep."""
     sweep, times = sweep_of(case, seed)
     judgement = judged_of(sweep, times)
@@ -311,12 +311,12 @@ def look(case: Case, seed: int) -> Seen:
         (pl.col("verdict") == SLOWER) & (pl.col("truth") > 1)
     )
     claims = told.filter(pl.col("verdict").is_in([FASTER, SLOWER]))
-    by_time = told.filter((pl.col("branch") == TRIED) & (pl.col("figure") == "time"))
+    by_time = told.filter((pl.col("branch") == TRIED) & (pl.col("quantity") == "time"))
     wrong = claims.filter(~right)
     if case.fails is not None:  # a time-out is no false "slower"
         wrong = wrong.filter((pl.col("branch") != TRIED) | (pl.col("verdict") == FASTER))
-    detectable = told.filter(level="overall", figure="time")["detectable"].median()
-    return Seen(
+    detectable = told.filter(level="overall", quantity="time")["detectable"].median()
+    return Result(
         {level: _share(kept.filter(level=level).select(inside.mean())) for level in LEVELS},
         wrong.height,
         {level: _share(by_time.filter(level=level).select(right.mean())) for level in LEVELS},
@@ -337,14 +337,14 @@ def _share(frame: pl.DataFrame) -> float:
     return float("nan") if value is None else float(value)
 
 
-def seen(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> list[Seen]:
+def results(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> list[Result]:
     """Judge so many sweeps of a case."""
     if workers is None:
-        return [look(case, seed) for seed in range(sweeps)]
-    return list(workers.map(look, repeat(case), range(sweeps), chunksize=10))
+        return [tried(case, seed) for seed in range(sweeps)]
+    return list(workers.map(tried, repeat(case), range(sweeps), chunksize=10))
 
 
-def rates(found: list[Seen]) -> dict[str, float]:
+def rates(found: list[Result]) -> dict[str, float]:
     """What became of sweeps of one case, in per cent; NaN where nothing was judged."""
 
     def mean(values: list[float]) -> float:
@@ -363,9 +363,9 @@ def rates(found: list[Seen]) -> dict[str, float]:
 
 def detectable_is_found(sweeps: int, workers: ProcessPoolExecutor | None = None) -> tuple[float, float]:
     """The change that the analysis says it finds four times in five, in per cent, and how often it finds it."""
-    asked = seen(Case("sensitivity"), sweeps, workers)
+    asked = results(Case("sensitivity"), sweeps, workers)
     ratio = float(np.mean([it.detectable for it in asked if it.detectable is not None]))
-    found = seen(replace(Case("sensitivity, found"), effect=everywhere(ratio)), sweeps, workers)
+    found = results(replace(Case("sensitivity, found"), effect=everywhere(ratio)), sweeps, workers)
     return 100 * (ratio - 1), 100 * float(np.mean([it.found["overall"] for it in found]))
 
 
@@ -384,7 +384,7 @@ def calibrated(case: Case, seed: int) -> str:
     return "none" if found is None else found.answer
 
 
-def goals_missed(name: str, found: list[Seen], seen_rates: dict[str, float]) -> list[str]:
+def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
     """What was promised and is not so, beyond what chance does to so many sweeps (three standard errors)."""
     size = len(found)
     missed = []
@@ -392,14 +392,14 @@ def goals_missed(name: str, found: list[Seen], seen_rates: dict[str, float]) -> 
         shares = np.array([it.covered[level] for it in found if not np.isnan(it.covered[level])])
         if shares.size:
             least = 93 - 300 * shares.std() / np.sqrt(shares.size)
-            if seen_rates[f"covered, {level}"] < least:
+            if their_rates[f"covered, {level}"] < least:
                 missed.append(f"{name}: intervals of a {level} hold the truth in less than 95 ± 2 %")
-    if name in NULL_NAMES and seen_rates["any false claim"] > 5 + 300 * np.sqrt(0.05 * 0.95 / size):
+    if name in NULL_NAMES and their_rates["any false claim"] > 5 + 300 * np.sqrt(0.05 * 0.95 / size):
         missed.append(f"{name}: more than 5 % of null sweeps have a claim")
-    if seen_rates["advised against a failure"] > 0:
+    if their_rates["advised against a failure"] > 0:
         missed.append(f"{name}: a branch is advised though it fails")
     least_power = 80 - 300 * np.sqrt(0.8 * 0.2 / size)
-    if name in FOUND and seen_rates["found, overall"] < least_power:
+    if name in FOUND and their_rates["found, overall"] < least_power:
         missed.append(f"{name}: found overall in less than 80 %")
     return missed
 
@@ -413,11 +413,11 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
     columns = ["covered, cell", "covered, workload", "covered, overall", "any false claim"]
     columns += ["found, cell", "found, workload", "found, overall"]
     columns += ["advised", "advised another", "advised against a failure"]
-    print(f"{sweeps} made-up sweeps a case; figures in per cent; `–`: nothing to tell of.\n")
+    print(f"{sweeps} made-up sweeps a case; numbers in per cent; `–`: nothing to tell of.\n")
     print(f"| case | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     missed = []
     for name in names:
-        found = seen(CASES[name], sweeps, workers)
+        found = results(CASES[name], sweeps, workers)
         of_case = rates(found)
         cells = ["–" if np.isnan(of_case[column]) else f"{of_case[column]:.1f}" for column in columns]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

@@ -179,11 +179,11 @@ pub struct Usage {
     pub major_faults: u64,
 }
 
-/// A figure beside the time, with its unit: `{"value": 12.5, "unit": "packets/ms"}`.
+/// A quantity beside the time, with its unit: `{"value": 12.5, "unit": "packets/ms"}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// The figure.
+    /// How much of it.
     pub value: f64,
     /// Its unit.
     pub unit: String,
@@ -253,7 +253,7 @@ pub struct Outcome {
     pub iterations: Vec<Iteration>,
     /// Resource use of the process.
     pub usage: Usage,
-    /// Further figures by name.
+    /// Further quantities by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
     /// What happened inside the scheduler; only an instrumented build knows.

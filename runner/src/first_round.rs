@@ -78,7 +78,7 @@ impl FirstRound {
                 branches.entry(branch).or_default().push(time / baseline);
             }
         }
-        let titles = ratios.keys().map(|title| Column::figure((*title).to_owned()));
+        let titles = ratios.keys().map(|title| Column::number((*title).to_owned()));
         let mut sheet =
             TextTable::new([Column::text("branch")].into_iter().chain(titles).collect::<Vec<_>>());
         for name in self.names.iter().filter(|name| **name != self.baseline) {

@@ -68,7 +68,7 @@ impl Terminal {
     }
 }
 
-/// A column: its heading, whether figures stand in it, and how wide it is at least.
+/// A column: its heading, whether numbers stand in it, and how wide it is at least.
 #[derive(Clone, Debug)]
 pub struct Column {
     title: Cow<'static, str>,
@@ -83,9 +83,9 @@ impl Column {
         Self { title: title.into(), is_figure: false, width: 0 }
     }
 
-    /// Figures, to the right.
+    /// Numbers, to the right.
     #[must_use]
-    pub fn figure(title: impl Into<Cow<'static, str>>) -> Self {
+    pub fn number(title: impl Into<Cow<'static, str>>) -> Self {
         Self { title: title.into(), is_figure: true, width: 0 }
     }
 
@@ -206,18 +206,18 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
 mod tests {
     use super::*;
 
-    fn sheet() -> TextTable {
-        let mut sheet = TextTable::new([Column::text("branch"), Column::figure("ratio")]);
+    fn table() -> TextTable {
+        let mut table = TextTable::new([Column::text("branch"), Column::number("ratio")]);
         let long = "split-counters-no-jec-sleepers-only-cache-padded";
-        sheet.push([long.to_owned(), "1.024".to_owned()], None);
-        sheet.push(["a|b".to_owned(), "0.5".to_owned()], Some(Color::Green));
-        sheet
+        table.push([long.to_owned(), "1.024".to_owned()], None);
+        table.push(["a|b".to_owned(), "0.5".to_owned()], Some(Color::Green));
+        table
     }
 
     #[test]
     fn a_narrow_terminal_breaks_names_at_dashes_and_no_line_is_longer() {
         let terminal = Terminal { has_colour: false, columns: Some(40) };
-        let text = sheet().text(Format::Table, terminal);
+        let text = table().text(Format::Table, terminal);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("-sleepers- "), "{text}");
         assert!(text.contains("1.024"), "{text}");
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn without_a_terminal_a_row_is_a_line_whatever_its_length() {
-        let text = sheet().text(Format::Table, Terminal::default());
+        let text = table().text(Format::Table, Terminal::default());
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
     }
@@ -233,12 +233,12 @@ mod tests {
     #[test]
     fn colour_comes_only_where_it_is_wanted() {
         let terminal = Terminal { has_colour: true, columns: None };
-        assert!(sheet().text(Format::Table, terminal).contains('\u{1b}'));
+        assert!(table().text(Format::Table, terminal).contains('\u{1b}'));
     }
 
     #[test]
     fn markdown_escapes_what_would_end_a_cell() {
-        let text = sheet().text(Format::Markdown, Terminal::default());
+        let text = table().text(Format::Markdown, Terminal::default());
         assert!(text.contains("| a\\|b"), "{text}");
         assert!(text.lines().nth(1).unwrap().contains("---"), "{text}");
     }

@@ -282,7 +282,7 @@ impl From<Sample> for Iteration {
     }
 }
 
-/// Figures that every workload has, over the timed iterations.
+/// Quantities that every workload has, over the timed iterations.
 fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let per_iteration = |count: fn(&Sample) -> u64| Metric {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,

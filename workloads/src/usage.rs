@@ -11,7 +11,7 @@ use nix::time::{ClockId, clock_gettime};
 /// Use of the whole process, all threads, since it started.
 ///
 /// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
-/// thread that asks; over a region of a few milliseconds the figure is coarse, over a trial it is
+/// thread that asks; over a region of a few milliseconds the value is coarse, over a trial it is
 /// not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageSample {

@@ -54,7 +54,7 @@ pub trait Instance: Send {
     /// If the answer is wrong.
     fn check(&mut self) -> Result<String, Mismatch>;
 
-    /// Figures beside time, work and throughput.
+    /// Quantities beside time, work and throughput.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         BTreeMap::new()
     }

@@ -23,7 +23,7 @@ from sweep_analysis.say.headline import headline
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
-from sweep_analysis.stats.compare import FIGURES, JUDGED, in_figure, judge
+from sweep_analysis.stats.compare import JUDGED, QUANTITIES, in_quantity, judge
 from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
 
@@ -54,14 +54,14 @@ EXAMPLES = """\
 examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
   python -m sweep_analysis speedup latest --definition own --format md
-  python -m sweep_analysis speedup latest --figure cycles         # at the measured clock
+  python -m sweep_analysis speedup latest --quantity cycles         # at the measured clock
   python -m sweep_analysis compare latest --baseline master --level pooled --format md
-  python -m sweep_analysis compare latest --figure cpu --format json
+  python -m sweep_analysis compare latest --quantity cpu --format json
   python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or refuted
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
   python -m sweep_analysis table latest fits --where law=usl
   python -m sweep_analysis table latest placements --where level=branch --format md
-  python -m sweep_analysis calibration SWEEP --branch packed --figure cpu
+  python -m sweep_analysis calibration SWEEP --branch packed --quantity cpu
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
   python -m sweep_analysis notebooks --execute
@@ -99,14 +99,14 @@ def _parser() -> argparse.ArgumentParser:
 
     speedup = _prints(commands, "speedup", "print speed-ups with intervals", _speedup)
     speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
-    _takes_figure(speedup)
+    _takes_quantity(speedup)
 
     compared = _prints(commands, "compare", "print every branch's verdict against the baseline", _compare)
     compared.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
     compared.add_argument(
         "--level", choices=LEVELS, default="cell", help="`pooled`: workload and overall (default: %(default)s)"
     )
-    _takes_figure(compared)
+    _takes_quantity(compared)
     _takes_distance(compared)
 
     told = _command(commands, "verdict", "say in a few lines what the sweep shows and what it cannot show", _verdict)
@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
     calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
-    _takes_figure(calibrated)
+    _takes_quantity(calibrated)
     _takes_distance(calibrated)
 
     export = _command(commands, "export", "write the tables alone", _export)
@@ -197,9 +197,12 @@ def _condition(text: str) -> tuple[str, str]:
     return column, value
 
 
-def _takes_figure(command: argparse.ArgumentParser) -> None:
+def _takes_quantity(command: argparse.ArgumentParser) -> None:
     text = "wall time, CPU time, or cycles at the measured clock, per unit of work (default: %(default)s)"
-    command.add_argument("--figure", choices=FIGURES, default="time", help=text)
+    command.add_argument("--quantity", choices=QUANTITIES, default="time", help=text)
+    # What it was called once.
+    hidden = argparse.SUPPRESS
+    command.add_argument("--figure", dest="quantity", choices=QUANTITIES, default=hidden, help=hidden)
 
 
 def _takes_distance(command: argparse.ArgumentParser) -> None:
@@ -219,16 +222,16 @@ def _read(asked: argparse.Namespace) -> Sweep:
     return read_sweep(find_sweep(asked.sweep))
 
 
-def _figure_times(sweep: Sweep, figure: str) -> pl.LazyFrame:
-    """Times of the trials that have the figure.
+def _quantity_times(sweep: Sweep, quantity: str) -> pl.LazyFrame:
+    """Times of the trials that have the quantity.
 
     Raises:
         InputError: none has.
     """
     times = trial_times(sweep).collect()
-    if times.height and in_figure(times.lazy(), figure).select(pl.len()).collect().item() == 0:
-        remedy = "sweep again with a runner that measures the clock" if figure == "cycles" else "choose another"
-        raise InputError(sweep.path, f"no trial has the figure `{figure}`", f"{remedy}, or `--figure time`")
+    if times.height and in_quantity(times.lazy(), quantity).select(pl.len()).collect().item() == 0:
+        remedy = "sweep again with a runner that measures the clock" if quantity == "cycles" else "choose another"
+        raise InputError(sweep.path, f"no trial has the quantity `{quantity}`", f"{remedy}, or `--quantity time`")
     return times.lazy()
 
 
@@ -269,7 +272,7 @@ def _report(asked: argparse.Namespace) -> None:
 def _speedup(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     experiment = experiment_of(sweep)
-    times = in_figure(_figure_times(sweep, asked.figure), asked.figure)
+    times = in_quantity(_quantity_times(sweep, asked.quantity), asked.quantity)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     frame = speedups(times, sweep.baseline, ignored).filter(pl.col("definition") == asked.definition)
     if frame.is_empty():
@@ -284,7 +287,7 @@ def _speedup(asked: argparse.Namespace) -> None:
 def _compare(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     baseline = asked.baseline or sweep.baseline
-    times = _at_distance(sweep, _figure_times(sweep, asked.figure), asked.core_to_core)
+    times = _at_distance(sweep, _quantity_times(sweep, asked.quantity), asked.core_to_core)
     present = set(times.select("branch").collect()["branch"])
     if baseline is None or baseline not in present:
         known = [branch for branch in sweep.branches if branch in present]
@@ -299,10 +302,10 @@ def _compare(asked: argparse.Namespace) -> None:
             f"`{baseline}` is the only branch with good trials, so there is nothing to compare",
             "sweep with `--branches all`, or see `speedup`",
         )
-    if asked.figure in JUDGED:
-        frame = judged_of(sweep, times.collect(), baseline).of(asked.figure)
+    if asked.quantity in JUDGED:
+        frame = judged_of(sweep, times.collect(), baseline).of(asked.quantity)
     else:
-        frame = judge(times, baseline, [asked.figure])
+        frame = judge(times, baseline, [asked.quantity])
     frame = frame.filter(pl.col("level").is_in(LEVELS[asked.level]))
     more = {"cautions": cautions(analyse(sweep, baseline))} if asked.format == "json" else {}
     output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more=more)
@@ -361,7 +364,7 @@ def _calibration(asked: argparse.Namespace) -> int:
     sweep = _read(asked)
     baseline = asked.baseline or sweep.baseline
     times = _at_distance(sweep, trial_times(sweep), asked.core_to_core)
-    found = calibration(times, baseline, asked.branch, asked.figure) if baseline else None
+    found = calibration(times, baseline, asked.branch, asked.quantity) if baseline else None
     if found is None:
         raise InputError(
             asked.sweep,
@@ -375,7 +378,7 @@ def _calibration(asked: argparse.Namespace) -> int:
     )
     told = ", ".join(f"{found.cells.filter(answer=answer).height} {answer}" for answer in ANSWERS)
     print(
-        f"\n{asked.branch} over {baseline}, {asked.figure}: geometric mean of {count(mean['cells'], 'cell')} "
+        f"\n{asked.branch} over {baseline}, {asked.quantity}: geometric mean of {count(mean['cells'], 'cell')} "
         f"{percent(mean['time_ratio'])} ({interval}; margin ±{MEAN_MARGIN:.0%}): {mean['answer']}. "
         f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
     )

@@ -12,7 +12,7 @@ import pytest
 from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, speedup_plots, svg
 from sweep_analysis.draw.palette import DARK, LIGHT, pairs
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.report.figures import look_of
+from sweep_analysis.report.figures import chart_style
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 
@@ -31,24 +31,24 @@ def test_no_colour_of_a_theme_stands_for_two_things() -> None:
 def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, name: str) -> None:
     pool = analysis.costs.filter(pl.col("program") == "parallel", pl.col("branch") != analysis.sweep.twin)
 
-    def drawn(look: plots.Look) -> str:
+    def drawn(style: plots.ChartStyle) -> str:
         charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
-            "speedup": lambda: speedup_plots.speedup_figure(analysis.speedups, "sequential", look),
-            "map": lambda: map_plots.map_figure(analysis.comparisons, look),
-            "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, look),
-            "idle": lambda: cost_plots.idle_figure(pool, look, legend=True),
-            "places": lambda: host_plots.place_figure(analysis.places, analysis.place_trend, look.theme),
-            "cost": lambda: cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, look),
+            "speedup": lambda: speedup_plots.speedup_figure(analysis.speedups, "sequential", style),
+            "map": lambda: map_plots.map_figure(analysis.comparisons, style),
+            "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, style),
+            "idle": lambda: cost_plots.idle_figure(pool, style, legend=True),
+            "places": lambda: host_plots.place_figure(analysis.places, analysis.place_trend, style.theme),
+            "cost": lambda: cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, style),
         }
         return svg.draw(charts[name]())
 
-    light = drawn(look_of(analysis, LIGHT))
-    assert svg.dark(light) == drawn(look_of(analysis, DARK))
+    light = drawn(chart_style(analysis, LIGHT))
+    assert svg.dark(light) == drawn(chart_style(analysis, DARK))
     assert svg.dark(light) != light
 
 
 def test_a_picture_inside_a_page_has_no_colour_of_a_theme_left(analysis: Analysis) -> None:
-    chart = map_plots.map_figure(analysis.comparisons, look_of(analysis, LIGHT))
+    chart = map_plots.map_figure(analysis.comparisons, chart_style(analysis, LIGHT))
     inside = svg.inline(svg.draw(chart), "first", "a map")
     assert not [colour for colour in pairs() if f'"{colour}"' in inside]
     assert "var(--c" in inside

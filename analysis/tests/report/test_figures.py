@@ -54,7 +54,7 @@ class Recording:
 @pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed.name)
 def test_a_figure_needs_the_frames_that_it_declares_and_no_others(ordinary: Analysis, listed: Listed) -> None:
     recording = Recording(ordinary)
-    figure = listed.make(recording, figures.look_of(ordinary, LIGHT))  # type: ignore[arg-type]
+    figure = listed.make(recording, figures.chart_style(ordinary, LIGHT))  # type: ignore[arg-type]
     if figure.missing is None:
         figure.panels()
         figure.maps()

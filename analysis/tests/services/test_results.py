@@ -65,7 +65,7 @@ def test_of_a_board_only_differences_from_the_reference_are_set_side_by_side(tmp
 def test_costs_of_a_service_are_medians_over_trials_in_microseconds(tmp_path: Path) -> None:
     trials = [(server(), {"server_cpu_per_request": (ns, "ns/request")}) for ns in (1e3, 5e3, 3e3)]
     row = costs_by_branch(made_up(tmp_path / "sweep", trials)).row(0, named=True)
-    assert (row["figure"], row["trials"]) == ("server CPU per request", 3)
+    assert (row["quantity"], row["trials"]) == ("server CPU per request", 3)
     assert (row["median"], row["least"], row["most"]) == (3.0, 1.0, 5.0)
 
 

@@ -127,9 +127,10 @@ def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
     assert alarmed <= 3  # 12 draws at 0.05 exceed three once in four hundred times
 
 
-def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spelling", ["quantity", "figure"])
+def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path, spelling: str) -> None:
     truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("slower", figure="cpu")})
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("slower", **{spelling: "cpu"})})
     burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     times = trial_times(sweep).with_columns(pl.col("cpu_ns_per_unit") * burns)
     assert check_claims(sweep, times).claims["verdict"].to_list() == [HELD]
@@ -197,7 +198,7 @@ def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
         ({"workloads": "a,b"}, "as fast as master on a and b"),
         ({"workloads": "a,b,c,d,e,f"}, "as fast as master"),
         ({"workloads": "x,y"}, "as fast as master on x, y"),
-        ({"figure": "cpu", "threads": "16..=cpus"}, "as fast as master in CPU time, 16 threads up to the CPUs"),
+        ({"quantity": "cpu", "threads": "16..=cpus"}, "as fast as master in CPU time, 16 threads up to the CPUs"),
         ({"threads": "..=cpus"}, "as fast as master, up to the CPUs"),
         ({"threads": "8.."}, "as fast as master, 8 threads and more"),
         ({"threads": "1..=8"}, "as fast as master, 1 thread up to 8 threads"),
@@ -205,5 +206,5 @@ def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
     ],
 )
 def test_a_claim_reads_as_it_was_written(claim: dict[str, str], words: str) -> None:
-    plain = {"expect": "equal", "against": "master", "figure": "time", "workloads": "", "threads": ""}
+    plain = {"expect": "equal", "against": "master", "quantity": "time", "workloads": "", "threads": ""}
     assert claim_in_words(plain | claim, ["a", "b", "c", "d", "e", "f"]) == words

@@ -75,10 +75,10 @@ def test_verdicts_of_wall_and_cpu_time_are_corrected_together(tmp_path: Path) ->
     times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR))))
     whole = judge(times, "master").filter(level="overall", branch="packed")
     alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
-    by_time = whole.filter(figure="time")
+    by_time = whole.filter(quantity="time")
     assert by_time["p_value"].item() == alone["p_value"].item()
     assert by_time["p_corrected"].item() >= alone["p_corrected"].item()
-    assert judge(times, "master").filter(figure="time").equals(compare(times, "master"))
+    assert judge(times, "master").filter(quantity="time").equals(compare(times, "master"))
 
 
 def test_a_workloads_ratio_is_the_geometric_mean_of_its_cells(tmp_path: Path) -> None:
@@ -300,10 +300,10 @@ def test_a_clock_that_moved_is_taken_out_by_cycles(tmp_path: Path) -> None:
         pl.when(slowed).then(pl.col("ghz") / 1.5).otherwise("ghz"),
     ).with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
     ratios = {
-        figure: compare(moved, "master", figure)
+        quantity: compare(moved, "master", quantity)
         .filter(pl.col("level") == "cell", pl.col("branch") == "packed")["time_ratio"]
         .item()
-        for figure in ("time", "cycles")
+        for quantity in ("time", "cycles")
     }
     assert ratios["time"] == pytest.approx(1.5, rel=0.02)
     assert ratios["cycles"] == pytest.approx(1.0, rel=0.02)

@@ -10,7 +10,7 @@ import made_up
 from sweep_analysis.draw.explain_plots import explain_figure
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.report.figures import look_of
+from sweep_analysis.report.figures import chart_style
 from sweep_analysis.say.answers import explanation_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.explain import explain
@@ -55,7 +55,7 @@ def test_only_threads_that_can_disturb_each_other_count(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, {})
     found = explain(analysis, "packed")
     assert set(found.cells["threads"]) == {2, 4}  # one disturbs nobody, eight exceed the CPUs
-    assert set(explain_figure(found, look_of(analysis, LIGHT)).to_dict()) >= {"concat", "config"}
+    assert set(explain_figure(found, chart_style(analysis, LIGHT)).to_dict()) >= {"concat", "config"}
 
 
 def test_a_sweep_without_counts_is_not_explained(ordinary_sweep: Path) -> None:

@@ -35,20 +35,20 @@ def analysis(folder: Path, **more: object) -> Analysis:
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much(tmp_path: Path) -> None:
     found = moved(analysis(tmp_path).placements)
     assert set(found["workload"]) == {"tsp"}
-    assert set(found["figure"]) == {WALL, CPU}  # waits are made up without a word of placement
+    assert set(found["quantity"]) == {WALL, CPU}  # waits are made up without a word of placement
     assert sorted(set(found["threads"])) == [1, 2]
     assert found["ratio"].to_list() == pytest.approx([PINNED_TAKES] * found.height, rel=0.03)
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()
 
 
 def test_a_wait_that_is_the_same_has_the_ratio_one_and_no_verdict(tmp_path: Path) -> None:
-    waits = analysis(tmp_path).placements.filter(figure=WAIT, level="workload")
+    waits = analysis(tmp_path).placements.filter(quantity=WAIT, level="workload")
     assert waits["ratio"].to_list() == pytest.approx([1.0] * waits.height)
     assert not waits["moved"].any()
 
 
 def test_each_branch_has_a_row_and_the_twin_too(tmp_path: Path) -> None:
-    rows = analysis(tmp_path).placements.filter(level="branch", figure=WALL, workload="tsp")
+    rows = analysis(tmp_path).placements.filter(level="branch", quantity=WALL, workload="tsp")
     assert rows["branch"].to_list() == ["master", "master-again", "packed"]
     assert rows["threads"].is_null().all()
     assert (rows["cells"] == 2).all()

@@ -268,7 +268,7 @@ fn check_claims(
             against: claim.against.as_ref().map(|name| name.get_ref().clone()),
             workloads,
             threads: claim.threads.as_ref().map(|range| range.get_ref().clone()),
-            figure: claim.figure,
+            quantity: claim.quantity,
         })
     };
     claims.iter().map(check).collect()

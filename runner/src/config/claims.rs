@@ -21,8 +21,8 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
     /// Which cost it is about.
-    #[serde(default)]
-    pub figure: Figure,
+    #[serde(default, alias = "figure")]
+    pub quantity: Quantity,
 }
 
 impl std::fmt::Display for Claim {
@@ -35,7 +35,7 @@ impl std::fmt::Display for Claim {
             Expectation::NoSlower => "no slower than",
         };
         write!(f, "{expect} {}", self.against.as_deref().unwrap_or("the baseline"))?;
-        if self.figure == Figure::Cpu {
+        if self.quantity == Quantity::Cpu {
             write!(f, " in CPU time")?;
         }
         if !self.workloads.is_empty() {
@@ -74,7 +74,7 @@ pub enum Expectation {
 /// The cost that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figure {
+pub enum Quantity {
     /// Wall time per unit of work.
     #[default]
     Time,

@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub use branch::{Branch, Config, INSTRUMENT, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
 pub use check::parse;
-pub use claims::{Claim, Expectation, Figure};
+pub use claims::{Claim, Expectation, Quantity};
 pub use fault::ConfigError;
 pub use features::Features;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::parse;
-use crate::config::{Expectation, Features, Figure, Source};
+use crate::config::{Expectation, Features, Quantity, Source};
 
 const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
 
@@ -227,14 +227,16 @@ fn claim(claim: &str) -> Result<crate::config::Claim, String> {
 #[test]
 fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
     let found = claim(
-        "expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", figure = \"cpu\"",
+        "expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", quantity = \"cpu\"",
     )
     .unwrap();
     assert_eq!(found.expect, Expectation::NoSlower);
     assert_eq!(found.workloads, ["quicksort", "tsp"]);
     assert_eq!(found.threads.as_deref(), Some("16..=cpus"));
-    assert_eq!(found.figure, Figure::Cpu);
-    assert_eq!(claim("expect = \"equal\"").unwrap().figure, Figure::Time);
+    assert_eq!(found.quantity, Quantity::Cpu);
+    assert_eq!(claim("expect = \"equal\"").unwrap().quantity, Quantity::Time);
+    let once = claim("expect = \"equal\", figure = \"cpu\"").unwrap();
+    assert_eq!(once.quantity, Quantity::Cpu, "what it was called once");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
-use super::claims::{Expectation, Figure};
+use super::claims::{Expectation, Quantity};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +38,6 @@ pub(super) struct Claim {
     pub(super) against: Option<Spanned<String>>,
     pub(super) workloads: Option<Spanned<String>>,
     pub(super) threads: Option<Spanned<String>>,
-    #[serde(default)]
-    pub(super) figure: Figure,
+    #[serde(default, alias = "figure")]
+    pub(super) quantity: Quantity,
 }

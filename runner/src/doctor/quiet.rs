@@ -41,7 +41,7 @@ fn load(host: &Host, diagnosis: &mut Diagnosis) {
         "load",
         format!("/proc/loadavg = {load:.2} over the last minute, on {cpus} CPUs"),
         "what else runs takes CPUs away from trials, and from some branches more than from others",
-        "end it (`top -o %CPU` shows it) and wait a minute, since the figure is an average",
+        "end it (`top -o %CPU` shows it) and wait a minute, since the number is an average",
     );
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::affinity::pin_to;
 
 /// Largest relative difference that counts as agreement, between the chains and between a clock and
-/// what was asked for. The design's figure (rule M6).
+/// what was asked for. The design's number (rule M6).
 pub const TOLERANCE: f64 = 0.02;
 
 /// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow one

@@ -2,7 +2,7 @@
 //!
 //! Of a real machine this is a constant. A hypervisor moves its guests' CPUs about, from two threads of
 //! one core to two sockets and back, and what shares lines between threads, as pools do, gets several
-//! times slower or faster by it. No other figure of the guest shows that.
+//! times slower or faster by it. No other number of the guest shows that.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

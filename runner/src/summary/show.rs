@@ -48,9 +48,9 @@ fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
             parameters.iter().map(|name| Column::text((*name).to_owned())).collect();
         columns.extend([
             Column::text("threads"),
-            Column::figure("time").at_least(7),
-            Column::figure("CPU time").at_least(7),
-            Column::figure("speed-up"),
+            Column::number("time").at_least(7),
+            Column::number("CPU time").at_least(7),
+            Column::number("speed-up"),
         ]);
         let has_failures = place.iter().any(|row| row.failed > 0);
         columns.extend(has_failures.then(|| Column::text("failed")));
@@ -150,11 +150,11 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
 /// Times and their ratios to the baseline's; of a program that is paced by a clock, CPU time comes first.
 fn one_table(rows: &[Row], width: usize) -> TextTable {
     let is_paced = rows[0].paced;
-    let wall = [Column::figure("time").at_least(7), Column::figure("ratio").at_least(6)];
-    let cpu = [Column::figure("CPU time"), Column::figure("CPU ratio")];
+    let wall = [Column::number("time").at_least(7), Column::number("ratio").at_least(6)];
+    let cpu = [Column::number("CPU time"), Column::number("CPU ratio")];
     let mut columns = vec![Column::text("branch").at_least(width)];
     columns.extend(if is_paced { [cpu, wall] } else { [wall, cpu] }.concat());
-    columns.push(Column::figure("speed-up"));
+    columns.push(Column::number("speed-up"));
     let has_failures = rows.iter().any(|row| row.failed > 0);
     columns.extend(has_failures.then(|| Column::text("failed")));
     let mut sheet = TextTable::new(columns);
@@ -237,9 +237,9 @@ mod tests {
             text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         let heading = ["lock", "steps", "threads", "time", "CPU", "time", "speed-up", "failed"];
         assert_eq!(lines[0], heading, "{text}");
-        let figures = ["2.00", "ms", "3.00", "ms", "1.000"];
-        assert_eq!(lines[1], [&["10", "sequential"], &figures[..]].concat(), "{text}");
-        assert_eq!(lines[2], [&["spin", "10", "1"], &figures[..]].concat(), "{text}");
+        let numbers = ["2.00", "ms", "3.00", "ms", "1.000"];
+        assert_eq!(lines[1], [&["10", "sequential"], &numbers[..]].concat(), "{text}");
+        assert_eq!(lines[2], [&["spin", "10", "1"], &numbers[..]].concat(), "{text}");
         assert_eq!(lines[3][..3], ["mutex", "10", "4*"], "{text}");
         assert!(text.lines().nth(5).unwrap().ends_with("1 of 6"), "{text}");
         assert!(!text.contains("ratio"), "{text}");

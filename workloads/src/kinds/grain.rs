@@ -1,6 +1,6 @@
 //! `grain`: a fixed amount of work, cut into tasks of 100 ns, then of 300 ns, … up to 1 ms.
 //!
-//! Its figure is `metg50`, the smallest grain at which the pool still works at half of what its
+//! What counts is `metg50`, the smallest grain at which the pool still works at half of what its
 //! threads could do (minimum effective task granularity, after the Task Bench study of 2020).
 //! Efficiency is the time of the work in one piece, over the time of the cut work times the threads
 //! that have a CPU.

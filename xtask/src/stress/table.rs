@@ -33,11 +33,11 @@ pub(super) struct Row {
     scenario: &'static str,
     ended: Ending,
     /// `None` unless it ended well.
-    figures: Option<Figures>,
+    measured: Option<Measured>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Figures {
+struct Measured {
     repetitions: u64,
     median_us: f64,
     worst_ms: f64,
@@ -54,15 +54,15 @@ impl Row {
         scenario: &Scenario,
         result: &Result<Outcome, TrialFailure>,
     ) -> Self {
-        let (ended, figures) = match result {
-            Ok(outcome) => (Ending::Ok, Some(Figures::of(outcome, scenario.tells_cpu_time))),
+        let (ended, measured) = match result {
+            Ok(outcome) => (Ending::Ok, Some(Measured::of(outcome, scenario.tells_cpu_time))),
             Err(failure) => (failure.ending, None),
         };
-        Self { branch: branch.to_owned(), scenario: scenario.name, ended, figures }
+        Self { branch: branch.to_owned(), scenario: scenario.name, ended, measured }
     }
 }
 
-impl Figures {
+impl Measured {
     fn of(outcome: &Outcome, tells_cpu_time: bool) -> Self {
         let metric = |name: &str| value(&outcome.metrics, name);
         // Every scenario has these; a workload that no longer does would show as no number.
@@ -86,8 +86,8 @@ fn value(metrics: &BTreeMap<String, Metric>, name: &str) -> Option<f64> {
 impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: Option<f64>| share.map(|share| format!("{:.1}", share * 100.0));
-        let figures = self.figures.as_ref();
-        let text = |of: fn(&Figures) -> String| figures.map_or_else(|| "-".to_owned(), of);
+        let measured = self.measured.as_ref();
+        let text = |of: fn(&Measured) -> String| measured.map_or_else(|| "-".to_owned(), of);
         let optional = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         Cells {
             branch: &self.branch,
@@ -96,9 +96,9 @@ impl fmt::Display for Row {
             median: &text(|it| format!("{:.1}", it.median_us)),
             worst: &text(|it| format!("{:.2}", it.worst_ms)),
             slow: &text(|it| format!("{:.0}", it.slow)),
-            cpu: &optional(figures.and_then(|it| it.cpu_ms_per_s.map(|cpu| format!("{cpu:.1}")))),
-            doubled: &optional(figures.and_then(|it| percent(it.doubled))),
-            unshared: &optional(figures.and_then(|it| percent(it.unshared))),
+            cpu: &optional(measured.and_then(|it| it.cpu_ms_per_s.map(|cpu| format!("{cpu:.1}")))),
+            doubled: &optional(measured.and_then(|it| percent(it.doubled))),
+            unshared: &optional(measured.and_then(|it| percent(it.unshared))),
             ended: &self.ended.to_string(),
         }
         .fmt(formatter)
@@ -167,7 +167,7 @@ mod tests {
     fn only_a_scenario_that_sleeps_shows_cpu_time() {
         let cpu_of = |scenario: &Scenario| {
             let outcome = outcome(scenario);
-            Row::new("mine", scenario, &Ok(outcome)).figures.unwrap().cpu_ms_per_s
+            Row::new("mine", scenario, &Ok(outcome)).measured.unwrap().cpu_ms_per_s
         };
         assert!(cpu_of(&SCENARIOS[4]).is_some());
         assert!(cpu_of(&SCENARIOS[0]).is_none());

@@ -12,7 +12,7 @@ from sweep_analysis.draw.plots import (
     SIGNED_PERCENT,
     THREADS,
     WRITTEN_COLUMNS,
-    Look,
+    ChartStyle,
     beyond_in_brackets,
     diverging_colours,
     finished,
@@ -29,28 +29,28 @@ CELL_STEP = (46, 21)
 """Width and height of a cell of the heat map in pixels."""
 
 
-def interval_figure(comparisons: pl.DataFrame, look: Look) -> alt.ConcatChart:
+def interval_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
     """Change of time against the baseline with its interval, all panels side by side, each with its name.
 
     In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
     """
     frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
     panels = [
-        interval_panel(part, look).properties(title=str(part["panel"][0]))
+        interval_panel(part, style).properties(title=str(part["panel"][0]))
         for part in frame.partition_by("panel", maintain_order=True)
     ]
-    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
+    return finished(side_by_side(panels, PANELS_A_ROW), style.theme)
 
 
-def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
+def interval_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """One panel: a row per branch, threads across, change of time upwards.
 
     The grey band is what equal builds show (A/A); full points are claims, hollow ones cannot be told from the baseline,
     and thread counts in brackets exceed the CPUs. In: rows of `frames.COMPARISONS` of level `cell` and one panel.
     """
-    looks = styles(look.branches, look.baseline, look.theme)
+    looks = styles(style.branches, style.baseline, style.theme)
     present = set(part["branch"])
-    order = [branch for branch in look.branches if branch != look.baseline and branch in present]
+    order = [branch for branch in style.branches if branch != style.baseline and branch in present]
     frame = part.filter(pl.col("branch").is_in(order))
     shown = frame.with_columns(
         (pl.col("time_ratio") - 1).alias("change"),
@@ -64,12 +64,12 @@ def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
     axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=3)
     threads = sorted(frame["threads"].unique().to_list())
-    across = alt.Axis(labelAngle=0, values=ticks(threads), labelExpr=beyond_in_brackets(threads, look))
+    across = alt.Axis(labelAngle=0, values=ticks(threads), labelExpr=beyond_in_brackets(threads, style))
     x = alt.X("threads:O", title=THREADS, axis=across)
     colour = alt.Color(
         "branch:N", scale=alt.Scale(domain=order, range=[looks[name].colour for name in order]), legend=None
     )
-    theme = look.theme
+    theme = style.theme
     base = alt.Chart(shown)
     low_high = {"y": alt.Y("low:Q", scale=y_scale, title=None, axis=axis), "y2": "high:Q"}
     band = {"y": alt.Y("band_low:Q", scale=y_scale, title=None, axis=axis), "y2": "band_high:Q"}
@@ -94,23 +94,23 @@ def interval_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     return faceted
 
 
-def ratio_figure(comparisons: pl.DataFrame, look: Look) -> alt.VConcatChart:
+def ratio_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
     """Heat maps of all panels under each other, the legend being the text in the cells.
 
     In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
     """
     cells = comparisons.filter(pl.col("level") == "cell")
-    return under_each_other(cells, lambda part: ratio_panel(part, look), look)
+    return under_each_other(cells, lambda part: ratio_panel(part, style), style)
 
 
-def ratio_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
+def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """Time of each branch relative to the baseline: branches down, threads across.
 
     Only cells with a claim are coloured; grey cells cannot be told from the baseline. In: rows of
     `frames.COMPARISONS` of level `cell` and one panel.
     """
-    theme = look.theme
-    order = [branch for branch in look.branches if branch != look.baseline]
+    theme = style.theme
+    order = [branch for branch in style.branches if branch != style.baseline]
     twins = [branch for branch in part["branch"].unique(maintain_order=True) if branch not in order]
     within, beyond = "within the CPUs", "over the CPUs"
     shown = part.with_columns(

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
-from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, finished, under_each_other
+from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, finished, under_each_other
 from sweep_analysis.read.labels import count, with_panel, without_size
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
@@ -28,18 +28,18 @@ TOGETHER = "all workloads together"
 WALL, CPU = "wall time", "CPU time"
 
 
-def cost_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.VConcatChart:
+def cost_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
     """All workloads under each other, all of them together last. In: see `cost_rows`."""
-    return under_each_other(cost_rows(wall, cpu), lambda part: cost_panel(part, look), look)
+    return under_each_other(cost_rows(wall, cpu), lambda part: cost_panel(part, style), style)
 
 
 def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
-    """Both comparisons as one frame: pooled rows with `panel` and `figure`, workloads first, then all together.
+    """Both comparisons as one frame: pooled rows with `panel` and `quantity`, workloads first, then all together.
 
     In: rows of `frames.COMPARISONS`, one frame by wall time and one by CPU time.
     """
     both = pl.concat(
-        [frame.with_columns(pl.lit(name).alias("figure")) for name, frame in ((WALL, wall), (CPU, cpu))]
+        [frame.with_columns(pl.lit(name).alias("quantity")) for name, frame in ((WALL, wall), (CPU, cpu))]
     ).filter(pl.col("level") != "cell")
     named = with_panel(both).with_columns(pl.col("panel").fill_null(TOGETHER))
     single = named.filter(pl.col("level") == "workload")["panel"].n_unique() == 1
@@ -47,16 +47,16 @@ def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([named.filter(pl.col("level") == "workload"), pooled.clear() if single else pooled])
 
 
-def cost_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
+def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """One workload: a row per branch, wall time left, CPU time right, each with its interval.
 
     The grey bar is the A/A band; full points are claims, hollow ones cannot be told from the baseline. Intervals are
     cut off at the edge. In: rows of `cost_rows` of one panel.
     """
-    theme = look.theme
-    looks = styles(look.branches, look.baseline, theme)
+    theme = style.theme
+    looks = styles(style.branches, style.baseline, theme)
     present = part["branch"].unique(maintain_order=True).to_list()
-    order = [branch for branch in look.branches if branch in present]
+    order = [branch for branch in style.branches if branch in present]
     order += [branch for branch in present if branch not in order]
     colours = [looks[name].colour if name in looks else theme.faint_ink for name in order]
     shown = part.with_columns(
@@ -87,32 +87,32 @@ def cost_panel(part: pl.DataFrame, look: Look) -> alt.FacetChart:
     ).properties(width=WIDTH, height=ROW * len(order))
     faceted: alt.FacetChart = layered.facet(
         column=alt.Column(
-            "figure:N", sort=[WALL, CPU], title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
+            "quantity:N", sort=[WALL, CPU], title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
         ),
         spacing=20,
     )
     return faceted
 
 
-def idle_figure(costs: pl.DataFrame, look: Look, *, legend: bool) -> alt.FacetChart:
+def idle_figure(costs: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.FacetChart:
     """CPUs left idle: workloads down, those that leave most idle first; a column per thread count, a point per branch.
 
     The baseline is a line. In: rows of `frames.COSTS` of the pool's program.
     """
-    theme = look.theme
+    theme = style.theme
     named = without_size(with_panel(costs))
     threads = sorted(named["threads"].unique())
-    within = [number for number in threads if look.cpus is None or number <= look.cpus] or threads
+    within = [number for number in threads if style.cpus is None or number <= style.cpus] or threads
     if len(threads) > MOST_COLUMNS:
         threads = sorted({threads[0], within[-1], threads[-1]})
-    heads = {number: count(number, "thread") + _over(number, look) for number in threads}
+    heads = {number: count(number, "thread") + _over(number, style) for number in threads}
     shown = named.filter(pl.col("threads").is_in(threads)).with_columns(
         pl.col("threads").replace_strict(heads, return_dtype=pl.String).alias("column")
     )
     most = named.filter(pl.col("threads") == within[-1]).sort("cpus_idle", descending=True)
     order = [*most["panel"].unique(maintain_order=True), *sorted(set(named["panel"]) - set(most["panel"]))]
-    names = [branch for branch in look.branches if branch in shown["branch"]]
-    looks = styles(look.branches, look.baseline, theme)
+    names = [branch for branch in style.branches if branch in shown["branch"]]
+    looks = styles(style.branches, style.baseline, theme)
     colour = alt.Color(
         "branch:N",
         sort=names,
@@ -130,10 +130,10 @@ def idle_figure(costs: pl.DataFrame, look: Look, *, legend: bool) -> alt.FacetCh
     y = alt.Y("panel:N", sort=order, title=None, axis=alt.Axis(labelLimit=300, ticks=False, domain=False, grid=True))
     base = alt.Chart(shown)
     layered = alt.layer(
-        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if name == look.baseline]))
+        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if name == style.baseline]))
         .mark_tick(thickness=3, size=IDLE_ROW - 3, opacity=1)
         .encode(x=x, y=y, color=colour),
-        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if name != look.baseline]))
+        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if name != style.baseline]))
         .mark_point(size=22, filled=True, opacity=0.9)
         .encode(x=x, y=y, color=colour),
     ).properties(width=IDLE_WIDTH // len(threads), height=alt.Step(IDLE_ROW))
@@ -146,5 +146,5 @@ def idle_figure(costs: pl.DataFrame, look: Look, *, legend: bool) -> alt.FacetCh
     return finished(faceted, theme)
 
 
-def _over(threads: int, look: Look) -> str:
-    return f", over {count(look.cpus, 'CPU')}" if look.cpus is not None and threads > look.cpus else ""
+def _over(threads: int, style: ChartStyle) -> str:
+    return f", over {count(style.cpus, 'CPU')}" if style.cpus is not None and threads > style.cpus else ""

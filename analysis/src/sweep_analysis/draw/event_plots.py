@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import THREADS, Look, branch_colours, ticks, under_each_other
+from sweep_analysis.draw.plots import THREADS, ChartStyle, branch_colours, ticks, under_each_other
 from sweep_analysis.stats.events import HEADLINE, scale
 
 CHART = (190, 120)
@@ -13,19 +13,19 @@ CHART = (190, 120)
 CHARTS_A_ROW = 4
 
 
-def event_figure(rates: pl.DataFrame, look: Look) -> alt.VConcatChart:
+def event_figure(rates: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
     """All panels under each other, with one legend of branches below. In: rows of `events.headline_rates`."""
-    return under_each_other(rates, lambda part: event_panel(part, look, legend=True), look)
+    return under_each_other(rates, lambda part: event_panel(part, style, legend=True), style)
 
 
-def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+def event_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
     """One workload: a small chart per event of `HEADLINE`, each per a handy number of units, its axis from zero.
 
     The bar at a point reaches from the least to the most of the trials. In: rows of `events.headline_rates` with
     `panel`, of one panel.
     """
     present = [event for event in HEADLINE if event in part["event"]]
-    charts = [_small(part.filter(pl.col("event") == event), look, legend=legend) for event in present]
+    charts = [_small(part.filter(pl.col("event") == event), style, legend=legend) for event in present]
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=CHARTS_A_ROW, spacing=22)
         .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
@@ -34,9 +34,9 @@ def event_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatCh
     return figure
 
 
-def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
-    names = [branch for branch in look.branches if branch in set(rows["branch"])]
-    colour, dash = branch_colours(names, look, legend=legend)
+def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerChart:
+    names = [branch for branch in style.branches if branch in set(rows["branch"])]
+    colour, dash = branch_colours(names, style, legend=legend)
     factor, words = scale(rows["per_unit"])
     unit = rows["work_unit"][0]
     title = alt.TitleParams(
@@ -44,10 +44,10 @@ def _small(rows: pl.DataFrame, look: Look, *, legend: bool) -> alt.LayerChart:
         subtitle=f"per {words}{unit}" if words else f"per unit of work ({unit})",
         fontSize=12,
         subtitleFontSize=10,
-        subtitleColor=look.theme.faint_ink,
+        subtitleColor=style.theme.faint_ink,
     )
-    figures = ("per_unit", "per_unit_low", "per_unit_high")
-    rows = rows.with_columns(*((pl.col(name) * factor).alias(name) for name in figures))
+    rates = ("per_unit", "per_unit_low", "per_unit_high")
+    rows = rows.with_columns(*((pl.col(name) * factor).alias(name) for name in rates))
     threads = sorted(rows["threads"].unique().to_list())
     base = alt.Chart(rows).encode(
         x=alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)),

@@ -5,17 +5,17 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, branch_colours, finished, side_by_side
+from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, branch_colours, finished, side_by_side
 from sweep_analysis.stats.explain import Explanation
 
 
-def explain_figure(found: Explanation, look: Look) -> alt.ConcatChart:
+def explain_figure(found: Explanation, style: ChartStyle) -> alt.ConcatChart:
     """Time saved upwards, writes saved across, a panel per workload, a point per branch and thread count.
 
     Points on the zero line save no time; intervals are those of the time.
     """
-    names = [branch for branch in look.branches if branch in found.cells["branch"]]
-    colour, _ = branch_colours(names, look, legend=True)
+    names = [branch for branch in style.branches if branch in found.cells["branch"]]
+    colour, _ = branch_colours(names, style, legend=True)
     charts = []
     for part in found.cells.partition_by("panel", maintain_order=True):
         shares = part.with_columns(
@@ -38,11 +38,11 @@ def explain_figure(found: Explanation, look: Look) -> alt.ConcatChart:
         )
         base = alt.Chart(shares)
         layers = [
-            alt.Chart(shares.head(1)).mark_rule(color=look.theme.faint_ink).encode(y=alt.datum(0)),
+            alt.Chart(shares.head(1)).mark_rule(color=style.theme.faint_ink).encode(y=alt.datum(0)),
             base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(
                 x=x, y=alt.Y("saved_ns_low:Q", scale=scale), y2="saved_ns_high:Q", color=colour
             ),
             base.mark_point(size=50, filled=True, opacity=1).encode(x=x, y=y, color=colour),
         ]
         charts.append(alt.LayerChart(layer=layers).properties(title=str(part["panel"][0]), width=300, height=180))
-    return finished(side_by_side(charts, 2), look.theme)
+    return finished(side_by_side(charts, 2), style.theme)

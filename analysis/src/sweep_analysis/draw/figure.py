@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.map_plots import HeatMap
-from sweep_analysis.draw.plots import Look
+from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.stats.analysis import Analysis
@@ -63,7 +63,7 @@ class Listed:
 
     name: str
     is_of_every_sweep: bool
-    make: Callable[[Analysis, Look], Figure]
+    make: Callable[[Analysis, ChartStyle], Figure]
 
 
 LISTED: list[Listed] = []
@@ -72,12 +72,12 @@ LISTED: list[Listed] = []
 
 def figure(
     name: str, *needs: str, is_of_every_sweep: bool = False
-) -> Callable[[Callable[[Analysis, Look], Figure]], Callable[[Analysis, Look], Figure]]:
+) -> Callable[[Callable[[Analysis, ChartStyle], Figure]], Callable[[Analysis, ChartStyle], Figure]]:
     """List what a function makes as the figure `name`, which shows the frames `needs` and no others."""
 
-    def listed(make: Callable[[Analysis, Look], Figure]) -> Callable[[Analysis, Look], Figure]:
-        def named(analysis: Analysis, look: Look) -> Figure:
-            return replace(make(analysis, look), name=name, needs=needs)
+    def listed(make: Callable[[Analysis, ChartStyle], Figure]) -> Callable[[Analysis, ChartStyle], Figure]:
+        def named(analysis: Analysis, style: ChartStyle) -> Figure:
+            return replace(make(analysis, style), name=name, needs=needs)
 
         LISTED.append(Listed(name, is_of_every_sweep, named))
         return named
@@ -90,9 +90,9 @@ def number_of_panels(frame: pl.DataFrame) -> int:
     return frame.select(PANEL).n_unique() if frame.height else 0
 
 
-def drawn_branches(frame: pl.DataFrame, look: Look) -> tuple[str, ...]:
+def drawn_branches(frame: pl.DataFrame, style: ChartStyle) -> tuple[str, ...]:
     """The branches of a frame in their order."""
-    return tuple(branch for branch in look.branches if branch in frame["branch"])
+    return tuple(branch for branch in style.branches if branch in frame["branch"])
 
 
 def per_panel(frame: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.TopLevelMixin]) -> Callable[[], Charts]:

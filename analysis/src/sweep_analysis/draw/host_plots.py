@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import Theme
-from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, beyond_cpus, drawn_by_lot, finished, thread_axis
+from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, beyond_cpus, drawn_by_lot, finished, thread_axis
 from sweep_analysis.stats.drift import ClockEffect, Drift
 
 MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
@@ -28,12 +28,12 @@ _SIGNED = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
 _FINE = alt.Axis(labelExpr="datum.value == 0 ? '0 %' : format(datum.value, '+.1%')", tickCount=5)
 
 
-def clock_figure(rows: pl.DataFrame, look: Look) -> alt.LayerChart:
+def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
     """Measured clock by threads, a line for each mode; the band reaches from the least to the most of the trials.
 
     In: rows of `frames.CLOCKS` with a measured clock.
     """
-    theme = look.theme
+    theme = style.theme
     threads = sorted(rows["threads"].unique())
     named = rows.with_columns(pl.concat_str("mode", pl.lit(" ("), "freq_state", pl.lit(")")).alias("state"))
     states = named.select("state", "mode").unique(maintain_order=True)
@@ -51,7 +51,7 @@ def clock_figure(rows: pl.DataFrame, look: Look) -> alt.LayerChart:
     base = alt.Chart(named)
     up = alt.Axis(format=".2f", tickCount=6)
     layers = [
-        *beyond_cpus(threads, look),
+        *beyond_cpus(threads, style),
         base.mark_area(opacity=0.2).encode(
             x=x, y=alt.Y("ghz_low:Q", scale=scale, title="clock in GHz", axis=up), y2="ghz_high:Q", color=colour
         ),

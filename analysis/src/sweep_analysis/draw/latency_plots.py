@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
-from sweep_analysis.draw.plots import Look, branch_colours, branch_lines, finished, side_by_side, under_each_other
+from sweep_analysis.draw.plots import ChartStyle, branch_colours, branch_lines, finished, side_by_side, under_each_other
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 
@@ -24,35 +24,35 @@ IN_WORDS = (
 )
 
 
-def latency_figure(rows: pl.DataFrame, look: Look) -> alt.VConcatChart:
+def latency_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
     """All workloads that wait, under each other, with one legend of branches. In: rows of `frames.LATENCIES`."""
-    return under_each_other(rows, lambda part: latency_panel(part, look, legend=True), look)
+    return under_each_other(rows, lambda part: latency_panel(part, style, legend=True), style)
 
 
-def latency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
     """One workload: a chart for each kind of wait and thread count; the charts of one kind share their axis.
 
     The grey band reaches from the least to the most of the baseline's trials. In: rows of `frames.LATENCIES` of one
     panel, with `panel`.
     """
-    drawn = part.filter(pl.col("branch").is_in(look.branches))
+    drawn = part.filter(pl.col("branch").is_in(style.branches))
     kinds = [kind for kind in KINDS if kind in drawn["kind"]]
     threads = sorted(drawn["threads"].unique())
     charts = []
     for kind in kinds:
         rows = drawn.filter(pl.col("kind") == kind)
-        ends = _ends(rows, look)
+        ends = _ends(rows, style)
         charts += [
-            _chart(rows.filter(pl.col("threads") == number), ends, look, legend=legend)
+            _chart(rows.filter(pl.col("threads") == number), ends, style, legend=legend)
             for number in threads
             if number in rows["threads"]
         ]
     return side_by_side(charts, min(len(threads), CHARTS_A_ROW))
 
 
-def _ends(rows: pl.DataFrame, look: Look) -> list[float]:
+def _ends(rows: pl.DataFrame, style: ChartStyle) -> list[float]:
     """The axis of one kind: all lines, and the baseline's band. A logarithmic axis has no zero."""
-    bands = rows.filter(pl.col("branch") == look.baseline)
+    bands = rows.filter(pl.col("branch") == style.baseline)
     waits = [*rows["wait_us"], *bands["wait_us_low"], *bands["wait_us_high"]]
     return [0.8 * max(LEAST_US, min(waits)), 1.25 * max(LEAST_US, *waits)]
 
@@ -69,20 +69,20 @@ def _steps(ends: list[float]) -> list[float]:
     return found
 
 
-def _chart(rows: pl.DataFrame, ends: list[float], look: Look, *, legend: bool) -> alt.LayerChart:
-    theme = look.theme
-    names = [branch for branch in look.branches if branch in set(rows["branch"])]
-    colour, dash = branch_colours(names, look, legend=legend)
+def _chart(rows: pl.DataFrame, ends: list[float], style: ChartStyle, *, legend: bool) -> alt.LayerChart:
+    theme = style.theme
+    names = [branch for branch in style.branches if branch in set(rows["branch"])]
+    colour, dash = branch_colours(names, style, legend=legend)
     x = alt.X("quantile:O", sort=list(QUANTILES), title=None, axis=alt.Axis(labelAngle=0))
     scale = alt.Scale(type="log", domain=ends, nice=False, clamp=True)
     y = alt.Y("wait_us:Q", scale=scale, title="wait", axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)))
     base = alt.Chart(rows)
     band = (
-        alt.Chart(rows.filter(pl.col("branch") == look.baseline))
+        alt.Chart(rows.filter(pl.col("branch") == style.baseline))
         .mark_area(opacity=0.18, color=theme.ink)
         .encode(x=x, y=alt.Y("wait_us_low:Q", scale=scale), y2="wait_us_high:Q")
     )
-    lines = branch_lines(base, names, look, {"x": x, "y": y, "color": colour, "strokeDash": dash})
+    lines = branch_lines(base, names, style, {"x": x, "y": y, "color": colour, "strokeDash": dash})
     crowded = " (over the CPUs)" if rows["oversubscribed"].any() else ""
     title = alt.TitleParams(
         [KINDS[rows["kind"][0]], f"{count(rows['threads'][0], 'thread')}{crowded}"],
@@ -94,16 +94,16 @@ def _chart(rows: pl.DataFrame, ends: list[float], look: Look, *, legend: bool) -
     return alt.LayerChart(layer=[band, *lines]).properties(title=title, width=CHART[0], height=CHART[1])
 
 
-def tradeoff_figure(rows: pl.DataFrame, quantile: str, look: Look) -> alt.ConcatChart:
+def tradeoff_figure(rows: pl.DataFrame, quantile: str, style: ChartStyle) -> alt.ConcatChart:
     """Waits upwards, CPU time across, a point per branch: further down and left is better.
 
-    Squares are branches whose counters share a cache line; what is not in the look, as the A/A twin, is a cross.
+    Squares are branches whose counters share a cache line; a branch without a style, as the A/A twin, is a cross.
     In: rows of `latency.tradeoffs`.
     """
-    theme = look.theme
-    looks = styles(look.branches, look.baseline, theme)
+    theme = style.theme
+    looks = styles(style.branches, style.baseline, theme)
     key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolSize=70)
-    names = look.branches
+    names = style.branches
     colour = alt.Color(
         "branch:N",
         scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
@@ -121,8 +121,8 @@ def tradeoff_figure(rows: pl.DataFrame, quantile: str, look: Look) -> alt.Concat
             axis=alt.Axis(tickCount=4),
         )
         up = alt.Y("wait_us:Q", scale=alt.Scale(zero=False, padding=14), title=f"wait ({quantile}), µs")
-        known = alt.Chart(part.filter(pl.col("branch").is_in(look.branches)))
-        twin = alt.Chart(part.filter(~pl.col("branch").is_in(look.branches)))
+        known = alt.Chart(part.filter(pl.col("branch").is_in(style.branches)))
+        twin = alt.Chart(part.filter(~pl.col("branch").is_in(style.branches)))
         layers = [
             known.mark_point(size=60, filled=True, opacity=1).encode(x=across, y=up, color=colour, shape=shape),
             twin.mark_point(size=90, shape="cross", filled=True, opacity=1, color=theme.faint_ink).encode(

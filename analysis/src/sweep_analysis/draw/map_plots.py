@@ -16,7 +16,7 @@ from sweep_analysis.draw.plots import (
     COLOUR_STEPS,
     THREADS,
     WRITTEN_COLUMNS,
-    Look,
+    ChartStyle,
     beyond_in_brackets,
     diverging_colours,
     finished,
@@ -85,23 +85,23 @@ def broken(name: str, letters: int) -> list[str]:
     return [line for line in lines if line]
 
 
-def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> list[HeatMap]:
+def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> list[HeatMap]:
     """The same as `gains_figure`, wall time and CPU time apart."""
     shown = _shown(without_size(cost_rows(wall, cpu)))
-    order, panels = _order(shown, look), _panels(shown)
+    order, panels = _order(shown, style), _panels(shown)
     return [
-        HeatMap(f"{name}, change in %", order, _rows(shown.filter(pl.col("figure") == name), "branch", order, panels))
+        HeatMap(f"{name}, change in %", order, _rows(shown.filter(pl.col("quantity") == name), "branch", order, panels))
         for name in (WALL, CPU)
-        if name in shown["figure"]
+        if name in shown["quantity"]
     ]
 
 
-def cell_maps(comparisons: pl.DataFrame, look: Look) -> list[HeatMap]:
+def cell_maps(comparisons: pl.DataFrame, style: ChartStyle) -> list[HeatMap]:
     """The same as `map_figure`, a map for each branch."""
     frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
     shown = _shown(frame)
     threads, panels = sorted(frame["threads"].unique()), frame["panel"].unique(maintain_order=True).to_list()
-    heads = [f"({number})" if look.cpus is not None and number > look.cpus else str(number) for number in threads]
+    heads = [f"({number})" if style.cpus is not None and number > style.cpus else str(number) for number in threads]
     return [
         HeatMap(
             branch,
@@ -109,7 +109,7 @@ def cell_maps(comparisons: pl.DataFrame, look: Look) -> list[HeatMap]:
             _rows(shown.filter(pl.col("branch") == branch), "threads", threads, panels),
             written=len(threads) <= WRITTEN_COLUMNS,
         )
-        for branch in _order(shown, look)
+        for branch in _order(shown, style)
     ]
 
 
@@ -139,24 +139,24 @@ def _panels(shown: pl.DataFrame) -> list[str]:
     return [name for name in panels if name != TOGETHER] + [TOGETHER] * (TOGETHER in panels)
 
 
-def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, look: Look) -> alt.HConcatChart:
+def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> alt.HConcatChart:
     """Which branch gains on which workload: branches across, workloads down; wall time left, CPU time right.
 
     All thread counts of a workload together. Cells inside the A/A band are grey, bold numbers are claims; the last
     column is the baseline against itself. In: rows of `frames.COMPARISONS`, by wall time and by CPU time.
     """
     shown = _shown(without_size(cost_rows(wall, cpu)))
-    order, panels = _order(shown, look), _panels(shown)
-    figures = [name for name in (WALL, CPU) if name in shown["figure"]]
+    order, panels = _order(shown, style), _panels(shown)
+    quantities = [name for name in (WALL, CPU) if name in shown["quantity"]]
     halves = [
-        _half(shown.filter(pl.col("figure") == name), (order, panels), look.theme, labelled=place == 0)
-        for place, name in enumerate(figures)
+        _half(shown.filter(pl.col("quantity") == name), (order, panels), style.theme, labelled=place == 0)
+        for place, name in enumerate(quantities)
     ]
     joined: alt.HConcatChart = alt.hconcat(*halves, spacing=14)
-    return finished(joined, look.theme)
+    return finished(joined, style.theme)
 
 
-def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
+def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """Time, or CPU time, relative to the baseline, a map for each branch; the twin is the baseline against itself.
 
     Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A band are grey, bold
@@ -164,14 +164,14 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
     """
     frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
     shown = _shown(frame)
-    order = _order(shown, look)
+    order = _order(shown, style)
     columns = frame["threads"].n_unique()
     is_wide = columns <= WRITTEN_COLUMNS
     across = alt.Axis(
         labelAngle=0,
         ticks=False,
         domain=False,
-        labelExpr=beyond_in_brackets(sorted(frame["threads"].unique()), look),
+        labelExpr=beyond_in_brackets(sorted(frame["threads"].unique()), style),
         labelOverlap=not is_wide,
     )
     place = {
@@ -184,7 +184,7 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
         ),
     }
     width = STEP[0] if is_wide else NARROW
-    layered = alt.layer(*_cells(shown, place, look.theme, written=is_wide)).properties(
+    layered = alt.layer(*_cells(shown, place, style.theme, written=is_wide)).properties(
         width=alt.Step(width), height=alt.Step(STEP[1])
     )
     label = max(LABEL_WIDTH, *(LETTER * len(name) for name in frame["panel"]))
@@ -201,14 +201,14 @@ def map_figure(comparisons: pl.DataFrame, look: Look) -> alt.FacetChart:
         columns=min(beside, len(order)),
         spacing={"row": 14, "column": 20},
     ).resolve_axis(x="independent")  # else the axis of a short last row hangs under empty space
-    return finished(faceted, look.theme)
+    return finished(faceted, style.theme)
 
 
 def _shown(frame: pl.DataFrame) -> pl.DataFrame:
     """What cells need: `label` in per cent, `outside` (the change, if outside the A/A band), `claimed`."""
     change = pl.col("time_ratio") - 1
     is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
-    kept = [name for name in ("panel", "threads", "branch", "figure") if name in frame.columns]
+    kept = [name for name in ("panel", "threads", "branch", "quantity") if name in frame.columns]
     return frame.select(
         *kept,
         change.map_elements(_per_cent, return_dtype=pl.String).alias("label"),
@@ -223,10 +223,10 @@ def _per_cent(change: float) -> str:
     return f"{'+' if rounded > 0 else '−' if rounded < 0 else '±'}{abs(rounded):.{0 if abs(change) >= WHOLE else 1}f}"
 
 
-def _order(shown: pl.DataFrame, look: Look) -> list[str]:
-    """The branches that are drawn in their order, those that are no branch of the look, as the twin, last."""
+def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
+    """The branches that are drawn in their order, those that are no branch of the style, as the twin, last."""
     present = shown["branch"].unique(maintain_order=True).to_list()
-    known = [branch for branch in look.branches if branch in present]
+    known = [branch for branch in style.branches if branch in present]
     return known + [branch for branch in present if branch not in known]
 
 
@@ -254,7 +254,7 @@ def _cells(shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written:
 
 
 def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, *, labelled: bool) -> alt.LayerChart:
-    """One figure of the gains, with its name and the branches' above. In: rows of `_shown`; branches and panels."""
+    """The gains in one quantity, with its name and the branches' above. In: rows of `_shown`; branches and panels."""
     order, panels = axes
     down = alt.Axis(labelLimit=300, ticks=False, domain=False) if labelled else None
     place = {
@@ -286,7 +286,7 @@ def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, 
         alt.Chart(heads.head(1))
         .mark_text(align="left", fontSize=13, fontWeight="bold", color=theme.ink)
         .encode(
-            x=alt.value(0), y=alt.value(-LETTER * letters - 14), text=alt.value(f"{shown['figure'][0]}, change in %")
+            x=alt.value(0), y=alt.value(-LETTER * letters - 14), text=alt.value(f"{shown['quantity'][0]}, change in %")
         )
     )
     layers = [*_cells(shown, place, theme, written=True), *above, title]

@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
-from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, finished
+from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, finished
 from sweep_analysis.read.labels import count, with_panel, without_size
 from sweep_analysis.read.schema import FREE
-from sweep_analysis.stats.placements import FIGURES
+from sweep_analysis.stats.placements import QUANTITIES
 
 WIDTH = 210
 ROW = 26
@@ -19,13 +19,13 @@ NARROWEST = 0.05
 SPARE = 1.1
 
 
-def placement_figure(placed: pl.DataFrame, look: Look) -> alt.FacetChart:
-    """Change by pinning: a row per workload and thread count, a column per figure.
+def placement_figure(placed: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
+    """Change by pinning: a row per workload and thread count, a column per quantity.
 
     A small point per branch, a large one with its interval for all together, full if beyond noise; intervals are cut
     off at the edge. In: rows of `frames.PLACEMENTS`.
     """
-    theme = look.theme
+    theme = style.theme
     named = without_size(with_panel(placed.filter(pl.col("level") != "branch").with_columns(placement=pl.lit(FREE))))
     shown = named.with_columns(
         pl.struct("panel", "threads")
@@ -36,8 +36,8 @@ def placement_figure(placed: pl.DataFrame, look: Look) -> alt.FacetChart:
         (pl.col("ratio_high") - 1).alias("high"),
     )
     order = shown.sort("panel", "threads")["row"].unique(maintain_order=True).to_list()
-    names = [branch for branch in look.branches if branch in shown["branch"]]
-    looks = styles(look.branches, look.baseline, theme)
+    names = [branch for branch in style.branches if branch in shown["branch"]]
+    looks = styles(style.branches, style.baseline, theme)
     widest = SPARE * max(NARROWEST, *shown["change"].abs())
     scale = alt.Scale(domain=[-widest, widest], clamp=True, nice=False)
     axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5, grid=True)
@@ -63,10 +63,10 @@ def placement_figure(placed: pl.DataFrame, look: Look) -> alt.FacetChart:
             x=x, y=y, fill=full
         ),
     ).properties(width=WIDTH, height=alt.Step(ROW))
-    present = [name for name in FIGURES if name in shown["figure"]]
+    present = [name for name in QUANTITIES if name in shown["quantity"]]
     faceted = layered.facet(
         column=alt.Column(
-            "figure:N", sort=present, title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
+            "quantity:N", sort=present, title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
         ),
         spacing=18,
     )

@@ -32,7 +32,7 @@ SIGNED_PERCENT = "datum.value == 0 ? '0 %' : format(datum.value, '+.0%')"
 
 
 @dataclass(frozen=True)
-class Look:
+class ChartStyle:
     """What all charts of one report share.
 
     Attributes:
@@ -58,14 +58,16 @@ def side_by_side(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int
     return figure
 
 
-def under_each_other(frame: pl.DataFrame, draw: Callable[[pl.DataFrame], _Chart], look: Look) -> alt.VConcatChart:
+def under_each_other(
+    frame: pl.DataFrame, draw: Callable[[pl.DataFrame], _Chart], style: ChartStyle
+) -> alt.VConcatChart:
     """One chart per panel with its name above, one legend of branches. In: rows with `schema.PANEL`."""
     panels = [
         draw(part).properties(title=str(part["panel"][0]))
         for part in with_panel(frame).partition_by("panel", maintain_order=True)
     ]
     stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared")
-    return finished(stacked, look.theme)
+    return finished(stacked, style.theme)
 
 
 def thread_axis(threads: list[int]) -> alt.X:
@@ -77,9 +79,9 @@ def thread_axis(threads: list[int]) -> alt.X:
     )
 
 
-def branch_colours(names: list[str], look: Look, *, legend: bool) -> tuple[alt.Color, alt.StrokeDash]:
+def branch_colours(names: list[str], style: ChartStyle, *, legend: bool) -> tuple[alt.Color, alt.StrokeDash]:
     """Colour and dash of `names`, by the column `branch`, with their legend in two columns if wanted."""
-    looks = styles(look.branches, look.baseline, look.theme)
+    looks = styles(style.branches, style.baseline, style.theme)
     key = (
         alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="stroke", symbolSize=500)
         if legend
@@ -102,10 +104,10 @@ def diverging_colours(theme: Theme) -> alt.Scale:
     )
 
 
-def branch_lines(base: alt.Chart, names: list[str], look: Look, encoding: dict[str, Any]) -> list[alt.Chart]:
+def branch_lines(base: alt.Chart, names: list[str], style: ChartStyle, encoding: dict[str, Any]) -> list[alt.Chart]:
     """Lines with points, one per branch; the baseline's is wider and below the others. `encoding` has x, y, colour."""
-    groups = [(3.6, [name for name in names if name == look.baseline])]
-    groups.append((1.7, [name for name in names if name != look.baseline]))
+    groups = [(3.6, [name for name in names if name == style.baseline])]
+    groups.append((1.7, [name for name in names if name != style.baseline]))
     return [
         base.transform_filter(alt.FieldOneOfPredicate("branch", group))
         .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=18, filled=True))
@@ -115,9 +117,9 @@ def branch_lines(base: alt.Chart, names: list[str], look: Look, encoding: dict[s
     ]
 
 
-def beyond_in_brackets(threads: list[int], look: Look) -> str:
+def beyond_in_brackets(threads: list[int], style: ChartStyle) -> str:
     """Vega expression of the label of a thread count: in brackets if it exceeds the CPUs."""
-    most = look.cpus or threads[-1]
+    most = style.cpus or threads[-1]
     return f"datum.value > {most} ? '(' + datum.value + ')' : datum.value"
 
 
@@ -127,16 +129,18 @@ def ticks(threads: list[int]) -> list[int]:
     return threads if len(threads) <= 8 else powers  # noqa: PLR2004 - more labels overlap at this width
 
 
-def beyond_cpus(threads: list[int], look: Look) -> list[alt.Chart]:
+def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
     """A rule at the CPU count and a shade over everything with more threads."""
-    if look.cpus is None or threads[-1] <= look.cpus:
+    if style.cpus is None or threads[-1] <= style.cpus:
         return []
-    start = max(look.cpus, threads[0])  # more threads than CPUs may be all there are
-    edges = pl.DataFrame({"start": [start], "end": [threads[-1]], "text": [f"over {count(look.cpus, 'CPU')}"]})
-    theme = look.theme
+    start = max(style.cpus, threads[0])  # more threads than CPUs may be all there are
+    edges = pl.DataFrame({"start": [start], "end": [threads[-1]], "text": [f"over {count(style.cpus, 'CPU')}"]})
+    theme = style.theme
     base = alt.Chart(edges)
     # The words stand in the shade, or before it where it is too narrow for them.
-    share = math.log2(threads[-1] / look.cpus) / math.log2(threads[-1] / threads[0]) if threads[0] < look.cpus else 1.0
+    share = (
+        math.log2(threads[-1] / style.cpus) / math.log2(threads[-1] / threads[0]) if threads[0] < style.cpus else 1.0
+    )
     wide = share > WORDS_SHARE
     return [
         base.mark_rect(color=theme.shade, opacity=0.7).encode(x="start:Q", x2="end:Q"),

@@ -7,7 +7,7 @@ import polars as pl
 
 from sweep_analysis.draw.plots import (
     SIGNED_PERCENT,
-    Look,
+    ChartStyle,
     beyond_cpus,
     branch_colours,
     branch_lines,
@@ -23,26 +23,26 @@ CHART = (330, 170)
 LEAST_RESIDUAL = 0.02
 """The axis of residuals reaches at least so far."""
 
-FIGURES = {
+PANELS = {
     "efficiency": "efficiency: speed-up over threads",
     "karp_flatt": "Karp–Flatt fraction: what acts as if serial",
 }
 """Columns of `frames.SPEEDUPS` that are drawn, and what they are called."""
 
 
-def efficiency_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.VConcatChart:
+def efficiency_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -> alt.VConcatChart:
     """All workloads under each other, with one legend of branches. In: rows of `frames.SPEEDUPS`."""
     shown = speedups.filter(pl.col("definition") == definition)
-    return under_each_other(shown, lambda part: efficiency_panel(part, look, legend=True), look)
+    return under_each_other(shown, lambda part: efficiency_panel(part, style, legend=True), style)
 
 
-def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+def efficiency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
     """One workload: efficiency left, Karp–Flatt right. In: rows of `frames.SPEEDUPS` of one panel and definition."""
-    part = part.filter(pl.col("branch").is_in(look.branches))
-    names = [branch for branch in look.branches if branch in part["branch"]]
-    colour, dash = branch_colours(names, look, legend=legend)
+    part = part.filter(pl.col("branch").is_in(style.branches))
+    names = [branch for branch in style.branches if branch in part["branch"]]
+    colour, dash = branch_colours(names, style, legend=legend)
     charts = []
-    for column, title in FIGURES.items():
+    for column, title in PANELS.items():
         rows = part.filter(pl.col(column).is_not_null())
         if rows.is_empty():  # only one thread was measured: no serial fraction
             continue
@@ -51,29 +51,29 @@ def efficiency_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.Con
         ends = [min(0.0, *rows[column]), max(1.0, *rows[column]) * 1.1]
         scale = alt.Scale(domain=ends, nice=False, clamp=True)
         encoding = {"x": x, "y": alt.Y(f"{column}:Q", scale=scale, title=None), "color": colour, "strokeDash": dash}
-        lines = branch_lines(alt.Chart(rows), names, look, encoding)
-        head = alt.TitleParams(title, fontSize=11, fontWeight="normal", color=look.theme.faint_ink, offset=4)
+        lines = branch_lines(alt.Chart(rows), names, style, encoding)
+        head = alt.TitleParams(title, fontSize=11, fontWeight="normal", color=style.theme.faint_ink, offset=4)
         charts.append(
-            alt.LayerChart(layer=[*beyond_cpus(threads, look), *lines]).properties(
+            alt.LayerChart(layer=[*beyond_cpus(threads, style), *lines]).properties(
                 width=CHART[0], height=CHART[1], title=head
             )
         )
     return side_by_side(charts, len(charts))
 
 
-def law_figure(residuals: pl.DataFrame, law: str, look: Look) -> alt.VConcatChart:
+def law_figure(residuals: pl.DataFrame, law: str, style: ChartStyle) -> alt.VConcatChart:
     """All workloads under each other, with one legend of branches. In: rows of `frames.RESIDUALS_OF_FITS`."""
     shown = residuals.filter(pl.col("law") == law)
-    return under_each_other(shown, lambda part: law_panel(part, look, legend=True), look)
+    return under_each_other(shown, lambda part: law_panel(part, style, legend=True), style)
 
 
-def law_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChart:
+def law_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
     """One workload: measured points on fitted curves left, what the law leaves over right.
 
     In: rows of `frames.RESIDUALS_OF_FITS` of one panel and law.
     """
-    names = [branch for branch in look.branches if branch in part["branch"]]
-    colour, dash = branch_colours(names, look, legend=legend)
+    names = [branch for branch in style.branches if branch in part["branch"]]
+    colour, dash = branch_colours(names, style, legend=legend)
     threads = sorted(part["threads"].unique())
     x = thread_axis(threads)
     first = pl.col("fitted_ns_per_unit").sort_by("threads").first().over("branch")
@@ -95,14 +95,14 @@ def law_panel(part: pl.DataFrame, look: Look, *, legend: bool) -> alt.ConcatChar
         base.mark_point(size=26, filled=True, opacity=1).encode(x=x, y=alt.Y("measured:Q", title=None), color=colour),
     ]
     rest = [
-        alt.Chart(shown.head(1)).mark_rule(color=look.theme.faint_ink).encode(y=alt.datum(0)),
-        *branch_lines(base, names, look, {"x": x, "y": over, "color": colour, "strokeDash": dash}),
+        alt.Chart(shown.head(1)).mark_rule(color=style.theme.faint_ink).encode(y=alt.datum(0)),
+        *branch_lines(base, names, style, {"x": x, "y": over, "color": colour, "strokeDash": dash}),
     ]
     charts = []
     for layers, title in (
         (curves, f"speed-up over the fit's time on {count(threads[0], 'thread')}: points measured, curves fitted"),
         (rest, "residual: measured time over fitted time"),
     ):
-        head = alt.TitleParams(title, fontSize=11, fontWeight="normal", color=look.theme.faint_ink, offset=4)
+        head = alt.TitleParams(title, fontSize=11, fontWeight="normal", color=style.theme.faint_ink, offset=4)
         charts.append(alt.LayerChart(layer=layers).properties(width=CHART[0], height=CHART[1], title=head))
     return side_by_side(charts, len(charts))

@@ -9,7 +9,7 @@ from sweep_analysis.draw.palette import styles
 from sweep_analysis.draw.plots import (
     PANEL_WIDTH,
     PANELS_A_ROW,
-    Look,
+    ChartStyle,
     beyond_cpus,
     finished,
     side_by_side,
@@ -23,27 +23,27 @@ FEW_BRANCHES = 2
 """Up to so many branches in a panel, each shows its interval."""
 
 
-def speedup_figure(speedups: pl.DataFrame, definition: str, look: Look) -> alt.ConcatChart:
+def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -> alt.ConcatChart:
     """All panels of one definition of speed-up side by side, with a legend of branches below.
 
     In: rows of `frames.SPEEDUPS`.
     """
     frame = with_panel(speedups.filter(pl.col("definition") == definition))
     panels = [
-        speedup_panel(part, definition, look, legend=True).properties(title=str(part["panel"][0]))
+        speedup_panel(part, definition, style, legend=True).properties(title=str(part["panel"][0]))
         for part in frame.partition_by("panel", maintain_order=True)
     ]
-    return finished(side_by_side(panels, PANELS_A_ROW), look.theme)
+    return finished(side_by_side(panels, PANELS_A_ROW), style.theme)
 
 
-def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bool) -> alt.LayerChart:
+def speedup_panel(part: pl.DataFrame, definition: str, style: ChartStyle, *, legend: bool) -> alt.LayerChart:
     """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
 
     Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are at most two
     branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
     """
-    looks = styles(look.branches, look.baseline, look.theme)
-    part = part.filter(pl.col("branch").is_in(look.branches))
+    looks = styles(style.branches, style.baseline, style.theme)
+    part = part.filter(pl.col("branch").is_in(style.branches))
     threads = sorted(part["threads"].unique().to_list())
     names = list(looks)
     scale = alt.Scale(domain=names, range=[looks[name].colour for name in names])
@@ -64,13 +64,13 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
     )
     x = thread_axis(threads)
     top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
-    ceiling = _ceiling(top, _most_useful(threads, look))
+    ceiling = _ceiling(top, _most_useful(threads, style))
     y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
     title = ["speed-up", DEFINITIONS[definition]]
     base = alt.Chart(part)
     colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
-    few = part["branch"].n_unique() <= FEW_BRANCHES or look.baseline is None
-    banded = part if few else part.filter(pl.col("branch") == look.baseline)
+    few = part["branch"].n_unique() <= FEW_BRANCHES or style.baseline is None
+    banded = part if few else part.filter(pl.col("branch") == style.baseline)
     bands = (
         alt.Chart(banded)
         .mark_area(opacity=0.18)
@@ -92,14 +92,14 @@ def speedup_panel(part: pl.DataFrame, definition: str, look: Look, *, legend: bo
             (1.7, [name for name in names if not looks[name].emphasised]),
         )
     ]
-    layers = [*beyond_cpus(threads, look), *_ideal(threads, ceiling, look, y_scale), bands, *lines]
+    layers = [*beyond_cpus(threads, style), *_ideal(threads, ceiling, style, y_scale), bands, *lines]
     panel = alt.LayerChart(layer=layers)
     return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
-def _most_useful(threads: list[int], look: Look) -> int:
+def _most_useful(threads: list[int], style: ChartStyle) -> int:
     """The largest speed-up that this many threads can give on the host."""
-    return min(threads[-1], look.cpus or threads[-1])
+    return min(threads[-1], style.cpus or threads[-1])
 
 
 def _ceiling(top: float, ideal: int) -> float:
@@ -110,11 +110,11 @@ def _ceiling(top: float, ideal: int) -> float:
     return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
 
 
-def _ideal(threads: list[int], ceiling: float, look: Look, y_scale: alt.Scale) -> list[alt.Chart]:
+def _ideal(threads: list[int], ceiling: float, style: ChartStyle, y_scale: alt.Scale) -> list[alt.Chart]:
     """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
-    most = _most_useful(threads, look)
+    most = _most_useful(threads, style)
     points = sorted({float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]})
     line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
     line = line.filter(pl.col("ideal") <= ceiling)
-    mark = alt.Chart(line).mark_line(color=look.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
+    mark = alt.Chart(line).mark_line(color=style.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
     return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import Theme, styles
-from sweep_analysis.draw.plots import SIGNED_PERCENT, Look, drawn_by_lot, finished
+from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, drawn_by_lot, finished
 from sweep_analysis.read.labels import count, with_panel
 
 STRIP = (330, 220)
@@ -25,12 +25,12 @@ CROSS = "M-0.7,-0.9L0,-0.2L0.7,-0.9L0.9,-0.7L0.2,0L0.9,0.7L0.7,0.9L0,0.2L-0.7,0.
 MODE_COLOUR = "#0072b2"
 
 
-def outlier_figure(labelled: pl.DataFrame, shares: pl.DataFrame, look: Look) -> alt.HConcatChart:
+def outlier_figure(labelled: pl.DataFrame, shares: pl.DataFrame, style: ChartStyle) -> alt.HConcatChart:
     """Left the labelled trials over the sweep, right the share of each branch's trials that is labelled.
 
     In: rows of `frames.OUTLIERS` and of `frames.OUTLIER_SHARES`.
     """
-    theme = look.theme
+    theme = style.theme
     by_both = pl.col("is_beyond_fences") & pl.col("is_far")
     shown = labelled.select("block", "time_ratio", rules=pl.when(by_both).then(pl.lit("both")).otherwise(pl.lit("one")))
     widest = max(1.05, *shown["time_ratio"], *(1 / shown["time_ratio"])) * 1.05
@@ -48,14 +48,14 @@ def outlier_figure(labelled: pl.DataFrame, shares: pl.DataFrame, look: Look) -> 
     )
     one = alt.Chart(shown.head(1)).mark_rule(color=theme.ink).encode(y=alt.datum(1))
     strip = alt.LayerChart(layer=[one, points]).properties(width=STRIP[0], height=STRIP[1])
-    return finished(alt.hconcat(strip, _shares(shares, look), spacing=24), theme)
+    return finished(alt.hconcat(strip, _shares(shares, style), spacing=24), theme)
 
 
-def _shares(shares: pl.DataFrame, look: Look) -> alt.LayerChart:
-    theme = look.theme
-    looks = styles(look.branches, look.baseline, theme)
+def _shares(shares: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
+    theme = style.theme
+    looks = styles(style.branches, style.baseline, theme)
     present = shares["branch"].to_list()
-    order = [branch for branch in look.branches if branch in present]
+    order = [branch for branch in style.branches if branch in present]
     order += [branch for branch in present if branch not in order]
     colour = alt.Color(
         "branch:N",

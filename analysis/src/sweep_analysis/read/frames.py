@@ -59,7 +59,7 @@ SPEEDUPS = pl.Schema(
 COMPARISONS = pl.Schema(
     pl.Schema(
         {
-            "figure": pl.String,  # a key of `compare.FIGURES`
+            "quantity": pl.String,  # a key of `compare.QUANTITIES`
             "baseline": pl.String,  # what the branch is compared with
             "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
         }
@@ -71,7 +71,7 @@ COMPARISONS = pl.Schema(
             "cells": pl.Int64,  # cells that the row pools
             "pairs": pl.Int64,  # blocks in which both branch and baseline have a trial
             "units": pl.Int64,  # independent values that the row rests on: layouts
-            "time_ratio": pl.Float64,  # branch's figure per unit of work over the baseline's; below 1 is faster
+            "time_ratio": pl.Float64,  # branch's quantity per unit of work over the baseline's; below 1 is faster
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` layouts
             "ratio_high": pl.Float64,
             "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
@@ -85,7 +85,7 @@ COMPARISONS = pl.Schema(
         }
     )
 )
-"""One row per branch, baseline, figure and cell, workload or sweep: see `compare.judge`."""
+"""One row per branch, baseline, quantity and cell, workload or sweep: see `compare.judge`."""
 
 FAILURES = pl.Schema(
     _same([*PANEL, "branch"])
@@ -302,7 +302,7 @@ CLAIMS = pl.Schema(
         "against": pl.String,
         "workloads": pl.String,  # names, joined by commas; empty: all
         "threads": pl.String,  # as written; empty: all
-        "figure": pl.String,  # a key of `compare.FIGURES`
+        "quantity": pl.String,  # a key of `compare.QUANTITIES`
         "verdict": pl.String,  # one of `claims.VERDICTS`
         "reason": pl.String,  # in words
         "cells": pl.Int64,  # that the claim is about and the sweep has
@@ -361,7 +361,9 @@ COSTS = pl.Schema(
 """One row per cell, the sequential program's included: see `costs.costs`."""
 
 PLACEMENTS = pl.Schema(
-    pl.Schema({"figure": pl.String, "level": pl.String})  # one of `placements.FIGURES`; a key of `placements.LEVELS`
+    pl.Schema(
+        {"quantity": pl.String, "level": pl.String}
+    )  # one of `placements.QUANTITIES`; a key of `placements.LEVELS`
     | _same([*(name for name in PANEL if name != "placement"), "threads", "branch"])  # null where all are pooled
     | pl.Schema(
         {
@@ -377,4 +379,4 @@ PLACEMENTS = pl.Schema(
         }
     )
 )
-"""One row per figure, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""
+"""One row per quantity, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""

@@ -53,7 +53,7 @@ class Usage(msgspec.Struct):
 
 
 class Metric(msgspec.Struct):
-    """A figure beside the time, with its unit."""
+    """A quantity beside the time, with its unit."""
 
     value: float
     unit: str
@@ -161,7 +161,7 @@ METRICS = pl.Schema(
         "unit": pl.String,
     }
 )
-"""One row per good trial and figure that it told beside its time; joins to `TRIALS` on `trial`."""
+"""One row per good trial and quantity that it told beside its time; joins to `TRIALS` on `trial`."""
 
 EVENTS = pl.Schema(
     {

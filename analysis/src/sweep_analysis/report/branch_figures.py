@@ -17,7 +17,7 @@ from sweep_analysis.draw import (
     speedup_plots,
 )
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, number_of_panels, per_panel
-from sweep_analysis.draw.plots import Look
+from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.say import tables
 from sweep_analysis.say.placements import placement_table
@@ -30,7 +30,7 @@ _NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is 
 
 
 @figure("gains", "comparisons", "comparisons-cpu")
-def gains(analysis: Analysis, look: Look) -> Figure:
+def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     """Which branch gains on which workload, wall time beside CPU time."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
     is_drawn = _others(analysis).height > 0
@@ -42,10 +42,10 @@ def gains(analysis: Analysis, look: Look) -> Figure:
         "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
         "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
         "what counts."
-        + (f" {twin} is {look.baseline} itself, run a second time: what it shows is noise." if twin else ""),
+        + (f" {twin} is {style.baseline} itself, run a second time: what it shows is noise." if twin else ""),
         missing=None if is_drawn else _NO_COMPARISON,
-        maps=lambda: {"": map_plots.gains_maps(wall, cpu, look)},
-        whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, look)},
+        maps=lambda: {"": map_plots.gains_maps(wall, cpu, style)},
+        whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, style)},
         numbers={
             "verdicts by wall time": _verdicts(wall, "cell", same=False).drop("threads"),
             "verdicts by CPU time": _verdicts(cpu, "cell", same=False).drop("threads"),
@@ -54,45 +54,45 @@ def gains(analysis: Analysis, look: Look) -> Figure:
 
 
 @figure("cost", "comparisons", "comparisons-cpu")
-def cost(analysis: Analysis, look: Look) -> Figure:
+def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     """Wall time and CPU time with intervals."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
     is_drawn = _others(analysis).height > 0
     rows = cost_plots.cost_rows(wall, cpu) if is_drawn else wall.clear()
     return Figure(
-        f"Wall time and CPU time relative to {look.baseline}" if look.baseline else "Wall time and CPU time",
+        f"Wall time and CPU time relative to {style.baseline}" if style.baseline else "Wall time and CPU time",
         "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
         "bar is the A/A band: what equal builds show. A full point is a claim, a hollow one cannot be told from the "
         "baseline.",
         missing=None if is_drawn else _NO_COMPARISON,
-        panels=per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, look), look.theme)),
-        whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, look)},
+        panels=per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)),
+        whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, style)},
     )
 
 
 @figure("speedup", "speedups")
-def speedup(analysis: Analysis, look: Look) -> Figure:
+def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
     """Speed-up by threads."""
     definition = analysis.definition or ""
     shown = analysis.speedups.filter(pl.col("definition") == definition)
     present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
 
     def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
-        chart = speedup_plots.speedup_panel(part, definition, look, legend=False)
-        return plots.finished(chart.properties(width=290, height=250), look.theme)
+        chart = speedup_plots.speedup_panel(part, definition, style, legend=False)
+        return plots.finished(chart.properties(width=290, height=250), style.theme)
 
     return Figure(
         "Speed-up",
         f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
         "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. In "
         "the shaded part there are more threads than CPUs. The grey band is the 95 % interval of "
-        f"{look.baseline or 'each branch'}; those of all branches are in the numbers.",
+        f"{style.baseline or 'each branch'}; those of all branches are in the numbers.",
         missing=None
         if shown.height
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
         panels=per_panel(shown, panel),
         whole=lambda: {
-            f"speedup-{name}": speedup_plots.speedup_figure(analysis.speedups, name, look) for name in present
+            f"speedup-{name}": speedup_plots.speedup_figure(analysis.speedups, name, style) for name in present
         },
         numbers={
             f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
@@ -100,12 +100,12 @@ def speedup(analysis: Analysis, look: Look) -> Figure:
             )
             for name in present
         },
-        legend=drawn_branches(shown, look),
+        legend=drawn_branches(shown, style),
     )
 
 
 @figure("map", "comparisons", "comparisons-cpu")
-def cells(analysis: Analysis, look: Look) -> Figure:
+def cells(analysis: Analysis, style: ChartStyle) -> Figure:
     """Every cell of every branch as a map."""
     both = {"wall time": analysis.comparisons, "CPU time": analysis.cpu_comparisons}
     drawn = {name: frame for name, frame in both.items() if frame.height and _others(analysis).height}
@@ -116,8 +116,8 @@ def cells(analysis: Analysis, look: Look) -> Figure:
         "A map for each branch, workloads down, threads across; thread counts in brackets exceed the CPUs. Colours and "
         "bold numbers as above, here of each cell.",
         missing=None if drawn else _NO_COMPARISON,
-        maps=lambda: {name: map_plots.cell_maps(frame, look) for name, frame in drawn.items()},
-        whole=lambda: {files[name]: map_plots.map_figure(frame, look) for name, frame in drawn.items()},
+        maps=lambda: {name: map_plots.cell_maps(frame, style) for name, frame in drawn.items()},
+        whole=lambda: {files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
         numbers={
             f"every cell by {name}": _verdicts(frame.filter(pl.col("branch") != (twin or "")), "cell", same=True)
             for name, frame in drawn.items()
@@ -126,7 +126,7 @@ def cells(analysis: Analysis, look: Look) -> Figure:
 
 
 @figure("intervals", "comparisons")
-def intervals(analysis: Analysis, look: Look) -> Figure:
+def intervals(analysis: Analysis, style: ChartStyle) -> Figure:
     """Every cell of every branch with its interval."""
     rows = _others(analysis)
     return Figure(
@@ -134,78 +134,79 @@ def intervals(analysis: Analysis, look: Look) -> Figure:
         "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
         "point is a claim, a hollow one cannot be told from the baseline. Thread counts in brackets exceed the CPUs.",
         missing=None if rows.height else _NO_COMPARISON,
-        panels=per_panel(rows, lambda part: plots.finished(comparison_plots.interval_panel(part, look), look.theme)),
+        panels=per_panel(rows, lambda part: plots.finished(comparison_plots.interval_panel(part, style), style.theme)),
         whole=lambda: (
             (
-                {"ratio": comparison_plots.ratio_figure(analysis.comparisons, look)}
+                {"ratio": comparison_plots.ratio_figure(analysis.comparisons, style)}
                 if number_of_panels(rows) <= MOST_RATIOS
                 else {}
             )
-            | {"intervals": comparison_plots.interval_figure(rows, look)}
+            | {"intervals": comparison_plots.interval_figure(rows, style)}
         ),
     )
 
 
 @figure("idle", "costs")
-def idle(analysis: Analysis, look: Look) -> Figure:
+def idle(analysis: Analysis, style: ChartStyle) -> Figure:
     """How many CPUs stand idle."""
     known = analysis.costs.filter((pl.col("program") == "parallel") & pl.col("cpus_idle").is_not_null())
     spent = known.filter(pl.col("cpu_ns_per_unit") > 0)  # the study's files tell no CPU time
-    shown = spent.filter(pl.col("branch").is_in(look.branches))
+    shown = spent.filter(pl.col("branch").is_in(style.branches))
     return Figure(
         "How many CPUs stand idle",
         "The smaller of threads and CPUs, less the CPUs that were kept busy: a point for each branch, the line is "
-        f"{look.baseline or 'the baseline'}. Where nothing stands idle, threads never sleep and their counters have "
+        f"{style.baseline or 'the baseline'}. Where nothing stands idle, threads never sleep and their counters have "
         "little to do; where much does, a branch further right leaves more CPU time to others.",
         missing=None if shown.height else "No trial tells its CPU time, or the host not its CPUs.",
-        panels=lambda: {"": cost_plots.idle_figure(shown, look, legend=False)},
-        whole=lambda: {"idle": cost_plots.idle_figure(shown, look, legend=True)},
+        panels=lambda: {"": cost_plots.idle_figure(shown, style, legend=False)},
+        whole=lambda: {"idle": cost_plots.idle_figure(shown, style, legend=True)},
         numbers={"costs of every cell": tables.cost_table(with_panel(spent))},
-        legend=drawn_branches(shown, look),
+        legend=drawn_branches(shown, style),
     )
 
 
 @figure("latency", "latencies")
-def latency(analysis: Analysis, look: Look) -> Figure:
+def latency(analysis: Analysis, style: ChartStyle) -> Figure:
     """How long work waits."""
     waits = analysis.waits
     return Figure(
         "How long work waits",
         "Quantiles of the waits that a trial tells of itself, median over trials, on a logarithmic axis: half of the "
         "waits are shorter than p50, one in a thousand is longer than p99.9. The grey band reaches from the least to "
-        f"the most of the trials of {look.baseline or 'the baseline'}. What is waited before the pool is asked is the "
+        f"the most of the trials of {style.baseline or 'the baseline'}. What is waited before the pool is asked is the "
         "host's timer and no branch's doing; it is part of the wait until the work was done.",
         missing=None
         if waits.height
         else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
         panels=per_panel(
-            waits, lambda part: plots.finished(latency_plots.latency_panel(part, look, legend=False), look.theme)
+            waits, lambda part: plots.finished(latency_plots.latency_panel(part, style, legend=False), style.theme)
         ),
-        whole=lambda: {"latency": latency_plots.latency_figure(waits, look)},
+        whole=lambda: {"latency": latency_plots.latency_figure(waits, style)},
         numbers={"waits in µs": tables.latency_table(with_panel(waits))},
-        legend=drawn_branches(waits, look),
+        legend=drawn_branches(waits, style),
     )
 
 
 @figure("placement", "placements")
-def placement(analysis: Analysis, look: Look) -> Figure:
+def placement(analysis: Analysis, style: ChartStyle) -> Figure:
     """What pinning workers changes."""
     placed = analysis.placements
     return Figure(
         "What changes when workers are pinned",
-        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each figure per "
-        "unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
-        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a figure of free "
-        "workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
+        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each quantity "
+        "per unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
+        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a quantity of "
+        "free workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall "
+        "time.",
         missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
-        panels=lambda: {"": placement_plots.placement_figure(placed, look)},
-        whole=lambda: {"placement": placement_plots.placement_figure(placed, look)},
+        panels=lambda: {"": placement_plots.placement_figure(placed, style)},
+        whole=lambda: {"placement": placement_plots.placement_figure(placed, style)},
         numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
     )
 
 
 @figure("events", "events", "lines")
-def events(analysis: Analysis, look: Look) -> Figure:
+def events(analysis: Analysis, style: ChartStyle) -> Figure:
     """What the scheduler did."""
     drawn = analysis.drawn_events
     lines, rates = with_panel(analysis.lines), with_panel(drawn)
@@ -221,19 +222,19 @@ def events(analysis: Analysis, look: Look) -> Figure:
         if drawn.height
         else "Nothing was counted in this sweep; `cargo runner sweep --instrument` counts.",
         panels=per_panel(
-            drawn, lambda part: plots.finished(event_plots.event_panel(part, look, legend=False), look.theme)
+            drawn, lambda part: plots.finished(event_plots.event_panel(part, style, legend=False), style.theme)
         ),
-        whole=lambda: {"events": event_plots.event_figure(drawn, look)},
+        whole=lambda: {"events": event_plots.event_figure(drawn, style)},
         numbers={
             "every line of the counters": tables.line_table(lines),
             "what the scheduler did": tables.event_table(rates),
         },
-        legend=drawn_branches(drawn, look),
+        legend=drawn_branches(drawn, style),
     )
 
 
 @figure("efficiency", "speedups")
-def efficiency(analysis: Analysis, look: Look) -> Figure:
+def efficiency(analysis: Analysis, style: ChartStyle) -> Figure:
     """Speed-up over threads, and the serial fraction that would explain it."""
     definition = analysis.definition or ""
     shown = analysis.speedups.filter(pl.col("definition") == definition)
@@ -244,15 +245,15 @@ def efficiency(analysis: Analysis, look: Look) -> Figure:
         "part holds the pool back. In the shaded part the CPUs are what it lacks.",
         missing=None if shown.height else "There is no speed-up, so neither efficiency nor a serial fraction.",
         panels=per_panel(
-            shown, lambda part: plots.finished(scaling_plots.efficiency_panel(part, look, legend=False), look.theme)
+            shown, lambda part: plots.finished(scaling_plots.efficiency_panel(part, style, legend=False), style.theme)
         ),
-        whole=lambda: {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition, look)},
-        legend=drawn_branches(shown, look),
+        whole=lambda: {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition, style)},
+        legend=drawn_branches(shown, style),
     )
 
 
 @figure("scaling", "fits", "fit-residuals")
-def law(analysis: Analysis, look: Look) -> Figure:
+def law(analysis: Analysis, style: ChartStyle) -> Figure:
     """The universal scalability law, fitted."""
     name = "usl"
     rows = analysis.fit_residuals.filter(pl.col("law") == name)
@@ -265,11 +266,11 @@ def law(analysis: Analysis, look: Look) -> Figure:
         "shape, or larger than a few per cent, mean that the law does not hold; then the numbers have no coefficients.",
         missing=None if rows.height else f"No law could be fitted{why}.",
         panels=per_panel(
-            rows, lambda part: plots.finished(scaling_plots.law_panel(part, look, legend=False), look.theme)
+            rows, lambda part: plots.finished(scaling_plots.law_panel(part, style, legend=False), style.theme)
         ),
-        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, name, look)},
+        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, name, style)},
         numbers={"the fits": tables.fit_table(with_panel(analysis.fits))},
-        legend=drawn_branches(rows, look),
+        legend=drawn_branches(rows, style),
     )
 
 

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from sweep_analysis.draw.figure import LISTED, Figure
 from sweep_analysis.draw.palette import LIGHT, Theme
-from sweep_analysis.draw.plots import Look
+from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.report import branch_figures, host_figures  # noqa: F401 - they enter their figures in the list
 from sweep_analysis.services.experiments import experiment_figure
 from sweep_analysis.stats.analysis import Analysis
 
 
-def look_of(analysis: Analysis, theme: Theme) -> Look:
+def chart_style(analysis: Analysis, theme: Theme) -> ChartStyle:
     """What all charts of this sweep share."""
     present = set(analysis.times["branch"]) | set(analysis.events["branch"])
     branches = [branch for branch in analysis.sweep.branches if branch in present]
-    return Look(branches, analysis.sweep.baseline, analysis.cpus, theme)
+    return ChartStyle(branches, analysis.sweep.baseline, analysis.cpus, theme)
 
 
 def figures(analysis: Analysis) -> list[Figure]:
     """All figures of a sweep in the order of the page, drawn in the light theme when asked for."""
-    look = look_of(analysis, LIGHT)
+    style = chart_style(analysis, LIGHT)
     experiment = analysis.experiment
     if experiment is not None and experiment.has_own_figure:
         # A picture for each of its many sets of parameters would bury the one that it is about.
         own = [experiment_figure(analysis, experiment)]
-        return own + [listed.make(analysis, look) for listed in LISTED if listed.is_of_every_sweep]
-    return [listed.make(analysis, look) for listed in LISTED]
+        return own + [listed.make(analysis, style) for listed in LISTED if listed.is_of_every_sweep]
+    return [listed.make(analysis, style) for listed in LISTED]

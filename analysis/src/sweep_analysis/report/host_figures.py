@@ -6,14 +6,14 @@ import polars as pl
 
 from sweep_analysis.draw import host_plots, trial_plots
 from sweep_analysis.draw.figure import Charts, Figure, figure
-from sweep_analysis.draw.plots import Look, lot_sentence
+from sweep_analysis.draw.plots import ChartStyle, lot_sentence
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import Analysis
 
 
 @figure("frequency", "clocks", is_of_every_sweep=True)
-def clock(analysis: Analysis, look: Look) -> Figure:
+def clock(analysis: Analysis, style: ChartStyle) -> Figure:
     """The measured clock by threads."""
     measured = analysis.clocks.filter(pl.col("trials") > 0)
     return Figure(
@@ -21,16 +21,16 @@ def clock(analysis: Analysis, look: Look) -> Figure:
         "Measured just before and just after each trial on as many CPUs at once as it has threads; the line is the "
         "median over trials, the band reaches from the least to the most.",
         missing=None if measured.height else "The clock was not measured in this sweep.",
-        panels=lambda: {"": host_plots.clock_figure(measured, look)},
-        whole=lambda: {"frequency": host_plots.clock_figure(measured, look)},
+        panels=lambda: {"": host_plots.clock_figure(measured, style)},
+        whole=lambda: {"frequency": host_plots.clock_figure(measured, style)},
         numbers={"the clock in GHz": tables.rounded(analysis.clocks)},
     )
 
 
 @figure("drift", "residuals", "places", is_of_every_sweep=True)
-def drift(analysis: Analysis, look: Look) -> Figure:
+def drift(analysis: Analysis, style: ChartStyle) -> Figure:
     """What moved times beside branches: the moment, the place in the block, the clock."""
-    rows, theme = analysis.residuals, look.theme
+    rows, theme = analysis.residuals, style.theme
 
     def charts() -> Charts:
         found: Charts = {"over the sweep": host_plots.drift_figure(rows, analysis.trend, theme)}
@@ -57,7 +57,7 @@ def drift(analysis: Analysis, look: Look) -> Figure:
 
 
 @figure("outliers", "outliers", "outlier-shares")
-def outliers(analysis: Analysis, look: Look) -> Figure:
+def outliers(analysis: Analysis, style: ChartStyle) -> Figure:
     """Trials far from their cell: when, and on which branch."""
     labelled = analysis.outliers
     return Figure(
@@ -68,8 +68,8 @@ def outliers(analysis: Analysis, look: Look) -> Figure:
         "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure."
         + lot_sentence(labelled),
         missing=None if labelled.height else "No trial lies far from the others of its cell, or cells have too few.",
-        panels=lambda: {"": trial_plots.outlier_figure(labelled, analysis.outlier_shares, look)},
-        whole=lambda: {"outliers": trial_plots.outlier_figure(labelled, analysis.outlier_shares, look)},
+        panels=lambda: {"": trial_plots.outlier_figure(labelled, analysis.outlier_shares, style)},
+        whole=lambda: {"outliers": trial_plots.outlier_figure(labelled, analysis.outlier_shares, style)},
         numbers={
             "by branch": tables.rounded(analysis.outlier_shares),
             "every one": tables.outlier_table(with_panel(labelled)),
@@ -78,7 +78,7 @@ def outliers(analysis: Analysis, look: Look) -> Figure:
 
 
 @figure("modes", "modes")
-def modes(analysis: Analysis, look: Look) -> Figure:
+def modes(analysis: Analysis, style: ChartStyle) -> Figure:
     """Cells with several typical times."""
     tested = analysis.modes.filter(pl.col("p_value").is_not_null())
     flagged = tested.filter("several").sort("p_bh", -pl.col("gap").log().abs())
@@ -97,14 +97,14 @@ def modes(analysis: Analysis, look: Look) -> Figure:
         "cell, or an iteration beside the others of its trial."
         + (f" The clearest {shown.height} are drawn; {rest} more are in the table." if rest else ""),
         missing=None if shown.height else none,
-        panels=lambda: {"": trial_plots.mode_figure(values, look.theme)},
-        whole=lambda: {"modes": trial_plots.mode_figure(values, look.theme)},
+        panels=lambda: {"": trial_plots.mode_figure(values, style.theme)},
+        whole=lambda: {"modes": trial_plots.mode_figure(values, style.theme)},
         numbers={"those flagged": tables.mode_table(with_panel(flagged))},
     )
 
 
 @figure("ledger", "ledger", is_of_every_sweep=True)
-def ledger(analysis: Analysis, _look: Look) -> Figure:
+def ledger(analysis: Analysis, _style: ChartStyle) -> Figure:
     """What the figures leave out. A table: there is nothing to see in a picture of a list of reasons."""
     return Figure(
         "What was left out of which figure",

@@ -17,7 +17,7 @@ from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import count, percent, with_panel
-from sweep_analysis.report.figures import look_of
+from sweep_analysis.report.figures import chart_style
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
@@ -73,7 +73,7 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     experiment = analysis.experiment
     own = experiment is not None and experiment.has_own_figure
     void, found = voids(sweep), cautions(analysis)
-    look = look_of(analysis, LIGHT)
+    style = chart_style(analysis, LIGHT)
     return environment.get_template("page.html.j2").render(
         sweep=sweep,
         facts=facts(analysis),
@@ -86,7 +86,7 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
         cautions=found,
         voids=void,
         first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
-        legend=styles(look.branches, look.baseline, LIGHT),
+        legend=styles(style.branches, style.baseline, LIGHT),
         variables=svg.variables_by_name(),
         shades=_shades(),
         hypotheses=hypotheses(sweep),

@@ -23,7 +23,7 @@ from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report.figures import figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
-from sweep_analysis.say.headline import FIGURE_NAMES
+from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
@@ -166,7 +166,7 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         rows = rows.filter(threads=int(threads))
     if rows.is_empty():
         raise asked.refused(f"nothing is compared with `{against}` there", "name a workload and branches it has")
-    return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort("branch", pl.col("figure") == "cpu")
+    return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort("branch", pl.col("quantity") == "cpu")
 
 
 def _changes(asked: Asked) -> str:
@@ -179,7 +179,7 @@ def _changes(asked: Asked) -> str:
         {
             "branch": row["branch"],
             "workload": _place(row),
-            "figure": FIGURE_NAMES[row["figure"]],
+            "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": _interval(row),
             "A/A band": _band(row),
@@ -193,7 +193,7 @@ def _changes(asked: Asked) -> str:
 def _change(asked: Asked) -> str:
     """What one branch takes more or less of, in one sentence. Words: as for `changes`, and `cpu` for CPU time."""
     workload, against, branch, *rest = asked.words
-    found = _changed(asked, workload, against, [branch]).filter(figure=rest[0] if rest else "time")
+    found = _changed(asked, workload, against, [branch]).filter(quantity=rest[0] if rest else "time")
     row = found.row(0, named=True)
     workloads = asked.sweep.times["workload"].n_unique()
     where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{row['workload']}`"
@@ -201,7 +201,7 @@ def _change(asked: Asked) -> str:
     doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
     size = percent(row["time_ratio"])[1:]
     return (
-        f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {FIGURE_NAMES[row['figure']]} than "
+        f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
         f"`{against}` {where} (95 % interval {_interval(row)}; equal builds differ by up to {_band(row)}{doubt}; "
         f"{asked.source()[1:-1]})."
     )
@@ -222,7 +222,7 @@ def _band(row: dict[str, Any]) -> str:
 
 def _sensitivity(asked: Asked) -> str:
     """A row a workload: the largest change seen, the A/A band, what would have been found."""
-    rows = asked.sweep.judgement.rows.filter(pl.col("figure") == "time", pl.col("level") != "cell")
+    rows = asked.sweep.judgement.rows.filter(pl.col("quantity") == "time", pl.col("level") != "cell")
     made = []
     for part in rows.partition_by("panel", maintain_order=True):
         furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(0, named=True)
@@ -245,8 +245,8 @@ def _calibration(asked: Asked) -> str:
     made = []
     for analysis in asked.sweeps:
         row = {"sweep": f"`{_moment(analysis)}`"}
-        for figure, name in (("time", "time"), ("cpu", "CPU time")):
-            found = calibration(analysis.times.lazy(), str(analysis.judgement.baseline), "packed", figure)
+        for quantity, name in (("time", "time"), ("cpu", "CPU time")):
+            found = calibration(analysis.times.lazy(), str(analysis.judgement.baseline), "packed", quantity)
             if found is None:
                 raise asked.refused("`packed` shares no cell with the baseline", "name another sweep")
             mean = found.mean.row(0, named=True)
@@ -265,14 +265,14 @@ def _calibration(asked: Asked) -> str:
 
 
 def _placements(asked: Asked) -> str:
-    """A row a workload and figure at a number of threads: what pinning changes, all branches together.
+    """A row a workload and quantity at a number of threads: what pinning changes, all branches together.
 
     Words: the threads.
     """
     placed = asked.sweep.placements
     shown = placed.filter(pl.col("level") == "workload", pl.col("threads") == int(asked.words[0]))
     table = placement_table(shown).select(
-        "workload", "figure", "pinned", "from", "to", pl.col("moved").alias("certain")
+        "workload", "quantity", "pinned", "from", "to", pl.col("moved").alias("certain")
     )
     return tables.markdown(table)
 

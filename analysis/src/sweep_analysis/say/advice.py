@@ -2,7 +2,7 @@
 
 A branch is worth merging if it is faster, in wall time or in CPU time, over all workloads or on one of them, and if a
 loss is excluded everywhere: nothing is slower, no trial of it fails that the baseline's do not, no cell is missing, and
-on every workload the interval of either figure ends below `MARGIN`. Where a gain is there and a loss is not excluded,
+on every workload the interval of either quantity ends below `MARGIN`. Where a gain is there and a loss is not excluded,
 the answer says how large it may be, and advises nothing. Where nothing is claimed, one keeps what there is.
 
 All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how they count. So
@@ -18,7 +18,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.schema import PANEL
-from sweep_analysis.say.headline import FIGURE_NAMES, SHOWN, change, headline, why_unjudged
+from sweep_analysis.say.headline import QUANTITY_NAMES, SHOWN, change, headline, why_unjudged
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement, of_the_fork
 
@@ -70,8 +70,8 @@ def advice(judgement: Judgement) -> Advice:
         assert worst is not None  # noqa: S101 - or it would be sure
         answer = (
             f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but losses up to "
-            f"{_loss(worst['ratio_high'])} of {FIGURE_NAMES[worst['figure']]} are not excluded (on {worst['panel']}). "
-            "More layouts and trials would tell."
+            f"{_loss(worst['ratio_high'])} of {QUANTITY_NAMES[worst['quantity']]} are not excluded "
+            f"(on {worst['panel']}). More layouts and trials would tell."
         )
         return Advice(None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing))
     if gains.height:
@@ -91,7 +91,7 @@ def advice(judgement: Judgement) -> Advice:
         )
         return Advice(None, answer, _claims(over_baseline, baseline), _hurts(judgement, names, failing))
     answer = f"None: keep {baseline}. " + (_losses(judgement, failing) if losers else headline(judgement))
-    overall = rows.filter((pl.col("level") == "overall") & (pl.col("figure") == "time"))
+    overall = rows.filter((pl.col("level") == "overall") & (pl.col("quantity") == "time"))
     nearest = str((overall if overall.height else rows).sort("time_ratio")["branch"][0])
     return Advice(
         None, answer, _evidence(judgement, nearest, "Nearest to a gain is "), _hurts(judgement, None, failing)
@@ -119,7 +119,7 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
         number = f"{row['failed']} of {count(row['trials'], 'trial')} ({row['outcomes']})"
         said = f"{row['branch']} fails on {row['panel']}: {number}, more than of {judgement.baseline}."
         found.append((str(row["branch"]), said))
-    cells = judgement.rows.filter((pl.col("level") == "cell") & (pl.col("figure") == "time"))
+    cells = judgement.rows.filter((pl.col("level") == "cell") & (pl.col("quantity") == "time"))
     every = cells.select([*PANEL, "threads"]).n_unique()
     known = {branch for branch, _ in found}
     missing = {branch: every - part.height for (branch,), part in cells.group_by("branch", maintain_order=True)}
@@ -146,7 +146,7 @@ def _own_gains(judgement: Judgement, gains: pl.DataFrame) -> pl.DataFrame:
     if judgement.plain is None or gains.is_empty():
         return gains
     over_plain = judgement.over_plain.filter(verdict=FASTER)
-    place = ["branch", "figure", "level", *PANEL]
+    place = ["branch", "quantity", "level", *PANEL]
     others = gains.filter(~pl.col("branch").is_in(of_the_fork(judgement.sweep)))
     confirmed = gains.join(over_plain, on=place, how="semi", nulls_equal=True)
     return pl.concat([confirmed, others])
@@ -164,12 +164,12 @@ def _claims(gains: pl.DataFrame, baseline: str | None) -> list[str]:
 def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
     """What is known of `branch` over everything, and what could have been found."""
     overall = judgement.rows.filter(level="overall")
-    own = overall.filter(branch=branch).sort("figure", descending=True)
+    own = overall.filter(branch=branch).sort("quantity", descending=True)
     found = []
     if own.height:
         row = own.row(0, named=True)
         changes = " and ".join(
-            f"{percent(each['time_ratio'])} {FIGURE_NAMES[each['figure']]}{_interval(each)}"
+            f"{percent(each['time_ratio'])} {QUANTITY_NAMES[each['quantity']]}{_interval(each)}"
             for each in own.rows(named=True)
         )
         over = (
@@ -178,7 +178,7 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
         found.append(f"{words}{branch}: {changes} {over}.")
         if row["band"]:
             found.append(f"Equal builds differ there by up to {(row['band'] - 1) * 100:.1f} % (the A/A band).")
-    detectable = overall.filter(figure="time")["detectable"].median()
+    detectable = overall.filter(quantity="time")["detectable"].median()
     if isinstance(detectable, float):
         found.append(
             f"A true change of {(detectable - 1) * 100:.1f} % of time over all of them would have been found four "
@@ -203,8 +203,8 @@ def _hurts(judgement: Judgement, branches: list[str] | None, failing: list[tuple
     if not found:
         found.append(f"Nowhere that could be told from {judgement.baseline}.")
     rest = asked.filter((pl.col("level") == "workload") & (pl.col("verdict") != SLOWER))
-    for figure, name in FIGURE_NAMES.items():
-        widest = rest.filter(figure=figure).drop_nulls("ratio_high").sort("ratio_high", descending=True)
+    for quantity, name in QUANTITY_NAMES.items():
+        widest = rest.filter(quantity=quantity).drop_nulls("ratio_high").sort("ratio_high", descending=True)
         found += [
             f"Not excluded: {row['branch']} on {row['panel']} with up to {percent(row['ratio_high'])} {name}."
             for row in widest.head(1).rows(named=True)
@@ -217,9 +217,9 @@ def _where(gains: pl.DataFrame, branch: str, baseline: str | None) -> str:
     won = gains.filter(branch=branch)
     overall = won.filter(pl.col("level") == "overall")
     shown = overall if overall.height else won
-    figures = " and ".join(FIGURE_NAMES[name] for name in shown["figure"].unique(maintain_order=True))
+    quantities = " and ".join(QUANTITY_NAMES[name] for name in shown["quantity"].unique(maintain_order=True))
     places = _names(shown.sort("time_ratio")["panel"].drop_nulls().unique(maintain_order=True).to_list())
-    return f"{figures} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
+    return f"{quantities} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
 
 
 def _beside(sure: pl.DataFrame, merge: str) -> str:

@@ -1,4 +1,4 @@
-"""What cannot be concluded from a sweep, and why: read before any figure is quoted.
+"""What cannot be concluded from a sweep, and why: read before any number is quoted.
 
 Some cautions void the whole sweep: `voids` says these alone, and they stand beside every verdict.
 """
@@ -123,7 +123,7 @@ def _host_cautions(analysis: Analysis) -> list[str]:
     if share is not None and 1 - MOST_LOST <= share < QUIET_CPU_SHARE:
         found.append(
             f"The host did some other work: programs with a single thread got only {share * 100:.0f} % of a CPU. That "
-            "adds noise to every figure."
+            "adds noise to every number."
         )
     trend = analysis.trend
     if trend is not None and trend.p_value < DRIFT_ALPHA:

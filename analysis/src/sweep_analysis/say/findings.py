@@ -47,7 +47,7 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
         claimed = part.filter(pl.col("verdict").is_in([FASTER, SLOWER]))["branch"]
         rest = part.filter(~pl.col("branch").is_in(claimed.implode()))
         for verdict in (UNCLEAR, UNJUDGED):
-            # A branch is named once; a difference in either figure counts.
+            # A branch is named once; a difference in either quantity counts.
             names = set(rest.filter(verdict=verdict)["branch"])
             names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNJUDGED else set()
             if names:

@@ -11,8 +11,8 @@ from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 from sweep_analysis.stats.location import FEWEST_UNITS
 
-FIGURE_NAMES = {"time": "time", "cpu": "CPU time", "cycles": "cycles"}
-"""Keys of `compare.FIGURES` in sentences."""
+QUANTITY_NAMES = {"time": "time", "cpu": "CPU time", "cycles": "cycles"}
+"""Keys of `compare.QUANTITIES` in sentences."""
 SHOWN = 4
 """Most claims of a kind that a sentence or a list names; the others are counted."""
 
@@ -49,7 +49,7 @@ def headline(judgement: Judgement) -> str:
 def change(row: dict[str, Any], baseline: str | None) -> str:
     """A claim in words. In: a row of `judged` that is faster or slower."""
     ratio, low, high = (percent(row[name]) for name in ("time_ratio", "ratio_low", "ratio_high"))
-    what = FIGURE_NAMES[row["figure"]]
+    what = QUANTITY_NAMES[row["quantity"]]
     threads = f", {count(row['threads'], 'thread')}" if row["threads"] is not None else ""
     where = f" on {row['panel']}{threads}" if row["panel"] else ""
     return f"{row['branch']} takes {ratio} {what} ({low} to {high}) against {baseline}{where}"
@@ -73,8 +73,8 @@ def why_unjudged(judgement: Judgement) -> str:
 
 def changes(rows: pl.DataFrame) -> str:
     """Each branch with its change and the interval, the fastest first."""
-    names = ("branch", "figure", "time_ratio", "ratio_low", "ratio_high")
+    names = ("branch", "quantity", "time_ratio", "ratio_low", "ratio_high")
     return ", ".join(
-        f"{branch} {percent(ratio)} {FIGURE_NAMES[figure]} ({percent(low)} to {percent(high)})"
-        for branch, figure, ratio, low, high in rows.sort("time_ratio").select(names).rows()
+        f"{branch} {percent(ratio)} {QUANTITY_NAMES[quantity]} ({percent(low)} to {percent(high)})"
+        for branch, quantity, ratio, low, high in rows.sort("time_ratio").select(names).rows()
     )

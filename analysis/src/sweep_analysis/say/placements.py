@@ -20,14 +20,12 @@ def placement_sentences(placed: pl.DataFrame) -> list[str]:
     told = []
     for part in found.partition_by("panel", "threads", maintain_order=True):
         of_place = [
-            f"{figure} {percent(ratio)} ({percent(low)} to {percent(high)})"
-            for figure, ratio, low, high in part.select("figure", "ratio", "ratio_low", "ratio_high").rows()
+            f"{quantity} {percent(ratio)} ({percent(low)} to {percent(high)})"
+            for quantity, ratio, low, high in part.select("quantity", "ratio", "ratio_low", "ratio_high").rows()
         ]
         told.append(f"{part['panel'][0]} on {count(part['threads'][0], 'thread')}: {', '.join(of_place)}")
     changes = "; ".join(told)
-    intro = (
-        "Where workers run decides these figures, whatever the branch. Pinned, worker i on the i-th CPU, against where"
-    )
+    intro = "Where workers run decides this, whatever the branch. Pinned, worker i on the i-th CPU, against where"
     return [f"{intro} the kernel puts them: {changes}."]
 
 
@@ -39,7 +37,7 @@ def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
         pl.col("panel").alias("workload"),
         pl.col("threads").cast(pl.String).fill_null("all"),
         pl.col("branch").fill_null("all"),
-        "figure",
+        "quantity",
         *(pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head) for name, head in changes.items()),
         "pairs",
         "units",

@@ -136,9 +136,9 @@ def line_table(lines: pl.DataFrame) -> pl.DataFrame:
     parts = []
     for part in lines.partition_by("panel", maintain_order=True):
         factor, words = scale(part["writes"])
-        figures = ("writes", "writes_low", "writes_high", "loads", "cas_failures")
+        rates = ("writes", "writes_low", "writes_high", "loads", "cas_failures")
         parts.append(
-            part.with_columns(*((pl.col(name) * factor).alias(name) for name in figures)).select(
+            part.with_columns(*((pl.col(name) * factor).alias(name) for name in rates)).select(
                 pl.col("panel").alias("workload"),
                 "branch",
                 "threads",
@@ -289,7 +289,7 @@ def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
     """
     return claims.select(
         "branch",
-        pl.struct("expect", "against", "figure", "workloads", "threads")
+        pl.struct("expect", "against", "quantity", "workloads", "threads")
         .map_elements(lambda claim: claim_in_words(claim, workloads), return_dtype=pl.String)
         .alias("claimed"),
         "verdict",
@@ -319,11 +319,11 @@ def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
     """A claim as people read it: `as fast as master on all workloads but quicksort, up to the CPUs`.
 
     Args:
-        claim: `expect`, `against`, `figure`, `workloads` and `threads` of a row of `frames.CLAIMS`.
+        claim: `expect`, `against`, `quantity`, `workloads` and `threads` of a row of `frames.CLAIMS`.
         workloads: those of the sweep: a long list is described by what it leaves out of them.
     """
     words = EXPECTATIONS[claim["expect"]] + str(claim["against"])
-    words += " in CPU time" if claim["figure"] == "cpu" else ""
+    words += " in CPU time" if claim["quantity"] == "cpu" else ""
     named = claim["workloads"].split(",") if claim["workloads"] else []
     inside = [name for name in workloads if name in named]
     left_out = [name for name in workloads if name not in named]

@@ -287,7 +287,7 @@ def _transfers(points: pl.DataFrame) -> list[str]:
 
 
 def _each(whole: pl.Expr) -> pl.Expr:
-    """A run's figure for each of its transfers."""
+    """A run's value for each of its transfers."""
     tasks = pl.col("panel").str.extract(r"^(\d+) tasks").cast(pl.Int64)
     return whole / (tasks * pl.col("panel").str.extract(r"(\d+) transfers").cast(pl.Int64))
 

@@ -42,7 +42,7 @@ def requests(sweep: Sweep) -> pl.DataFrame:
     wait = pl.coalesce(pl.col("latency_p50"), (pl.col("post_p50") + pl.col("read_p50")) / 2)
     units = pl.col("elapsed_ns") / pl.col("ns_per_unit")
     place = ["workload", "clients", "way", "threads", "branch"]
-    figures = {
+    quantities = {
         "per second": pl.col("requests_per_second"),
         "wait µs": wait / 1e3,
         "server CPU µs": pl.col("server_cpu_per_request") / 1e3,
@@ -61,7 +61,7 @@ def requests(sweep: Sweep) -> pl.DataFrame:
     )
     return (
         trials.group_by(place)
-        .agg(pl.len().alias("trials"), *(expr.median().alias(name) for name, expr in figures.items()))
+        .agg(pl.len().alias("trials"), *(expr.median().alias(name) for name, expr in quantities.items()))
         .sort(place)
     )
 
@@ -122,7 +122,7 @@ def transfers(sweep: Sweep) -> pl.DataFrame:
     helpers = (pl.col("io") == "asynchronous") & (pl.col("backend") == "threads")
     units = pl.col("elapsed_ns") / pl.col("ns_per_unit")
     place = ["operation", "reaches", "x"]
-    figures = (
+    quantities = (
         rows.with_columns(
             pl.when(helpers).then(pl.lit("asynchronous, threads")).otherwise(pl.col("io")).alias("way"),
             pl.col(varies).cast(pl.Int64).alias("x"),
@@ -136,9 +136,9 @@ def transfers(sweep: Sweep) -> pl.DataFrame:
             pl.col("most_under_way").median().alias("at a time"),
         )
     )
-    plain = figures.filter(way="synchronous").select(*place, plain="micros")
+    plain = quantities.filter(way="synchronous").select(*place, plain="micros")
     return (
-        figures.join(plain, on=place)
+        quantities.join(plain, on=place)
         .with_columns((pl.col("micros") - pl.col("plain")).alias("extra µs"))
         .filter(pl.col("way") != "synchronous")
         .select("operation", "reaches", "way", "x", "trials", "extra µs", "sleeps", "turned out", "at a time")

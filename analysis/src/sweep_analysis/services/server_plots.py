@@ -69,12 +69,12 @@ def service_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[str
     return figures
 
 
-def cost_figure(costs: pl.DataFrame, workload: str, figure: str, theme: Theme) -> alt.FacetChart:
+def cost_figure(costs: pl.DataFrame, workload: str, quantity: str, theme: Theme) -> alt.FacetChart:
     """Median and range over trials by branch, a panel for each load and number of threads, its axis its own.
 
     In: rows of `services.costs_by_branch`.
     """
-    part = costs.filter((pl.col("workload") == workload) & (pl.col("figure") == figure)).with_columns(
+    part = costs.filter((pl.col("workload") == workload) & (pl.col("quantity") == quantity)).with_columns(
         parameter("load").fill_null("closed").alias("load")
     )
     part = part.with_columns(pl.format("{} loop, {} threads", "load", "threads").alias("panel"))
@@ -86,7 +86,7 @@ def cost_figure(costs: pl.DataFrame, workload: str, figure: str, theme: Theme) -
     chart: alt.FacetChart = (
         panels.facet(facet=alt.Facet("panel:N", title=None), columns=2)
         .resolve_scale(x="independent")
-        .properties(title=f"{workload}: {figure}; median over trials, and their range")
+        .properties(title=f"{workload}: {quantity}; median over trials, and their range")
     )
     return finished(chart, theme)
 

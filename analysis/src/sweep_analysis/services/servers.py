@@ -147,17 +147,18 @@ def published(experiment: Experiment) -> pl.DataFrame:
 def costs_by_branch(sweep: Sweep) -> pl.DataFrame:
     """What a request costs and how long it waits, by branch; the A/A twin is a branch of its own.
 
-    Out: `workload`, `parameters`, `threads`, `figure`, `branch`, `trials`; in µs `median`, `least`, `most` over trials.
+    Out: `workload`, `parameters`, `threads`, `quantity`, `branch`, `trials`; over trials, in µs, `median`, `least`,
+        `most`.
     """
     titles = {metric: title for metric, (title, _) in COSTS.items()}
     factors = {metric: factor for metric, (_, factor) in COSTS.items()}
     micros = pl.col("value") * pl.col("metric").replace_strict(factors, return_dtype=pl.Float64)
-    place = ["workload", "parameters", "threads", "figure", "branch"]
+    place = ["workload", "parameters", "threads", "quantity", "branch"]
     return (
         sweep.trials.filter(pl.col("program") == PARALLEL)
         .select("trial", "workload", "parameters", "threads", "branch")
         .join(sweep.metrics.filter(pl.col("metric").is_in(list(COSTS))), on="trial")
-        .with_columns(pl.col("metric").replace_strict(titles).alias("figure"), micros.alias("micros"))
+        .with_columns(pl.col("metric").replace_strict(titles).alias("quantity"), micros.alias("micros"))
         .group_by(place)
         .agg(
             pl.len().alias("trials"),

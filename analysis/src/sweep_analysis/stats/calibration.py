@@ -49,12 +49,12 @@ class Calibration:
         return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
 
 
-def calibration(times: pl.LazyFrame, baseline: str, branch: str, figure: str = "time") -> Calibration | None:
-    """How near `branch` is to `baseline` in `figure`; None if they share no cell.
+def calibration(times: pl.LazyFrame, baseline: str, branch: str, quantity: str = "time") -> Calibration | None:
+    """How near `branch` is to `baseline` in `quantity`; None if they share no cell.
 
     In: rows of `frames.TIMES`.
     """
-    compared = Comparison(times, baseline, figure)
+    compared = Comparison(times, baseline, quantity)
     if branch not in compared.branches:
         return None
     mean, cells = (

@@ -24,7 +24,7 @@ from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, TWIN_SUFFIX
-from sweep_analysis.stats.compare import FIGURES, Comparison, band, differs, drifts, holm, twin_of
+from sweep_analysis.stats.compare import QUANTITIES, Comparison, band, differs, drifts, holm, twin_of
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 HELD = "held"
@@ -53,7 +53,12 @@ class Claim(msgspec.Struct):
     against: str | None = None
     workloads: list[str] = []
     threads: str | None = None
-    figure: str = "time"
+    quantity: str = "time"
+    figure: str | None = None
+
+    def __post_init__(self) -> None:
+        """Take what older manifests call `figure` for the quantity."""
+        self.quantity = self.figure or self.quantity
 
 
 def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
@@ -70,7 +75,10 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
                 claim = msgspec.convert(written, Claim)
             except msgspec.ValidationError as error:
                 raise InputError(where + "`", str(error), "see results/README.md for the format") from error
-            for name, value, known in (("expect", claim.expect, EXPECTATIONS), ("figure", claim.figure, FIGURES)):
+            for name, value, known in (
+                ("expect", claim.expect, EXPECTATIONS),
+                ("quantity", claim.quantity, QUANTITIES),
+            ):
                 if value not in known:
                     raise InputError(f"{where}.{name}`", f"unknown value `{value}`", f"known: {', '.join(known)}")
             if claim.threads is not None:
@@ -114,7 +122,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
             "against": against,
             "workloads": ",".join(claim.workloads),
             "threads": claim.threads or "",
-            "figure": claim.figure,
+            "quantity": claim.quantity,
             "hypothesis": hypothesis,
         }
         why = _untestable(sweep, frame, branch, claim)
@@ -124,9 +132,9 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
         # The noise is that of the branch that was run twice, whether or not it is the one compared with.
         twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
         for base in (against, twinned):
-            if (base, claim.figure) not in compared:
-                compared[base, claim.figure] = Comparison(times, base, claim.figure)
-        own, noise = compared[against, claim.figure], compared[twinned, claim.figure]
+            if (base, claim.quantity) not in compared:
+                compared[base, claim.quantity] = Comparison(times, base, claim.quantity)
+        own, noise = compared[against, claim.quantity], compared[twinned, claim.quantity]
         cells = _meant(sweep, claim, own, branch)
         found = _asked(own, noise, "overall", cells, branch)
         if not found:

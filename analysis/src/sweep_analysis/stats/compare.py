@@ -5,7 +5,7 @@ averaged within each layout, and a cell's estimate is their trimmed mean over la
 ratio, and that of all workloads together, is the geometric mean of the ratios of its cells.
 
 A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A band. The correction
-(Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: both figures, all branches,
+(Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: both quantities, all branches,
 both baselines where there are two, and all levels, among which the 5 % are divided by `SHARES`. So the chance that a
 sweep of equal branches has any claim at all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than
 it shows is not judged.
@@ -35,13 +35,13 @@ UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
 """`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, or a ratio that drifts."""
 
-FIGURES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit"}
+QUANTITIES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit"}
 """What can be compared, and its column in `frames.TIMES`. A program that is paced by a clock takes its time whatever
 the pool does; CPU time is what it shows. Cycles are time at the measured clock, for sweeps whose clock moved. The ratio
 is called `time_ratio` in every case."""
 
 JUDGED = ("time", "cpu")
-"""The figures that verdicts are given on together."""
+"""The quantities that verdicts are given on together."""
 
 ALPHA = 1 - CONFIDENCE
 SHARES = {"overall": 0.3, "workload": 0.5, "cell": 0.2}
@@ -52,55 +52,55 @@ DRIFT_ALPHA = 0.01
 FEWEST_TO_DRIFT = 10
 """Pairs of a pooled row from which on a trend of its ratio is looked for."""
 
-PLACE = ["figure", "level", *PANEL, "threads"]
+PLACE = ["quantity", "level", *PANEL, "threads"]
 """What a row is about, whichever branch and baseline."""
 
 
 def judge(
     times: pl.LazyFrame,
     baseline: str,
-    figures: Sequence[str] = JUDGED,
+    quantities: Sequence[str] = JUDGED,
     also: Mapping[str, Sequence[str]] | None = None,
 ) -> pl.DataFrame:
-    """Compare all branches with `baseline` in each of `figures`, and correct over all of it.
+    """Compare all branches with `baseline` in each of `quantities`, and correct over all of it.
 
     In:  rows of `frames.TIMES`, time-outs among them at their limit (`speedup.with_time_outs`); `also` has further
          baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`: one per branch, baseline, figure and level, the A/A twin included (never judged).
-         The noise is that of the branch that was run twice, whether or not it is the baseline. Cells without the
-         baseline have no rows; `workload` and `overall` pool only cells that all branches have.
+    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A twin included (never
+         judged). The noise is that of the branch that was run twice, whether or not it is the baseline. Cells without
+         the baseline have no rows; `workload` and `overall` pool only cells that all branches have.
     """
     frames = []
     twin = twin_of(times, baseline)
-    for figure in figures:
-        first = Comparison(times, baseline, figure)
+    for quantity in quantities:
+        first = Comparison(times, baseline, quantity)
         if first.is_empty:
             continue
         rows = [first.all_levels()]
         bands = rows[0]
         if twin is not None and first.twin is None:  # another branch than the baseline was run twice
-            bands = Comparison(times, twin.removesuffix(TWIN_SUFFIX), figure).all_levels()
+            bands = Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity).all_levels()
         bands = bands.filter(branch=twin or "").select(*PLACE, band())
         for other, branches in (also or {}).items():
             compared = times.filter(pl.col("branch").is_in([other, *branches]))
-            rows.append(Comparison(compared, other, figure).all_levels())
+            rows.append(Comparison(compared, other, quantity).all_levels())
         frames += [it.join(bands, on=PLACE, how="left", nulls_equal=True, maintain_order="left") for it in rows]
     if not frames:
         return pl.DataFrame(schema=COMPARISONS)
     return _judged(pl.concat(frames), twin)
 
 
-def compare(times: pl.LazyFrame, baseline: str, figure: str = "time") -> pl.DataFrame:
-    """The rows of `judge` in one of `FIGURES`; wall and CPU time are judged together whichever is asked for."""
-    figures = JUDGED if figure in JUDGED else (figure,)
-    return judge(times, baseline, figures).filter(figure=figure)
+def compare(times: pl.LazyFrame, baseline: str, quantity: str = "time") -> pl.DataFrame:
+    """The rows of `judge` in one of `QUANTITIES`; wall and CPU time are judged together whichever is asked for."""
+    quantities = JUDGED if quantity in JUDGED else (quantity,)
+    return judge(times, baseline, quantities).filter(quantity=quantity)
 
 
-def in_figure(times: pl.LazyFrame, figure: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `FIGURES` in the place of time; trials that do not have it are left out."""
-    chosen = pl.col(FIGURES[figure])
-    known = times if figure == "time" else times.filter(chosen > 0)
-    return known.with_columns(chosen.alias(FIGURES["time"]))
+def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
+    """Rows of `frames.TIMES` with one of `QUANTITIES` in the place of time; trials that do not have it are left out."""
+    chosen = pl.col(QUANTITIES[quantity])
+    known = times if quantity == "time" else times.filter(chosen > 0)
+    return known.with_columns(chosen.alias(QUANTITIES["time"]))
 
 
 def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
@@ -132,10 +132,10 @@ class Comparison:
     In: rows of `frames.TIMES`.
     """
 
-    def __init__(self, times: pl.LazyFrame, baseline: str, figure: str = "time") -> None:
-        """Pair all trials with the baseline's of their blocks, in one of `FIGURES`."""
-        self.baseline, self.figure = baseline, figure
-        self._pairs = log_ratios(times, baseline, FIGURES[figure]).collect()
+    def __init__(self, times: pl.LazyFrame, baseline: str, quantity: str = "time") -> None:
+        """Pair all trials with the baseline's of their blocks, in one of `QUANTITIES`."""
+        self.baseline, self.quantity = baseline, quantity
+        self._pairs = log_ratios(times, baseline, QUANTITIES[quantity]).collect()
         self.units = by_layout(self._pairs.lazy())
         self.branches = self.units.branches
         self._cells = locate(self.units.values)
@@ -197,7 +197,7 @@ class Comparison:
         is_cell = level == "cell"
         crowded = self.units.cells["oversubscribed"]
         columns: dict[str, Any] = {
-            "figure": self.figure,
+            "quantity": self.quantity,
             "baseline": self.baseline,
             "level": level,
             **{name: [key.get(name) for key in keys] for name in [*PANEL, "threads"]},
@@ -310,7 +310,7 @@ def _judged(rows: pl.DataFrame, twin: str | None) -> pl.DataFrame:
         .then(pl.lit(SLOWER))
         .otherwise(pl.lit(UNCLEAR))
     )
-    by_cpu = judged.filter(figure="cpu").select(*_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio"))
+    by_cpu = judged.filter(quantity="cpu").select(*_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio"))
     return (
         judged.with_columns(verdict.alias("verdict"))
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")

@@ -10,12 +10,12 @@ import polars as pl
 
 from sweep_analysis.read.frames import COSTS
 from sweep_analysis.read.schema import CELL_SET
-from sweep_analysis.stats.compare import FIGURES
+from sweep_analysis.stats.compare import QUANTITIES
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit
 
 NAMES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit", "busy": "cpus_busy"}
-"""Columns of `frames.COSTS` that have intervals, by figure."""
+"""Columns of `frames.COSTS` that have intervals, by quantity."""
 
 
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
@@ -27,8 +27,8 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
     """
     key = [*CELL_SET, "branch"]
     trials = times.group_by(key).agg(pl.len().alias("trials"), pl.col("oversubscribed").any()).collect()
-    for figure, column in (FIGURES | {"busy": "cpus_busy"}).items():
-        name = NAMES[figure]
+    for quantity, column in (QUANTITIES | {"busy": "cpus_busy"}).items():
+        name = NAMES[quantity]
         units = by_unit(times, column)
         middle, low, high = described(units.values)
         at = np.argwhere(units.pairs > 0)

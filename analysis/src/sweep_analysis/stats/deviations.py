@@ -8,7 +8,7 @@ from sweep_analysis.read.schema import CELL
 
 
 def beside_cell(column: str) -> pl.Expr:
-    """Log of a figure less the median of its cell, the row's own value included."""
+    """Log of a quantity less the median of its cell, the row's own value included."""
     return pl.col(column).log() - pl.col(column).log().median().over(CELL)
 
 

@@ -111,7 +111,7 @@ def writes_per_push(sweep: Sweep) -> pl.DataFrame:
 
 
 def scale(per_unit: pl.Series) -> tuple[int, str]:
-    """A number of units of work, and its words, per which the largest of these figures is 1 or more."""
+    """A number of units of work, and its words, per which the largest of these rates is 1 or more."""
     largest: Any = per_unit.max()
     for factor, words in ((1, ""), (10**3, "1 000 "), (10**6, "million ")):
         if not largest or largest * factor >= 1:

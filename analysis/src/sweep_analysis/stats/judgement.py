@@ -35,9 +35,9 @@ class Judgement:
     comparisons: pl.DataFrame
     failures: pl.DataFrame
 
-    def of(self, figure: str) -> pl.DataFrame:
+    def of(self, quantity: str) -> pl.DataFrame:
         """The comparisons with the baseline in one of `compare.JUDGED`, the twin's among them."""
-        return self.comparisons.filter(figure=figure, baseline=self.baseline)
+        return self.comparisons.filter(quantity=quantity, baseline=self.baseline)
 
     @property
     def twin(self) -> str:

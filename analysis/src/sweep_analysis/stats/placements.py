@@ -20,7 +20,7 @@ from sweep_analysis.stats.location import locate, own_spread, pooled
 from sweep_analysis.stats.units import LOG, trimmed_mean
 
 WALL, CPU, WAIT = "wall time", "CPU time", "median wait"
-FIGURES = (WALL, CPU, WAIT)
+QUANTITIES = (WALL, CPU, WAIT)
 """What is compared, per unit of work. A program that is paced by a clock takes its time wherever its workers run: there
 the wait shows it, from asking the pool to the end of what it was asked (the metric `latency_p50`)."""
 
@@ -32,7 +32,7 @@ LEVELS = {"cell": ["threads", "branch"], "branch": ["branch"], "workload": ["thr
 
 
 def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """Compare pinned with free trials, at each of `LEVELS` and in each of `FIGURES`.
+    """Compare pinned with free trials, at each of `LEVELS` and in each of `QUANTITIES`.
 
     In:  rows of `frames.TIMES`.
     Out: rows of `frames.PLACEMENTS`; none if the sweep has not both placements. Rows that pool cells take the
@@ -46,12 +46,12 @@ def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def moved(placed: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `frames.PLACEMENTS` by workload and thread count where pinning changed a figure beyond its noise."""
+    """The rows of `frames.PLACEMENTS` by workload and thread count where pinning changed it beyond noise."""
     return placed.filter((pl.col("level") == "workload") & pl.col("moved"))
 
 
 def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """One row per figure and pair: `units.LOG`, of pinned over free; `unit`, what repeats independently."""
+    """One row per quantity and pair: `units.LOG`, of pinned over free; `unit`, what repeats independently."""
     waits = sweep.metrics.filter((pl.col("metric") == "latency_p50") & (pl.col("unit") == "ns")).collect()
     trials = times.filter(pl.col("program") == PARALLEL).join(
         waits.select("trial", pl.col("value").alias(WAIT)), on="trial", how="left"
@@ -59,12 +59,12 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     key = [*PLACE, "threads", "branch", "replicate", "layout"]
     values = trials.select(
         *key, "placement", pl.col("ns_per_unit").alias(WALL), pl.col("cpu_ns_per_unit").alias(CPU), WAIT
-    ).unpivot(FIGURES, index=[*key, "placement"], variable_name="figure", value_name="value")
+    ).unpivot(QUANTITIES, index=[*key, "placement"], variable_name="quantity", value_name="value")
     usable = values.filter(pl.col("value") > 0).with_columns(pl.col("value").log().alias(LOG))
     pinned, free = (usable.filter(placement=name).drop("placement", "value") for name in (PINNED, FREE))
     unit = pl.col("layout") if times["layout"].n_unique() > 1 else pl.col("replicate")
     return (
-        pinned.join(free, on=["figure", *key], suffix="_free", nulls_equal=True)
+        pinned.join(free, on=["quantity", *key], suffix="_free", nulls_equal=True)
         .with_columns((pl.col(LOG) - pl.col(f"{LOG}_free")).alias(LOG), unit.alias("unit"))
         .drop(f"{LOG}_free", "replicate", "layout")
     )
@@ -72,10 +72,10 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
     """The rows of one of `LEVELS`, corrected over this level; columns of `frames.PLACEMENTS`."""
-    row = ["figure", *PLACE, *LEVELS[level]]
+    row = ["quantity", *PLACE, *LEVELS[level]]
     cell = [*row, *(name for name in ("threads", "branch") if name not in row)]
     cells = pairs.group_by([*cell, "unit"]).agg(trimmed_mean(LOG), pl.len().alias("pairs"))
-    order = [pl.col("figure").cast(pl.Enum(FIGURES)), *cell[1:], "unit"]
+    order = [pl.col("quantity").cast(pl.Enum(QUANTITIES)), *cell[1:], "unit"]
     rows = [
         dict(zip(row, key, strict=True)) | _told(part, cell)
         for key, part in cells.sort(order).group_by(row, maintain_order=True)

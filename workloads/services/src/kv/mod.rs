@@ -195,12 +195,12 @@ pub(crate) fn serve(
     let service = KeyValue::new(Store::new(guard(values)), threads, false);
     let arrangement = Arrangement::of(values, threads);
     let counts = server.run(&service, arrangement.handlers(pool), arrangement.unit)?;
-    let figures = service.figures();
+    let measured = service.measured();
     let mut report = format!("{counts}\n{} documents stored\n", service.store.all().len());
-    for ((method, status), count) in &figures.counts {
+    for ((method, status), count) in &measured.counts {
         writeln!(report, "{count} {method} with status {status}").expect("memory takes everything");
     }
-    for (name, metric) in figures.metrics() {
+    for (name, metric) in measured.metrics() {
         writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit)
             .expect("memory takes everything");
     }

@@ -27,7 +27,7 @@ pub(crate) struct KeyValue {
 /// What one handler knows about the requests that it answered.
 #[derive(Default)]
 struct Record {
-    figures: Figures,
+    measured: Measured,
     /// Each of them, if that is wanted.
     noted: Vec<Noted>,
 }
@@ -46,10 +46,10 @@ impl KeyValue {
     }
 
     /// What all handlers noted.
-    pub(crate) fn figures(&self) -> Figures {
-        let mut all = Figures::default();
+    pub(crate) fn measured(&self) -> Measured {
+        let mut all = Measured::default();
         for record in &self.records {
-            all.absorb(&lock(record).figures);
+            all.absorb(&lock(record).measured);
         }
         all
     }
@@ -101,7 +101,7 @@ impl Service for KeyValue {
 
     fn answered(&self, handler: usize, request: &Request, status: Status, times: Times) {
         let mut record = lock(&self.records[handler % self.records.len()]);
-        record.figures.note(request.method, status, times);
+        record.measured.note(request.method, status, times);
         if self.notes_each {
             record.noted.push((times.arrived, times.ended - times.arrived));
         }
@@ -114,7 +114,7 @@ fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
 }
 
 /// What the server knows about the requests that it answered.
-pub(crate) struct Figures {
+pub(crate) struct Measured {
     /// From arrival to the end of the answer, by method in the order of [`Method`].
     service: [Latencies; 4],
     /// From arrival until a handler began.
@@ -122,7 +122,7 @@ pub(crate) struct Figures {
     pub(crate) counts: Counts,
 }
 
-impl Default for Figures {
+impl Default for Measured {
     fn default() -> Self {
         let names = ["service_get", "service_post", "service_delete", "service_other"];
         let (service, wait) = (names.map(Latencies::new), Latencies::new("wait"));
@@ -130,7 +130,7 @@ impl Default for Figures {
     }
 }
 
-impl Figures {
+impl Measured {
     fn note(&mut self, method: Method, status: Status, times: Times) {
         self.service[method as usize].count(times.ended - times.arrived);
         self.wait.count(times.begun - times.arrived);

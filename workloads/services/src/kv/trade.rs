@@ -10,7 +10,7 @@ use rayon::ThreadPool;
 use super::load::{ClientReport, Load, Pace};
 use super::parts::{Noted, Parts};
 use super::plan::{Mix, Plan, Summary};
-use super::service::{self, Figures, KeyValue};
+use super::service::{self, KeyValue, Measured};
 use super::store::{Guard, Store};
 use super::{Arrangement, guard};
 use crate::descriptors;
@@ -48,7 +48,7 @@ struct Served {
 /// The same, worked out.
 pub(super) struct Run {
     pub(super) seen: ClientReport,
-    figures: Figures,
+    measured: Measured,
     noted: Vec<Noted>,
     pub(super) stored: Summary,
     pub(super) trouble: Option<String>,
@@ -59,7 +59,7 @@ pub(super) struct Run {
 /// Runs since the warm-up.
 struct Total {
     seen: ClientReport,
-    figures: Figures,
+    measured: Measured,
     parts: Parts,
     requests: u64,
     elapsed: Duration,
@@ -70,7 +70,7 @@ impl Total {
     fn new(parts: usize) -> Self {
         Self {
             seen: ClientReport::nothing(),
-            figures: Figures::default(),
+            measured: Measured::default(),
             parts: Parts::new(parts),
             requests: 0,
             elapsed: Duration::ZERO,
@@ -142,11 +142,11 @@ impl Trade {
             }
             Ok(_) => None,
         };
-        let figures = service.figures();
-        let stored = Summary::of(figures.counts.clone(), &service.store.all());
+        let measured = service.measured();
+        let stored = Summary::of(measured.counts.clone(), &service.store.all());
         let server_cpu = cpu.saturating_sub(seen.cpu);
         let noted = service.take_noted();
-        Some(Run { seen, figures, noted, stored, trouble, elapsed, server_cpu })
+        Some(Run { seen, measured, noted, stored, trouble, elapsed, server_cpu })
     }
 
     /// Compares what both sides counted, and what is stored, with what is known.
@@ -161,7 +161,7 @@ impl Trade {
         Mismatch::unless_equal(&expected, &describe(&run.seen.counts, &run.stored, complaint))?;
         let requests = self.requests();
         self.total.seen.absorb(run.seen);
-        self.total.figures.absorb(&run.figures);
+        self.total.measured.absorb(&run.measured);
         self.total.parts.add(run.noted);
         self.total.requests += requests;
         self.total.elapsed += run.elapsed;
@@ -208,8 +208,8 @@ impl Instance for Trade {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let Total { seen, figures, parts, requests, elapsed, server_cpu } = &self.total;
-        let mut metrics: BTreeMap<String, Metric> = figures.metrics().into_iter().collect();
+        let Total { seen, measured, parts, requests, elapsed, server_cpu } = &self.total;
+        let mut metrics: BTreeMap<String, Metric> = measured.metrics().into_iter().collect();
         metrics.extend(parts.metrics());
         for latencies in [&seen.latency, &seen.lateness, &seen.session] {
             metrics.extend(latencies.summary());

@@ -12,7 +12,7 @@ use super::traffic::{Packet, Tally, Traffic};
 pub(super) enum Stop {
     /// After this many packets from each source: the sum of checksums is known beforehand.
     AfterPackets(u64),
-    /// After this time; the figure is how many packets were done.
+    /// After this time; what counts is how many packets were done.
     AfterTime(Duration),
 }
 

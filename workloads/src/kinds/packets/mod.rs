@@ -236,7 +236,7 @@ impl Instance for Firewall {
         let answer = Mismatch::unless_equal(&describe(expected), &describe(report.done))?;
         Ok(match self.stop {
             Stop::AfterPackets(_) => answer,
-            // How many there were is a figure of its own, and differs from run to run.
+            // How many there were is a quantity of its own, and differs from run to run.
             Stop::AfterTime(_) => "every packet dispatched was checksummed as by serial".to_owned(),
         })
     }
