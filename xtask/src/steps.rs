@@ -176,20 +176,17 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
 
 /// The loom models, in a target folder of their own since the flags rebuild everything.
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
-    let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom");
+    let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom --cfg locks_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
     let profile = if depth == Depth::Deep { "release" } else { "models" };
     let test = ["test", "--quiet", "--lib", "--profile", profile];
-    let mut models = cmd!(sh, "cargo {test...} --package rayon-core-models models");
+    let packages = ["--package", "rayon-core-models", "--package", "workloads-models"];
+    let mut models = cmd!(sh, "cargo {test...} {packages...} models");
     if depth == Depth::Deep {
         // Larger bounds; every verdict is printed with the executions it took.
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
     }
-    step("models of the sleep protocol", models)?;
-    // Workloads link the fork, which has no loom: another flag, and all once more.
-    let _cfg = sh.push_env("RUSTFLAGS", "--cfg locks_loom");
-    let locks = cmd!(sh, "cargo {test...} --package workloads --package services models");
-    step("models of locks and queues", locks)
+    step("models of the sleep protocol, of locks and of queues", models)
 }
 
 pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {

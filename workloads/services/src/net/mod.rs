@@ -22,8 +22,6 @@ mod reader;
 mod server;
 mod signal;
 mod turns;
-#[cfg(all(test, locks_loom))]
-mod turns_models;
 
 pub(crate) use counts::Counts;
 pub(crate) use guests::{LOOPBACK, serve_guests};

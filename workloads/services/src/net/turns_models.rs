@@ -1,5 +1,5 @@
 //! That nothing arrives unseen between reader and handler, in every schedule, and broken twins that must
-//! be rejected: `RUSTFLAGS="--cfg locks_loom" cargo test --release -p workloads --lib models`
+//! be rejected: `cargo xtask models`
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};

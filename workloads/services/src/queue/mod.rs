@@ -1,11 +1,9 @@
 //! Queues of tasks before threads that wait for them: requests before handlers, transfers before helpers.
 
 mod lock_free;
-#[cfg(all(test, locks_loom))]
-mod models;
 mod parking;
 mod regular;
-#[cfg(all(test, not(locks_loom)))]
+#[cfg(test)]
 mod tests;
 
 pub(crate) use lock_free::LockFree;

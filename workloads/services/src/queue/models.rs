@@ -1,5 +1,5 @@
 //! The way to wait beside a queue, in every schedule of two and three threads, and broken twins that
-//! must be rejected: `RUSTFLAGS="--cfg locks_loom" cargo test --release -p workloads --lib models`
+//! must be rejected: `cargo xtask models`
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};

@@ -1,6 +1,6 @@
 //! Every schedule, and every stale value that the memory model allows, within loom's bounds.
 //!
-//! `RUSTFLAGS="--cfg locks_loom" cargo test --release -p workloads --lib models`
+//! `cargo xtask models`
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
