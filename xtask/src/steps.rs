@@ -144,10 +144,10 @@ fn instrumented(sh: &Shell, variants: &[Variant]) -> Result<()> {
 /// The long form of what `test` does on one driver.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _drivers = sh.push_env("FREQUENCY_FAULTS", "all");
-    let faults = cmd!(sh, "cargo test --quiet --package runner --test frequency faults");
+    let faults = cmd!(sh, "cargo test --quiet --package runner --test command frequency::faults");
     step("faults between a fixed frequency and its restore", faults)?;
     let _kills = sh.push_env("SWEEP_KILLS", "120");
-    let kills = cmd!(sh, "cargo test --quiet --package runner --test resume kills");
+    let kills = cmd!(sh, "cargo test --quiet --package runner --test command resume::kills");
     step("sweeps that are killed and resumed", kills)
 }
 

@@ -6,7 +6,8 @@ use std::{fs, io};
 use runner::trials_file::{self, Text};
 use serde_json::Value;
 
-use crate::{common, killed_sweep, lines, sweep_in};
+use super::{killed_sweep, lines, sweep_in};
+use crate::common;
 
 fn sweep() -> PathBuf {
     sweep_in(killed_sweep()).unwrap()

@@ -1,11 +1,7 @@
 //! Real binaries, end to end: swept, killed in the middle, and gone on with.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod damage;
 mod kills;
-#[path = "../common/namespace.rs"]
-mod namespace;
 mod receipts;
 
 use std::collections::BTreeSet;
@@ -24,6 +20,8 @@ use runner::trials_file::{self, Text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::common;
 
 /// 1 workload × (2 thread counts × (master, twin) + sequential).
 const CELLS: usize = 5;

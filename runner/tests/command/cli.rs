@@ -1,7 +1,5 @@
 //! What a person reads when something is wrong, and the exit code that a script reads.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -10,6 +8,8 @@ use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::{contains, is_match};
 use tempfile::TempDir;
+
+use crate::common;
 
 fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
     common::runner(folder.path()).args(arguments).assert()

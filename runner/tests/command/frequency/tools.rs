@@ -7,7 +7,7 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::cpus::Cpus;
+use super::cpus::Cpus;
 use crate::{common, namespace};
 
 const FIX: &str =

@@ -1,6 +1,6 @@
 //! What many trials cost the tool in memory: bytes for each, counted and not guessed.
 
-#[path = "../../workloads/src/counted.rs"]
+#[path = "../../../workloads/src/counted.rs"]
 mod counted;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,5 @@
 //! The lines below the table that judge: computed by the analysis, or told how to get.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -9,6 +7,8 @@ use std::path::Path;
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::{contains, is_match};
+
+use crate::common;
 
 /// Of `scope-spawn`, which is as fast as it can.
 const SWEEP: &str = "results/sweeps/2026-11-22T072403Z-7b2d61-e7174aae94e8";

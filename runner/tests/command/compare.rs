@@ -1,12 +1,12 @@
 //! `compare` as its user meets it: branches in a word, and a page that others can believe.
 
-mod common;
-
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::common;
 
 fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
     common::runner(folder.path()).args(arguments).assert()

@@ -1,13 +1,13 @@
 //! Every workload on branches as they are measured: built by the runner, in release, answers checked.
 
-mod common;
-
 use std::fs;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use runner::catalogue;
+
+use crate::common;
 
 /// The two that are built for other tests anyhow; the experiment itself is for all.
 const BRANCHES: &str = "master,packed";

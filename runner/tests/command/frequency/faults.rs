@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::cpus::{Cpus, Kernel, Quirks};
+use super::cpus::{Cpus, Kernel, Quirks};
 use crate::{common, namespace};
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;

@@ -1,7 +1,5 @@
 //! A sweep in shards, merged again; and what `merge` and `slurm` refuse.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +11,8 @@ use predicates::str::contains;
 use runner::trials_file::{self, Text};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::common;
 
 /// 1 workload × (2 thread counts × (master, twin) + sequential) × 4 trials.
 const PLANNED: usize = 20;

@@ -1,7 +1,5 @@
 //! Real instrumented builds, end to end: counted, gone on with, and traced.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::{fs, io};
@@ -12,6 +10,8 @@ use predicates::str::contains;
 use runner::trials_file::{self, Text};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::common;
 
 /// 1 thread count × (master, its twin, packed) + 1 sequential, 2 trials each.
 const TIMED: usize = 8;

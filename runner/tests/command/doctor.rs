@@ -1,7 +1,5 @@
 //! What the doctor finds on made-up hosts: each has one fault, and that one is found.
 
-mod common;
-
 use std::fs;
 
 use assert_cmd::assert::OutputAssertExt as _;
@@ -12,6 +10,8 @@ use runner::doctor::{
 use runner::frequency::clock::Clock;
 use runner::host::Host;
 use tempfile::TempDir;
+
+use crate::common;
 
 /// A quiet machine of four CPUs with a driver, made for measuring.
 const FIT: [(&str, &str); 24] = [

@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use tempfile::TempDir;
 
-use crate::{CELLS, assert_complete, lines, resume, start, sweep_in};
+use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
 
 /// How often, unless this variable says otherwise.
 const KILLS: usize = 20;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cpus::{BASE, Cpus, Kernel, LOWEST, Quirks, TURBO};
+use super::cpus::{BASE, Cpus, Kernel, LOWEST, Quirks, TURBO};
 use runner::frequency::backend::{Backend, Sysfs};
 use runner::frequency::hold::{self, Held};
 use runner::frequency::journal::Journal;

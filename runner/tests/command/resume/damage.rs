@@ -11,9 +11,8 @@ use predicates::str::contains;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{
-    CELLS, KILLED_TRIALS, assert_complete, common, killed_sweep, lines, namespace, resume, sweep_in,
-};
+use super::{CELLS, KILLED_TRIALS, assert_complete, killed_sweep, lines, resume, sweep_in};
+use crate::{common, namespace};
 
 struct Damaged {
     folder: TempDir,

@@ -19,8 +19,8 @@ use runner::trials_file::{self, Text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use super::cpus::Cpus;
 use crate::common;
-use crate::cpus::Cpus;
 
 struct Case {
     cpus: Cpus,

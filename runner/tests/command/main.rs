@@ -1,0 +1,16 @@
+//! The command as its users meet it, and what it costs: one program, as each would link the whole runner.
+
+mod answers;
+mod cli;
+mod common;
+mod compare;
+mod cost;
+mod doctor;
+mod frequency;
+mod instrument;
+mod judgement;
+mod namespace;
+mod order;
+mod readme;
+mod resume;
+mod shards;
