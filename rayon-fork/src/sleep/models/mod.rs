@@ -49,9 +49,9 @@ impl Bounds {
 }
 
 /// Two threads: few enough for every schedule, if one can wait for it.
-const PAIR: Bounds = Bounds { fast: Some(3), deep: None };
+const PAIR: Bounds = Bounds { fast: Some(2), deep: None };
 /// Two threads that both sleep. The larger bound is what can be waited for.
-const TWO_SLEEPERS: Bounds = Bounds { fast: Some(3), deep: Some(4) };
+const TWO_SLEEPERS: Bounds = Bounds { fast: Some(2), deep: Some(4) };
 /// Three threads. The larger bound is what can be waited for.
 const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 /// Three threads whose pushes hold a step more, the light fence.
