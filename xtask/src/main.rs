@@ -6,6 +6,7 @@ mod fork;
 mod python;
 mod sanitizers;
 mod shell;
+mod sources;
 mod steps;
 mod stress;
 mod variants;
@@ -40,6 +41,9 @@ enum Task {
         /// and the workloads' answers on the last one, too.
         #[arg(long, conflicts_with = "asked")]
         all_variants: bool,
+        /// Run parts again that passed before and whose files are as they were.
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         variants: Variants,
     },
@@ -136,15 +140,15 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 fn run(task: Task) -> Result<()> {
     let sh = shell::at_root()?;
     match task {
-        Task::Test { only, all_variants: true, variants } => {
-            steps::test(&sh, &only, &variants.chosen()?)?;
+        Task::Test { only, all_variants: true, force, variants } => {
+            steps::test(&sh, &only, &variants.chosen()?, force)?;
             if steps::is_wanted(&only, Part::Workloads) {
                 steps::answers(&sh, &variants.chosen()?)?;
             }
             Ok(())
         }
-        Task::Test { only, all_variants: false, variants } => {
-            steps::test(&sh, &only, &variants.chosen_or_covering()?)
+        Task::Test { only, all_variants: false, force, variants } => {
+            steps::test(&sh, &only, &variants.chosen_or_covering()?, force)
         }
         Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
         Task::Check { all_variants: false } => {
@@ -169,7 +173,7 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => {
             let covering = Variants::default().chosen_or_covering()?;
             steps::check(&sh, &covering)?;
-            steps::test(&sh, &[], &covering)?;
+            steps::test(&sh, &[], &covering, true)?;
             conformance::run_on_extremes(&sh, &conformance::Options::for_ci())
         }
     }

@@ -6,8 +6,10 @@ use anyhow::{Result, anyhow};
 use xshell::{Shell, cmd};
 
 use crate::dependency;
+use crate::fork::examples;
 use crate::python;
 use crate::shell::step;
+use crate::sources::Stamp;
 use crate::variants::Variant;
 
 /// A part of the test suite.
@@ -38,41 +40,82 @@ pub(crate) enum Depth {
     Deep,
 }
 
-pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant]) -> Result<()> {
-    let start = Instant::now();
-    let wanted = |part| is_wanted(only, part);
-    // On one CPU while the other compiles.
-    let analysis = wanted(Part::Analysis).then(|| std::thread::spawn(python::test));
-    if wanted(Part::Fork) {
-        fork(sh, variants)?;
+/// What every part reads: versions, settings, and this program.
+const SHARED: [&str; 7] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "branches-more.toml",
+    "branches.toml",
+    "rust-toolchain.toml",
+    "xtask",
+];
+
+impl Part {
+    /// Files and folders of the checkout that the part reads beside [`SHARED`].
+    fn reads(self) -> &'static [&'static str] {
+        match self {
+            Self::Fork | Self::Dependency => &["rayon-fork"],
+            Self::Models => &["rayon-fork", "workloads"],
+            Self::Simulated => &["machines", "manycore", "rayon-fork"],
+            Self::Workloads => &["protocol", "rayon-fork", "workloads"],
+            // Sweeps from end to end, what documents say of them, and commands that documents name.
+            Self::Runner | Self::Analysis => &["."],
+        }
     }
-    if wanted(Part::Dependency) {
+}
+
+/// Runs the parts of the test suite that are asked for. What passed on the same files is left out unless `is_forced`.
+pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Result<()> {
+    let start = Instant::now();
+    let due = |part: Part| -> Result<Option<Stamp>> {
+        if !is_wanted(only, part) {
+            return Ok(None);
+        }
+        let name = format!("{part:?}").to_lowercase();
+        let stamp = Stamp::of(sh, &name, &[&SHARED, part.reads()].concat(), variants)?;
+        if is_forced || !stamp.is_valid() {
+            return Ok(Some(stamp));
+        }
+        eprintln!(
+            "── {name}: passed before, and nothing that it reads has changed; --force runs it"
+        );
+        Ok(None)
+    };
+    // On one CPU while the other compiles.
+    let analysis = due(Part::Analysis)?.map(|stamp| (stamp, std::thread::spawn(python::test)));
+    if let Some(stamp) = due(Part::Fork)? {
+        fork(sh, variants)?;
+        stamp.set(sh)?;
+    }
+    if let Some(stamp) = due(Part::Dependency)? {
         dependency::test(sh)?;
         // Each takes two builds; the other variants are made of the parts of these two.
         let ends: Vec<_> =
             variants.first().into_iter().chain(variants.iter().skip(1).last()).cloned().collect();
         dependency::stack::run(sh, &ends)?;
+        stamp.set(sh)?;
     }
-    if wanted(Part::Models) {
+    if let Some(stamp) = due(Part::Models)? {
         models(sh, Depth::Fast)?;
+        stamp.set(sh)?;
     }
-    if wanted(Part::Simulated) {
+    if let Some(stamp) = due(Part::Simulated)? {
         simulated(sh)?;
+        stamp.set(sh)?;
     }
-    if wanted(Part::Workloads) {
-        step(
-            "workloads",
-            cmd!(
-                sh,
-                "cargo test --quiet --package protocol --package workloads --package services"
-            ),
-        )?;
+    if let Some(stamp) = due(Part::Workloads)? {
+        let packages = ["--package", "protocol", "--package", "workloads", "--package", "services"];
+        step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;
+        stamp.set(sh)?;
     }
-    if wanted(Part::Runner) {
+    if let Some(stamp) = due(Part::Runner)? {
         step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))?;
+        stamp.set(sh)?;
     }
-    if let Some(analysis) = analysis {
+    if let Some((stamp, analysis)) = analysis {
         analysis.join().map_err(|_| anyhow!("the analysis' tests panicked"))??;
+        stamp.set(sh)?;
     }
     eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
@@ -92,8 +135,9 @@ pub(crate) fn is_wanted(only: &[Part], part: Part) -> bool {
     only.is_empty() || only.contains(&part)
 }
 
-/// The answers of every workload on the last variant, which has the most modifiers. Plain tests of the workloads run on `packed`, those of the runner on branches as they are
-/// measured; `cargo runner sweep --experiment answers` is for all branches, whose builds take long.
+/// The answers of every workload on the last variant, which has the most modifiers. Plain tests of the workloads run
+/// on `packed`, those of the runner on `master`; `cargo runner sweep --experiment answers` is for all branches, whose
+/// builds take long.
 pub(crate) fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let Some(variant) = variants.last() else { return Ok(()) };
     let features: Vec<String> = variant.features_of("rayon-core");
@@ -112,10 +156,13 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
         let subset = ["--lib", "--test", "behaviour", "--test", "process", "--test", "stress"];
-        let targets = if i == 0 { &[][..] } else { &subset[..] };
-        let test =
-            cmd!(sh, "cargo test --quiet --package rayon-core --features {features} {targets...}");
+        let targets = if i == 0 { &["--lib", "--tests", "--examples"][..] } else { &subset[..] };
+        let package = ["--package", "rayon-core", "--features", features.as_str()];
+        let test = cmd!(sh, "cargo test --quiet {package...} {targets...}");
         step(&format!("fork tests, {}", variant.name()), test)?;
+        if i == 0 {
+            step("examples", examples(cmd!(sh, "cargo test --quiet {package...}")))?;
+        }
     }
     instrumented(sh, variants)
 }
@@ -131,11 +178,9 @@ fn instrumented(sh: &Shell, variants: &[Variant]) -> Result<()> {
         );
         step(&format!("fork tests, {} with instrument", variant.name()), test)?;
         if i == 0 {
-            let examples = cmd!(
-                sh,
-                "cargo test --quiet --package rayon-core --features {features} --doc instrument"
-            );
-            step("examples of instrument", examples)?;
+            let package = ["--package", "rayon-core", "--features", features.as_str()];
+            let test = cmd!(sh, "cargo test --quiet {package...} instrument");
+            step("examples of instrument", examples(test))?;
         }
     }
     Ok(())

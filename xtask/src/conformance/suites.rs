@@ -171,13 +171,7 @@ impl Suite {
         let test = cmd!(sh, "cargo test --no-fail-fast --features {features}");
         let test = match self.kind {
             Kind::Tests => test.args(["--lib", "--tests"]),
-            // One program of hundreds of examples instead of hundreds of programs: a third of the
-            // time. Each still runs in a process of its own. Newer editions do so without asking;
-            // for the package's own one, the flag is still kept from stable compilers.
-            Kind::Doctests => test
-                .arg("--doc")
-                .env("RUSTC_BOOTSTRAP", "1")
-                .env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes"),
+            Kind::Doctests => fork::examples(test),
         };
         let output = test.quiet().ignore_status().output()?;
         let report = String::from_utf8_lossy(&output.stdout);
