@@ -100,7 +100,7 @@ impl Host {
         let values: [OsString; 4] =
             [self.cpus.path().into(), self.journal().into(), step.to_string().into(), fault.into()];
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "faults::the_process_to_be_ended"])
+            .args(["--ignored", "--exact", "frequency::faults::the_process_to_be_ended"])
             .envs(TOLD.into_iter().zip(values))
             .output()
             .unwrap();
