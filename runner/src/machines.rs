@@ -146,7 +146,7 @@ pub fn workloads(list: &str) -> Result<String> {
     let refused: Vec<&str> = left.iter().copied().filter(|name| named.contains(name)).collect();
     if kept.is_empty() || !refused.is_empty() {
         bail!(Stop::BadInput(format!(
-            "--workloads {list}: {} does not run on simulated machines; these do: {}",
+            "--workloads {list}: not for simulated machines: {}; these run there: {}",
             if refused.is_empty() { left.join(", ") } else { refused.join(", ") },
             marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
         )));

@@ -311,7 +311,8 @@ pub fn headline(asked: &Asked, plan: &Plan) -> String {
         None => String::new(),
     };
     format!(
-        "{}{}{counted}, {}{sets}, {}, {}",
+        "{}{}{}{counted}, {}{sets}, {}, {}",
+        asked.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name)),
         count(asked.branches.len(), "branch", "branches"),
         if asked.twin { " and the baseline's twin" } else { "" },
         workloads.join(" "),

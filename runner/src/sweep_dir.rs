@@ -112,11 +112,14 @@ impl SweepDir {
         )))
     }
 
-    /// The newest sweep of a host that has trials left to run.
+    /// The newest sweep of a host, or of a simulated machine, that has trials left to run.
     #[must_use]
     pub fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
         Self::all(parent).into_iter().rev().find(|sweep| {
-            sweep.manifest().is_ok_and(|manifest| manifest.host == host && !manifest.is_finished())
+            sweep.manifest().is_ok_and(|manifest| {
+                let is_ours = manifest.host == host || manifest.asked.machine.is_some();
+                is_ours && !manifest.is_finished()
+            })
         })
     }
 

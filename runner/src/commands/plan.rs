@@ -53,12 +53,17 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
         print_order(&asked, &plan)?;
         return Ok(Exit::Good);
     }
-    let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count)).collect();
+    let cpus = asked.machine.as_ref().map_or_else(Host::usable_cpus, |machine| machine.cores);
+    let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count, cpus)).collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let past =
         Past::read(&SweepDir::all(&project.checkout.sweeps()), &Host::default().id(), &asked);
     let estimate = past.estimate(&asked, &plan);
-    let mut facts = vec![Fact::new("branches", asked.branches.join("\n"))];
+    let mut facts = Vec::new();
+    if let Some(machine) = &asked.machine {
+        facts.push(Fact::new("simulated", format!("{}: {}", machine.name, machine.title)));
+    }
+    facts.push(Fact::new("branches", asked.branches.join("\n")));
     if let Some(twin) = asked.twin_name() {
         facts.push(Fact::new("twin", format!("{twin} (A/A: the baseline once more)")));
     }
@@ -91,6 +96,10 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let (cells, trials) = (plan.cells(), plan.len());
     let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks());
     facts.push(Fact::new("in all", all));
+    if asked.machine.is_some() {
+        // Virtual time tells nothing of how long the host takes.
+        return print(&facts, arguments.format);
+    }
     let guess =
         if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" };
     let time = format!(
@@ -103,13 +112,16 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     if let Some(builds) = builds_time(project, &asked, &to_build) {
         facts.push(Fact::new("builds", builds));
     }
-    if asked.threads.last().is_some_and(|&most| most > Host::usable_cpus()) {
-        let note = format!("* more threads than the {} CPUs here", Host::usable_cpus());
+    if asked.threads.last().is_some_and(|&most| most > cpus) {
+        let note = format!("* more threads than the {cpus} CPUs here");
         facts.push(Fact::new("note", note));
     }
-    std::io::stdout()
-        .lock()
-        .write_all(shown(&facts, arguments.format, Terminal::of_stdout())?.as_bytes())?;
+    print(&facts, arguments.format)
+}
+
+fn print(facts: &[Fact], format: Format) -> Result<Exit> {
+    let text = shown(facts, format, Terminal::of_stdout())?;
+    std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -195,8 +207,8 @@ fn words(choices: &[impl ToString]) -> String {
     choices.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn marked(threads: usize) -> String {
-    format!("{threads}{}", if threads > Host::usable_cpus() { "*" } else { "" })
+fn marked(threads: usize, cpus: usize) -> String {
+    format!("{threads}{}", if threads > cpus { "*" } else { "" })
 }
 
 fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {

@@ -114,6 +114,12 @@ pub fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64>) -> S
     let mut line = |label: &str, what: &str| {
         let _ = writeln!(text, "{:<14}{what}", format!("{label}:"));
     };
+    if let Some(machine) = &asked.machine {
+        line("simulated", &format!("{}, {}", machine.name, machine.title));
+        line("seeds", &format!("{} of each branch", asked.trials));
+        line("frequency", &frequency(conditions));
+        return text;
+    }
     line(
         "layouts",
         &match asked.layouts {

@@ -120,7 +120,8 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
         let first = &place[0];
         let _ = writeln!(
             text,
-            "{title}{}, size {}{}{}, {}",
+            "{title}{}{}, size {}{}{}, {}",
+            asked.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name)),
             first.workload,
             first.size,
             if first.parameters.is_empty() { "" } else { ", " },

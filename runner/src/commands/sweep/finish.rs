@@ -17,14 +17,16 @@ use crate::sweep::Tally;
 use crate::sweep_dir::SweepDir;
 use crate::table::Format;
 
-fn done_now(trials: usize, failed: usize, tally: Tally) -> String {
+fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
     if tally.trials == 0 {
         return format!(
             "all {trials} trials were there already, so nothing was run; {failed} failed."
         );
     }
     let ran = count(tally.trials, "trial", "trials");
-    format!("{ran} in {}, {failed} of {trials} failed:\n{}", human(tally.wall), accounts(tally))
+    let ran = format!("{ran} in {}, {failed} of {trials} failed", human(tally.wall));
+    // Trials of a simulated machine run side by side, and nothing is between them.
+    if is_simulated { ran + "." } else { format!("{ran}:\n{}", accounts(tally)) }
 }
 
 /// Where the time went, and why if much of it went elsewhere than into trials.
@@ -88,7 +90,7 @@ pub(super) fn finish(
     let failed = summary.failed();
     let end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(summary.trials(), failed, tally),
+        done_now(summary.trials(), failed, tally, manifest.asked.machine.is_some()),
         project.checkout.shown(sweep.path()),
     );
     match arguments.format {

@@ -125,6 +125,13 @@ fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summa
 }
 
 fn announce(project: &Project, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
+    if asked.machine.is_some() {
+        eprintln!("{}\nwriting {}", headline(asked, plan), project.checkout.shown(sweep.path()));
+        if done > 0 {
+            eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
+        }
+        return;
+    }
     let past = Past::read(&SweepDir::all(&project.checkout.sweeps()), &Host::default().id(), asked);
     let left = 1.0 - done as f64 / plan.len().max(1) as f64;
     let time = past.estimate(asked, plan).time.mul_f64(left);
