@@ -216,8 +216,8 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         "their own, which are never timed. A write is a read-modify-write of a counter word, whether or not it "
         "succeeded: it takes the word's cache line away from all other CPUs. Bars reach from the least to the most of "
         "the trials. Only what happened inside the timed regions counts, so the way to sleep after the last job is "
-        "left out. In the numbers, counter words that share a cache line stand together: whoever writes one disturbs "
-        "the readers of all.",
+        "left out. In the numbers, counter words that share a cache line stand together: a write to one disturbs the "
+        "readers of all.",
         missing=None
         if drawn.height
         else "Nothing was counted in this sweep; `cargo runner sweep --instrument` counts.",

@@ -65,8 +65,8 @@ def why_unjudged(judgement: Judgement) -> str:
     most = int(rows.select(pl.col("units").max()).item())
     if most < FEWEST_UNITS:
         return (
-            f"each branch was measured in {count(most, 'build')}, and what one build owes to where its code lies in "
-            f"memory is known from {FEWEST_UNITS} on (`--layouts 7 --trials 7`)"
+            f"each branch was measured in {count(most, 'build')}, and fewer than {FEWEST_UNITS} builds do not tell a "
+            "branch from where its code happens to lie in memory (`--layouts 7 --trials 7`)"
         )
     return "ratios drifted over the sweep by more than they show"
 
