@@ -71,13 +71,13 @@ macro_rules! holds_for_all {
         holds! {
             an_injected_job_is_never_stranded: PAIR, play::inject, $counters;
             an_injected_job_is_never_stranded_after_news: PAIR, play::inject_after_news, $counters;
-            a_pushed_job_finds_a_sleeper_who_is_told_of_it: PAIR, play::push, $counters;
+            a_pushed_job_finds_a_sleeper_and_wakes_it: PAIR, play::push, $counters;
             a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits, $counters;
             a_set_latch_never_leaves_its_owner_asleep: PAIR, play::set_latch, $counters;
             a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast, $counters;
             one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
             a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate, $counters;
-            a_worker_that_asks_another_pool_is_told_the_end: TWO_SLEEPERS, play::ask_another_pool, $counters;
+            a_worker_that_asks_another_pool_hears_of_the_end: TWO_SLEEPERS, play::ask_another_pool, $counters;
             a_sleeper_that_backs_out_is_woken_no_more_than_once: TRIO, play::broadcast_and_inject, $counters;
             a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope, $counters;
         }
