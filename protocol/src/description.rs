@@ -147,6 +147,14 @@ impl Description {
         self.lasts?.evaluated(values)
     }
 
+    /// Whether the workload uses the pool under test: otherwise every branch is the same program.
+    #[must_use]
+    pub fn uses_pool(&self, values: &Values) -> bool {
+        self.parameters.iter().all(|parameter| {
+            parameter.uses_pool_if.is_none_or(|needed| values.word(parameter.name) == needed)
+        })
+    }
+
     /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell
     /// pools apart, and CPU time does.
     #[must_use]
@@ -179,7 +187,8 @@ mod tests {
         parameters: &[
             Parameter::whole("hellos", "how many", (1, 9), "3"),
             Parameter::whole("gap-us", "between two", (0, 99), "4"),
-            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud"),
+            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud")
+                .uses_pool_if("soft"),
         ],
         sizes: &SizeOverrides::all(
             &[],

@@ -23,6 +23,13 @@ pub struct Parameter {
     pub default: &'static str,
     /// Whether an instance file takes its place; naming both is refused.
     pub is_replaced_by_input: bool,
+    /// The one value with which the workload uses the pool under test, if others leave it idle.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "for_ever::optional_text"
+    )]
+    pub uses_pool_if: Option<&'static str>,
 }
 
 impl Parameter {
@@ -35,7 +42,7 @@ impl Parameter {
         default: &'static str,
     ) -> Self {
         let accepts = Accepts::Whole { min, max };
-        Self { name, summary, accepts, default, is_replaced_by_input: false }
+        Self { name, summary, accepts, default, is_replaced_by_input: false, uses_pool_if: None }
     }
 
     /// One that takes one of these words.
@@ -47,7 +54,13 @@ impl Parameter {
         default: &'static str,
     ) -> Self {
         let accepts = Accepts::OneOf(words);
-        Self { name, summary, accepts, default, is_replaced_by_input: false }
+        Self { name, summary, accepts, default, is_replaced_by_input: false, uses_pool_if: None }
+    }
+
+    /// The same, which leaves the pool under test idle with any value but `value`.
+    #[must_use]
+    pub const fn uses_pool_if(self, value: &'static str) -> Self {
+        Self { uses_pool_if: Some(value), ..self }
     }
 }
 

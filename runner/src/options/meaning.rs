@@ -21,7 +21,7 @@ pub(crate) fn asked(
 ) -> Result<(Asked, Vec<Branch>)> {
     let start = Start::of(project, selection)?;
     let is_simulated = selection.machine.is_some();
-    let (branches, is_baseline_added) = match elsewhere {
+    let (mut branches, is_baseline_added) = match elsewhere {
         Some(config) if is_simulated => (machines::branches(config, None)?.branches, false),
         Some(config) => (config.branches.clone(), false),
         None => {
@@ -39,6 +39,13 @@ pub(crate) fn asked(
         eprintln!(
             "note: the baseline `{baseline}` is added, since the others are compared with it"
         );
+    }
+    if branches.len() > 1 && !start.loads.iter().any(Load::uses_pool) {
+        eprintln!(
+            "note: only the baseline `{baseline}` is built and run: what was asked for leaves the pool \
+             idle, so all branches are one program"
+        );
+        branches.retain(|branch| branch.baseline);
     }
     let host = Host::default();
     let instrument =

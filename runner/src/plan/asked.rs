@@ -94,6 +94,12 @@ impl Load {
         Some((workload, values))
     }
 
+    /// Whether branches can differ in it; see [`Description::uses_pool`].
+    #[must_use]
+    pub fn uses_pool(&self) -> bool {
+        self.resolved().is_none_or(|(workload, values)| workload.uses_pool(&values))
+    }
+
     /// Whether a clock sets its time, so that CPU time comes first; see [`Description::is_paced`].
     #[must_use]
     pub fn is_paced(&self) -> bool {

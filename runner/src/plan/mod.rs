@@ -229,9 +229,16 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let timed = small(asked.branches.len() + usize::from(asked.twin));
     let (pooled, counted): (Vec<u16>, Vec<u16>) =
         (0..small(plan.names.len())).partition(|name| *name < timed);
+    // Where the pool is idle, all branches are one program: the baseline runs it, and its twin.
+    let twin = asked.twin.then(|| timed - 1);
+    let idle: Vec<u16> = baseline.into_iter().chain(twin).collect();
+    let uses_pool: Vec<bool> = asked.workloads.iter().map(Load::uses_pool).collect();
     let all: Vec<u32> = (0_u32..).zip(&plan.kinds).map(|(index, _)| index).collect();
     let mut parallel = all.clone();
-    parallel.retain(|&kind| plan.kinds[kind as usize].program == Program::Parallel);
+    parallel.retain(|&kind| {
+        let Kind { load, program, .. } = plan.kinds[kind as usize];
+        program == Program::Parallel && uses_pool[load]
+    });
     let mut draft = Draft { plan, random: ChaCha8Rng::seed_from_u64(asked.seed) };
     // Indices of the regimes of each mode: nothing has to be set for a placement, so those take turns freely.
     let by_mode: Vec<Vec<u8>> = asked
@@ -246,8 +253,9 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
         let mut by_mode = by_mode.clone();
         shuffle(&mut by_mode, &mut draft.random);
         for regimes in by_mode {
-            draft.visit(&all, &regimes, replicate, |program| match program {
-                Program::Parallel => &pooled,
+            draft.visit(&all, &regimes, replicate, |kind| match kind.program {
+                Program::Parallel if uses_pool[kind.load] => &pooled,
+                Program::Parallel => &idle,
                 Program::Sequential => &baseline,
             });
         }
@@ -278,7 +286,7 @@ impl Draft {
         kinds: &[u32],
         regimes: &[u8],
         replicate: u32,
-        names: impl Fn(Program) -> &'a [u16],
+        names: impl Fn(Kind) -> &'a [u16],
     ) {
         let places =
             kinds.iter().flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
@@ -286,7 +294,7 @@ impl Draft {
         shuffle(&mut places, &mut self.random);
         for (kind, regime) in places {
             let first = self.plan.order.len();
-            self.plan.order.extend(names(self.plan.kinds[kind as usize].program));
+            self.plan.order.extend(names(self.plan.kinds[kind as usize]));
             shuffle(&mut self.plan.order[first..], &mut self.random);
             let trials = small(self.plan.order.len() - first);
             let [number, first] = [self.plan.blocks.len(), first].map(|index| {

@@ -197,6 +197,25 @@ fn counted_trials_come_last_and_leave_every_timed_one_as_it_was() {
 }
 
 #[test]
+fn where_the_pool_is_idle_only_the_baseline_and_its_twin_run() {
+    let (mut asked, _) = counted();
+    let on = |value: &str| BTreeMap::from([("on".to_owned(), value.to_owned())]);
+    for (load, value) in asked.workloads.iter_mut().zip(["os-threads", "pool"]) {
+        load.workload = "locks".to_owned();
+        load.parameters = on(value);
+    }
+    let instrumented = &asked.instrument.as_ref().unwrap().branches;
+    let identities = asked.branches.iter().chain(instrumented);
+    let identities = identities.map(|name| (name.clone(), name.clone())).collect();
+    let plan = order(&asked, &identities);
+    let names = |load| -> BTreeSet<&str> {
+        plan.trials().filter(|it| it.kind.load == load).map(|it| it.branch).collect()
+    };
+    assert_eq!(names(0), BTreeSet::from(["master", "master-again"]));
+    assert_eq!(names(1).len(), 4 + instrumented.len());
+}
+
+#[test]
 fn every_cell_of_the_pool_is_counted_as_often_as_asked() {
     let (asked, plan) = counted();
     let is_counted = |trial: &Trial<'_>| asked.is_instrumented(trial.branch);

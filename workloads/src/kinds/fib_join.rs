@@ -27,6 +27,7 @@ static DESCRIPTION: Description = Description {
         accepts: Accepts::Whole { min: 0, max: 60 },
         default: "10",
         is_replaced_by_input: false,
+        uses_pool_if: None,
     }],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("n", "15")] },

@@ -29,6 +29,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 1, max: 1 << 30 },
             default: "1000",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "cutoff",
@@ -37,6 +38,7 @@ static DESCRIPTION: Description = Description {
             // A guess: sorting 1000 elements takes some 20 us, merging them some 3 us.
             default: "1000",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
     ],
     sizes: &[

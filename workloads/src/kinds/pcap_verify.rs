@@ -24,6 +24,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 0, max: 1 << 22 },
             default: "20000",
             is_replaced_by_input: true,
+            uses_pool_if: None,
         },
         Parameter {
             name: "passes",
@@ -31,6 +32,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 1, max: 1 << 20 },
             default: "8",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
     ],
     sizes: &[

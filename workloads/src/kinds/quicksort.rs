@@ -34,6 +34,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 1, max: 1 << 30 },
             default: "1000",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "cutoff",
@@ -42,6 +43,7 @@ static DESCRIPTION: Description = Description {
             // A guess: some 10 us of work, a hundred times the cost of a join.
             default: "500",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
     ],
     sizes: &[

@@ -39,7 +39,8 @@ static DESCRIPTION: Description = Description {
             "jobs that block a worker, or user-level threads; only `pool` uses the scheduler",
             &["pool", "asynchronous", "synchronous"],
             "pool",
-        ),
+        )
+        .uses_pool_if("pool"),
         Parameter::one_of("backend", "who carries out asynchronous transfers", BACKENDS, "auto"),
         Parameter::one_of("operation", "which way", &["write", "read"], "write"),
         Parameter::one_of(

@@ -58,7 +58,8 @@ static DESCRIPTION: Description = Description {
             "who answers; only `pool` uses the scheduler",
             &["pool", "threads"],
             "pool",
-        ),
+        )
+        .uses_pool_if("pool"),
         Parameter::one_of(
             "takes",
             "what a handler takes: one request, or a connection until it ends",

@@ -34,7 +34,8 @@ static DESCRIPTION: Description = Description {
             "what contenders are; only `pool` uses the scheduler",
             &["pool", "user-threads", "os-threads"],
             "pool",
-        ),
+        )
+        .uses_pool_if("pool"),
         Parameter::one_of(
             "lock",
             "wait in a queue to be handed the lock, or spin",

@@ -43,6 +43,7 @@ static DESCRIPTION: Description = Description {
             ]),
             default: "pool",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "lock",
@@ -50,6 +51,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::OneOf(&["mutex", "tas", "mcs", "anderson"]),
             default: "mutex",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "generator",
@@ -57,6 +59,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::OneOf(&["uniform", "exponential"]),
             default: "uniform",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "sources",
@@ -65,6 +68,7 @@ static DESCRIPTION: Description = Description {
             // Shared evenly by 1, 2, 3, 4, 6 and 12 workers.
             default: "12",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "depth",
@@ -73,6 +77,7 @@ static DESCRIPTION: Description = Description {
             // The study's choice; 8 reproduces its bottleneck.
             default: "32",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "words",
@@ -81,6 +86,7 @@ static DESCRIPTION: Description = Description {
             // The study's smallest, where handing on costs most.
             default: "1000",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "stop",
@@ -88,6 +94,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::OneOf(&["correctness", "timed"]),
             default: "correctness",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "packets-per-source",
@@ -95,6 +102,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 1, max: 1 << 40 },
             default: "1000",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "duration-ms",
@@ -102,6 +110,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 1, max: 3_600_000 },
             default: "2000",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
     ],
     sizes: &[

@@ -46,6 +46,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
             default: "20",
             is_replaced_by_input: true,
+            uses_pool_if: None,
         },
         Parameter {
             name: "map",
@@ -53,6 +54,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 0, max: u64::MAX },
             default: "1",
             is_replaced_by_input: true,
+            uses_pool_if: None,
         },
         Parameter {
             name: "spawn-depth",
@@ -62,6 +64,7 @@ static DESCRIPTION: Description = Description {
             // that 64 threads can be busy, for 7 % more CPU time on one thread.
             default: "16",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "first-bound",
@@ -70,6 +73,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::OneOf(&["local-search", "optimum"]),
             default: "local-search",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
         Parameter {
             name: "max-cities",
@@ -77,6 +81,7 @@ static DESCRIPTION: Description = Description {
             accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
             default: "40",
             is_replaced_by_input: false,
+            uses_pool_if: None,
         },
     ],
     // How long a random map takes varies a thousandfold, whatever the number of cities. These maps
