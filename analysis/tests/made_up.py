@@ -71,6 +71,10 @@ class Truth:
             much, and so on.
         cpu_share: CPU time over wall time of each busy thread.
         features: features of a branch of the fork, by its name.
+        machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
+        spent: shares of the cores' time in what they did, in trials of the pool on a simulated machine.
+        waits: what `trials.jsonl` says of lines of source that waited, in the first trial of a branch; in the second
+            twice as much, and so on.
         seed: seed of the noise.
     """
 
@@ -96,6 +100,9 @@ class Truth:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     counted_trials: int = 3
     features: dict[str, list[str]] = field(default_factory=dict)
+    machine: str | None = None
+    spent: dict[str, float] = field(default_factory=lambda: {"work": 0.75, "lines": 0.25})
+    waits: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     modes: dict[str, dict[int, float]] = field(default_factory=lambda: {"dynamic": {}})
     pinned: dict[str, float] | None = None
     waits_ns: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -151,6 +158,7 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
             "trials": truth.trials,
             "seed": truth.seed,
             "layouts": truth.builds,
+            **({"machine": _machine(truth)} if truth.machine else {}),
         },
         "branches": [
             {
@@ -181,6 +189,23 @@ def host(truth: Truth) -> dict[str, Any]:
         "cores": truth.cpus,
         "cpu": {"model_name": "Made-up CPU", "is_virtual": True},
         "kernel": {"osrelease": "0.0.0"},
+        **({"simulated": _machine(truth)} if truth.machine else {}),
+    }
+
+
+def _machine(truth: Truth) -> dict[str, Any]:
+    return {"name": truth.machine, "title": "made up", "cores": truth.cpus, "sha256": "0" * 64, "charges_ns": {}}
+
+
+def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[str, Any]:
+    is_pool = place["program"] == "parallel"
+    total = sum(times) * place["threads"]
+    waits = truth.waits.get(place["branch"], []) if is_pool else []
+    factor = place["replicate"] + 1
+    return {
+        "accesses": 1000,
+        "spent_ns": {name: round(total * share) if is_pool else 0 for name, share in truth.spent.items()},
+        "waits": [it | {name: it[name] * factor for name in ("transfers", "waited_ns")} for it in waits],
     }
 
 
@@ -326,4 +351,5 @@ def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str 
         "steal_ns": 0,
         "ghz_before": ghz,
         "ghz_after": ghz,
+        **({"simulated": _simulated(truth, place, times)} if truth.machine and not failure else {}),
     }

@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from sweep_analysis.read.records import Records, is_packed
-from sweep_analysis.read.schema import EVENTS, ITERATIONS, METRICS, TRIALS
+from sweep_analysis.read.schema import EVENTS, ITERATIONS, LINE_WAITS, METRICS, SPENT, TRIALS
 
 FORMAT = 1
 """To be raised when equal lines give other frames of the same columns."""
@@ -69,7 +69,7 @@ def read(file: Path, parse: Callable[[Path, Path | None], Records], place: Path 
 
 
 def _key(file: Path) -> str:
-    shapes = [list(schema.items()) for schema in (TRIALS, ITERATIONS, EVENTS, METRICS)]
+    shapes = [list(schema.items()) for schema in (TRIALS, ITERATIONS, EVENTS, METRICS, SPENT, LINE_WAITS)]
     with file.open("rb") as stream:
         content = hashlib.file_digest(stream, "sha256")
     # The name stands in notes, so that equal files of another name are other entries.

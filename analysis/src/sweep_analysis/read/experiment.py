@@ -38,12 +38,16 @@ class Experiment:
 
 
 def experiment_of(sweep: Sweep) -> Experiment | None:
-    """The experiment that a sweep is; None for a sweep started from a preset."""
+    """The experiment that a sweep is; None for a sweep started from a preset.
+
+    A simulated sweep is never drawn beside what was published of hosts: its figures are those of branches.
+    """
     asked: dict[str, Any] | None = sweep.manifest.get("asked", {}).get("experiment")
     if asked is None:
         return None
     ignores = frozenset(asked["sequential_ignores"])
-    return Experiment(asked["name"], asked["shows"], asked["source"], asked["figure"], ignores)
+    figure = SPEEDUP_BY_BRANCH if sweep.machine else asked["figure"]
+    return Experiment(asked["name"], asked["shows"], asked["source"], figure, ignores)
 
 
 def experiment_named(name: str) -> Experiment:
@@ -59,9 +63,9 @@ def experiment_named(name: str) -> Experiment:
 
 
 def newest_of(experiment: str) -> Sweep | None:
-    """The newest committed sweep of a named experiment; None if there is none."""
+    """The newest committed sweep of a named experiment that was measured; None if there is none."""
     for folder in sorted(SWEEPS.iterdir(), reverse=True):
         asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
-        if (asked.get("experiment") or {}).get("name") == experiment:
+        if (asked.get("experiment") or {}).get("name") == experiment and "machine" not in asked:
             return read_sweep(folder)
     return None

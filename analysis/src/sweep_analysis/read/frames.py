@@ -147,6 +147,38 @@ LINE_RATES = pl.Schema(
 )
 """One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""
 
+SPENT_SHARES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "work_unit": pl.String,
+            "trials": pl.Int64,
+            "spent_on": pl.String,  # a key of `simulated.SPENT_ON`
+            "ns_per_unit": pl.Float64,  # time of all cores together per unit of work, over all trials
+            "share": pl.Float64,  # of the time of all cores
+        }
+    )
+)
+"""One row per cell on a simulated machine and what its cores did: see `simulated.spent_shares`."""
+
+LINE_WAIT_RATES = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "work_unit": pl.String,
+            "trials": pl.Int64,
+            "at": pl.String,  # the line of source that waited for lines of memory: `file:line:column`
+            "written_at": pl.String,  # the one that wrote before it; null if none had
+            "share": pl.Float64,  # of all the time that the cell's cores waited for lines
+            "core_share": pl.Float64,  # of the time of all cores
+            "ns_per_unit": pl.Float64,  # waited by all cores together per unit of work
+            "transfers_per_unit": pl.Float64,
+            "transfers_per_iteration": pl.Float64,
+        }
+    )
+)
+"""One row per cell on a simulated machine and pair of lines of source: see `simulated.line_wait_rates`."""
+
 LATENCIES = pl.Schema(
     _same([*PANEL, "threads", "branch"])
     | pl.Schema(

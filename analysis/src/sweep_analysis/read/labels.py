@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import PurePath
 
 import polars as pl
@@ -10,6 +11,23 @@ from sweep_analysis.read.schema import PANEL
 
 HERE = "measured here"
 PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """What repeats independently in a sweep, in words.
+
+    Attributes:
+        unit: what is counted.
+        equal: what differs by noise alone; the subject of a sentence.
+    """
+
+    unit: str
+    equal: str
+
+
+LAYOUTS = Replicates("layout", "equal builds")
+SEEDS = Replicates("seed", "other seeds of one branch")
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,8 +11,9 @@ import polars as pl
 
 from sweep_analysis.read import cache
 from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.labels import LAYOUTS, SEEDS, Replicates, count
 from sweep_analysis.read.records import Records, file_of, parse
-from sweep_analysis.read.schema import EVENTS, METRICS, TRIALS, TWIN_SUFFIX
+from sweep_analysis.read.schema import EVENTS, LINE_WAITS, METRICS, SPENT, TRIALS, TWIN_SUFFIX
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The checkout that this package lies in."""
@@ -37,6 +38,8 @@ class Sweep:
             that was built so.
         events: rows of `schema.EVENTS`, good counted trials only.
         metrics: rows of `schema.METRICS`, good timed trials only.
+        spent: rows of `schema.SPENT`.
+        line_waits: rows of `schema.LINE_WAITS`.
         notes: what was set aside while reading, in sentences for the report.
     """
 
@@ -50,6 +53,8 @@ class Sweep:
     counted: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=TRIALS))
     events: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EVENTS))
     metrics: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=METRICS))
+    spent: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=SPENT))
+    line_waits: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=LINE_WAITS))
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -59,10 +64,29 @@ class Sweep:
 
     @property
     def layouts(self) -> int:
-        """Builds per branch that differ only in where their functions lie; trials take turns with them."""
+        """Builds per branch that differ only in where their functions lie; trials take turns with them.
+
+        On a simulated machine: seeds.
+        """
         asked = self.manifest.get("asked")
         layouts = asked.get("layouts", 1) if isinstance(asked, dict) else 1
         return layouts if isinstance(layouts, int) else 1
+
+    @property
+    def machine(self) -> str | None:
+        """Name of the simulated machine that the trials ran on; None if they ran on the host itself."""
+        machine = _machine(self.manifest.get("asked"), "machine")
+        return str(machine["name"]) if machine else None
+
+    @property
+    def label(self) -> str:
+        """What everything that shows this sweep says of it if it was simulated; else empty."""
+        return f"simulated: {self.machine}" if self.machine else ""
+
+    @property
+    def replicates(self) -> Replicates:
+        """What repeats independently."""
+        return SEEDS if self.machine else LAYOUTS
 
 
 def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
@@ -111,6 +135,7 @@ def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
     if baseline is None:
         notes.append("The manifest names no baseline branch, so nothing can be compared.")
     notes += _hosts(folder, manifest, host)
+    _refuse_mixed_trials(folder, manifest, host, records)
     return Sweep(
         folder,
         manifest,
@@ -122,8 +147,60 @@ def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
         counted=records.counted,
         events=records.events,
         metrics=records.metrics,
+        spent=records.spent,
+        line_waits=records.line_waits,
         notes=notes,
     )
+
+
+def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
+    """Sweeps that are compared or put together must all be measured, or all of one simulated machine.
+
+    Raises:
+        InputError: they are not.
+    """
+    first, *others = sweeps
+    for other in others:
+        if _identity(first) != _identity(other):
+            what = " and ".join(f"{it.path.name} is {it.label or 'measured'}" for it in (first, other))
+            if first.machine == other.machine:
+                what += ", with other prices"
+            raise InputError(where, what, "compare measured sweeps with each other, or sweeps of one simulated machine")
+
+
+def _identity(sweep: Sweep) -> str | None:
+    """The prices of the sweep's simulated machine; None if it was measured."""
+    machine = _machine(sweep.manifest.get("asked"), "machine")
+    return str(machine.get("sha256")) if machine else None
+
+
+def _machine(told: object, name: str) -> dict[str, Any] | None:
+    """What a manifest or a host's description says of a simulated machine under `name`."""
+    machine = told.get(name) if isinstance(told, dict) else None
+    return machine if isinstance(machine, dict) and "name" in machine else None
+
+
+def _refuse_mixed_trials(folder: Path, manifest: dict[str, Any], host: dict[str, Any], records: Records) -> None:
+    """A sweep is measured, or of one simulated machine.
+
+    Raises:
+        InputError: manifest, host and trials do not agree on that.
+    """
+    asked, ran = (
+        machine and machine["name"]
+        for machine in (_machine(manifest.get("asked"), "machine"), _machine(host, "simulated"))
+    )
+    remedy = "files of two sweeps were mixed: take the folder as the runner wrote it"
+    names = [name or "no simulated machine" for name in (asked, ran)]
+    if asked != ran:
+        raise InputError(folder / "host.json", f"it is of {names[1]}, the manifest of {names[0]}", remedy)
+    good = records.trials.filter(pl.col("outcome") == "ok").select("trial")
+    simulated = records.spent.select("trial").unique()
+    odd = simulated if asked is None else good.join(simulated, on="trial", how="anti")
+    found = odd.collect()
+    if found.height:
+        what = f"field `simulated` is {'there' if asked is None else 'missing'} in {count(found.height, 'trial')}"
+        raise InputError(file_of(folder), f"{what}, the manifest is of {names[0]}", remedy)
 
 
 def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
     beyond = trials.filter(pl.col("oversubscribed") & (pl.col("program") == PARALLEL))["threads"]
     return {
         "sweep": manifest.get("name") or sweep.path.name,
+        "simulated": sweep.machine,
         "created_at": manifest.get("created_at"),
         "commit": checkout.get("commit"),
         "has_uncommitted_changes": checkout.get("dirty"),
@@ -48,17 +49,22 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
 def sentence(found: dict[str, Any], rows: int) -> str:
     """The same for people, below a table of so many `rows`."""
     host = found["host"]
-    cpus = count(host["cpus_usable"], "CPU") if host["cpus_usable"] else "an unknown number of CPUs"
+    cpus = (
+        count(host["cpus_usable"], "core" if found["simulated"] else "CPU")
+        if host["cpus_usable"]
+        else "an unknown number of CPUs"
+    )
     beyond = ranges(found["threads_beyond_cpus"])
     states = ", ".join(found["freq_state"]) or "unknown"
     commit = str(found["commit"] or "unknown")[:SHOWN] + (" with changes" if found["has_uncommitted_changes"] else "")
     trials = found["trials"]
+    crowded = f"more threads than CPUs at {beyond}" if beyond else "never more threads than CPUs"
     parts = [
         f"{count(rows, 'row')} from sweep {found['sweep']} (commit {commit})",
         f"{trials['good']} good trials, {trials['failed']} failed",
         f"{host['cpu'] or 'unknown CPU'} with {cpus}",
         f"clock {states}",
-        f"more threads than CPUs at {beyond}" if beyond else "never more threads than CPUs",
+        *([] if found["simulated"] else [crowded]),
     ]
     branches = ", ".join(f"{it['branch']} ({it['source']})" for it in found["branches"])
     return "; ".join(parts) + (f". Branches: {branches}." if branches else ".")

@@ -21,12 +21,14 @@ from sweep_analysis.read.schema import (
     FREE,
     INSTRUMENTED_SUFFIX,
     ITERATIONS,
+    LINE_WAITS,
     METRICS,
     OUTCOMES,
     PARALLEL,
     PINNED,
     SCHEMA,
     SEQUENTIAL,
+    SPENT,
     TRIALS,
     USAGE,
     Trial,
@@ -54,6 +56,8 @@ class Records:
         counted: rows of `schema.TRIALS`, instrumented builds under the names of their branches.
         events: rows of `schema.EVENTS`.
         metrics: rows of `schema.METRICS`.
+        spent: rows of `schema.SPENT`.
+        line_waits: rows of `schema.LINE_WAITS`.
         notes: what was set aside, in sentences.
     """
 
@@ -62,6 +66,8 @@ class Records:
     counted: pl.LazyFrame
     events: pl.LazyFrame
     metrics: pl.LazyFrame
+    spent: pl.LazyFrame
+    line_waits: pl.LazyFrame
     notes: list[str]
 
     @classmethod
@@ -108,6 +114,8 @@ def parse(file: Path, spill: Path | None = None) -> Records:
         parts["counted"].append(_trials(counted))
         parts["events"].append(_events(counted))
         parts["metrics"].append(_metrics(timed))
+        parts["spent"].append(_spent(timed))
+        parts["line_waits"].append(_line_waits(timed))
         if spill is not None and len(parts["trials"]) == SPILLED:
             _spill(parts, spilled, spill)
     if not parts["trials"] and not spilled["trials"]:
@@ -274,6 +282,28 @@ def _metrics(records: list[Trial]) -> pl.DataFrame:
         for name, metric in record.metrics.items()
     ]
     return pl.DataFrame(rows, schema=METRICS, orient="row")
+
+
+def _spent(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.SPENT`."""
+    rows = [
+        (record.trial, name, spent_ns)
+        for record in records
+        if record.outcome == "ok" and record.simulated is not None
+        for name, spent_ns in record.simulated.spent_ns.items()
+    ]
+    return pl.DataFrame(rows, schema=SPENT, orient="row")
+
+
+def _line_waits(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.LINE_WAITS`."""
+    rows = [
+        (record.trial, it.at, it.written_at, it.transfers, it.waited_ns)
+        for record in records
+        if record.outcome == "ok" and record.simulated is not None
+        for it in record.simulated.waits
+    ]
+    return pl.DataFrame(rows, schema=LINE_WAITS, orient="row")
 
 
 def _events(counted: list[Trial]) -> pl.DataFrame:

@@ -68,6 +68,22 @@ class Events(msgspec.Struct):
     outside: dict[str, int]
 
 
+class LineWait(msgspec.Struct):
+    """A line of source that waited for lines of memory which another, or the same, had written."""
+
+    at: str
+    transfers: int
+    waited_ns: int
+    written_at: str | None = None
+
+
+class Simulated(msgspec.Struct):
+    """Where the time of a simulated machine went, in all timed iterations of one trial."""
+
+    spent_ns: dict[str, int]
+    waits: list[LineWait]
+
+
 class Trial(msgspec.Struct):
     """One line of `trials.jsonl`; a field of one value is a column of `TRIALS`, too.
 
@@ -114,6 +130,7 @@ class Trial(msgspec.Struct):
     ghz_after: float | None = None
     core_to_core_ns: float | None = None  # nor this
     placement: str = FREE  # or `PINNED`; sweeps before workers could be pinned do not say so
+    simulated: Simulated | None = None  # only on simulated machines
 
 
 _KINDS = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
@@ -173,6 +190,26 @@ EVENTS = pl.Schema(
     }
 )
 """One row per counted trial, thread and kind of event; joins to the counted trials on `trial`."""
+
+SPENT = pl.Schema(
+    {
+        "trial": pl.String,
+        "spent_on": pl.String,  # a key of `simulated.SPENT_ON`
+        "spent_ns": pl.Int64,  # of all cores together, in all timed iterations
+    }
+)
+"""One row per good trial on a simulated machine and what its cores did; joins to `TRIALS` on `trial`."""
+
+LINE_WAITS = pl.Schema(
+    {
+        "trial": pl.String,
+        "at": pl.String,  # the access: `file:line:column`
+        "written_at": pl.String,  # the write before it, likewise; null if there was none
+        "transfers": pl.Int64,  # how often a line of memory came from elsewhere
+        "waited_ns": pl.Int64,  # of all cores together
+    }
+)
+"""One row per good trial on a simulated machine and pair of lines of source; joins to `TRIALS` on `trial`."""
 
 PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
 """What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
