@@ -15,6 +15,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.experiment import experiment_of
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
+from sweep_analysis.read.schema import PANEL
 from sweep_analysis.read.study import TIME_UNITS, read_study
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.advice import advice
@@ -23,8 +24,9 @@ from sweep_analysis.say.headline import headline
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
-from sweep_analysis.stats.compare import JUDGED, QUANTITIES, in_quantity, judge
+from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, in_quantity, judge
 from sweep_analysis.stats.judgement import judged_of
+from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
 
 CHECK_FAILED = 1
@@ -45,6 +47,14 @@ REMEDIES = {
     ),
     "events": ("", "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"),
     "lines": ("", "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"),
+    **dict.fromkeys(
+        ("spent", "line-waits"),
+        (
+            "manifest.json",
+            "it was measured, not simulated",
+            "sweep with `--machine NAME`; `cargo runner list machines`",
+        ),
+    ),
     "placements": ("", "no workload ran free and pinned on one branch", "measure again with `--placement both`"),
     "fit-residuals": ("", "no law could be fitted", "`fits` says why; measure more thread counts"),
 }
@@ -61,6 +71,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
   python -m sweep_analysis table latest fits --where law=usl
   python -m sweep_analysis table latest placements --where level=branch --format md
+  python -m sweep_analysis lines latest --threads 64 --format md  # which source lines waited, simulated
   python -m sweep_analysis calibration SWEEP --branch packed --quantity cpu
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
@@ -123,6 +134,16 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="COLUMN=VALUE",
         help="only rows with this value, such as `level=workload`; may be repeated",
+    )
+
+    waited = _prints(
+        commands, "lines", "print which lines of source waited on a simulated machine, and for whom", _lines
+    )
+    waited.add_argument("--workload", help="default: all")
+    waited.add_argument("--branch", help="default: all but the A/A twin")
+    waited.add_argument("--threads", type=int, metavar="N", help="default: the most of each workload")
+    waited.add_argument(
+        "--most", type=int, default=10, metavar="N", help="pairs of lines of each cell (default: %(default)s)"
     )
 
     calibrated = _command(
@@ -305,7 +326,7 @@ def _compare(asked: argparse.Namespace) -> None:
     if asked.quantity in JUDGED:
         frame = judged_of(sweep, times.collect(), baseline).of(asked.quantity)
     else:
-        frame = judge(times, baseline, [asked.quantity])
+        frame = judge(times, baseline, [asked.quantity], simulated=sweep.machine is not None)
     frame = frame.filter(pl.col("level").is_in(LEVELS[asked.level]))
     more = {"cautions": cautions(analyse(sweep, baseline))} if asked.format == "json" else {}
     output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more=more)
@@ -315,7 +336,7 @@ def _verdict(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     experiment = experiment_of(sweep)
     judgement = judged_of(sweep, baseline=asked.baseline)
-    lines = voids(sweep)
+    lines = [f"{sweep.label}."] if sweep.machine else voids(sweep)
     if experiment is not None and experiment.has_own_figure:
         lines.append(
             f"Branches are not judged: this sweep is the experiment {experiment.name}, about {experiment.shows}."
@@ -327,6 +348,7 @@ def _verdict(asked: argparse.Namespace) -> None:
         if said not in found.answer:
             lines.append(f"Which branch to merge? {found.answer}")
         lines += [sentence for sentence in found.hurts if " fails on " in sentence]
+        lines += [f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one."] if sweep.machine else []
     width = shutil.get_terminal_size().columns
     print("\n".join(textwrap.fill(line, max(width, 40), break_on_hyphens=False) for line in lines))
 
@@ -339,16 +361,42 @@ def _table(asked: argparse.Namespace) -> None:
         file, what, remedy = REMEDIES[asked.name]
         raise InputError(sweep.path / file, what, remedy)
     for column, value in asked.where:
-        if column not in frame.columns:
-            raise InputError(
-                sweep.path, f"`{asked.name}` has no column `{column}`", f"it has {', '.join(frame.columns)}"
-            )
-        known = frame[column].cast(pl.String)
-        frame = frame.filter(known == value)
-        if frame.is_empty():
-            values = ", ".join(sorted(set(known.drop_nulls()))[:MOST_VALUES])
-            raise InputError(sweep.path, f"no row of `{asked.name}` has `{column}={value}`", f"it is {values}")
+        frame = _only(sweep, asked.name, frame, column, value)
     output.show(sweep, asked.name, frame, asked.format, read=_for_people(analysis, asked.name, frame))
+
+
+def _lines(asked: argparse.Namespace) -> None:
+    sweep = _read(asked)
+    rates = line_wait_rates(sweep)
+    if rates.is_empty():
+        where, what, remedy = REMEDIES["line-waits"]
+        raise InputError(sweep.path / where, what, remedy)
+    if asked.branch is None:
+        rates = rates.filter(pl.col("branch") != (sweep.twin or ""))
+    for column in ("workload", "branch", "threads"):
+        value = getattr(asked, column)
+        if value is not None:
+            rates = _only(sweep, "lines", rates, column, str(value))
+    if asked.threads is None:
+        rates = largest_threads(rates)
+    rates = rates.group_by([*PANEL, "threads", "branch"], maintain_order=True).head(asked.most)
+    output.show(sweep, "lines", rates, asked.format, read=tables.line_wait_table(with_panel(rates), asked.most))
+
+
+def _only(sweep: Sweep, name: str, frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
+    """The rows of the table `name` with this value in a column.
+
+    Raises:
+        InputError: there is no such column, or no such value in it.
+    """
+    if column not in frame.columns:
+        raise InputError(sweep.path, f"`{name}` has no column `{column}`", f"it has {', '.join(frame.columns)}")
+    known = frame[column].cast(pl.String)
+    kept = frame.filter(known == value)
+    if kept.is_empty():
+        values = ", ".join(sorted(set(known.drop_nulls()))[:MOST_VALUES])
+        raise InputError(sweep.path, f"no row of `{name}` has `{column}={value}`", f"it is {values}")
+    return kept
 
 
 def _for_people(analysis: Analysis, name: str, frame: pl.DataFrame) -> pl.DataFrame | None:
@@ -371,15 +419,17 @@ def _calibration(asked: argparse.Namespace) -> int:
             f"`{asked.branch}` cannot be calibrated against `{baseline}`: they share no cell",
             f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}",
         )
-    print(tables.markdown(tables.calibration_table(with_panel(found.cells))), end="")
+    print(tables.markdown(tables.calibration_table(with_panel(found.cells), f"{sweep.replicates.unit}s")), end="")
     mean = found.mean.row(0, named=True)
     interval = (
         "no interval" if mean["equal_low"] is None else f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
     )
     told = ", ".join(f"{found.cells.filter(answer=answer).height} {answer}" for answer in ANSWERS)
+    label = f"{sweep.label}. " if sweep.label else ""
     print(
-        f"\n{asked.branch} over {baseline}, {asked.quantity}: geometric mean of {count(mean['cells'], 'cell')} "
-        f"{percent(mean['time_ratio'])} ({interval}; margin ±{MEAN_MARGIN:.0%}): {mean['answer']}. "
+        f"\n{label}{asked.branch} over {baseline}, {asked.quantity}: geometric mean of "
+        f"{count(mean['cells'], 'cell')} {percent(mean['time_ratio'])} ({interval}; margin "
+        f"±{MEAN_MARGIN:.0%}): {mean['answer']}. "
         f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
     )
     return 0 if found.answer == EQUAL else CHECK_FAILED

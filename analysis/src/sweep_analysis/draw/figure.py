@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.map_plots import HeatMap
+from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.schema import PANEL
@@ -33,6 +35,7 @@ class Figure:
         whole: the same by name for files, all panels in one chart.
         numbers: tables of its numbers for people, by heading.
         legend: the branches that its lines stand for, if the page shows their key with it.
+        label: what the page and all its charts and tables say of it beside their titles; empty if nothing.
         titled: whether its charts have titles of their own; else the page writes their names above them.
         name: of its files, and its anchor on the page.
         needs: names of the frames behind it, `Analysis.frame` has them.
@@ -46,6 +49,7 @@ class Figure:
     whole: Callable[[], Charts] = dict
     numbers: dict[str, pl.DataFrame] = field(default_factory=dict)
     legend: tuple[str, ...] = ()
+    label: str = ""
     titled: bool = False
     name: str = ""
     needs: tuple[str, ...] = ()
@@ -83,6 +87,35 @@ def figure(
         return named
 
     return listed
+
+
+def labelled(figure: Figure, label: str) -> Figure:
+    """The figure with a label, on each of its charts, too; an empty one changes nothing."""
+    if not label:
+        return figure
+
+    def on_all(charts: Callable[[], Charts]) -> Callable[[], Charts]:
+        return lambda: {name: with_label(chart, label) for name, chart in charts().items()}
+
+    return replace(figure, label=label, panels=on_all(figure.panels), whole=on_all(figure.whole))
+
+
+def with_label(chart: alt.TopLevelMixin, label: str) -> alt.TopLevelMixin:
+    """A chart that says `label` below its title, or in its place."""
+    small: dict[str, Any] = {"fontSize": 11, "fontWeight": "normal", "color": LIGHT.faint_ink, "anchor": "start"}
+    drawn: Any = chart  # what all kinds of charts have in common, their type does not tell
+    whole = drawn.copy(deep=False)
+    title = whole.title
+    below = {f"subtitle{name[0].upper()}{name[1:]}": value for name, value in small.items() if name != "anchor"}
+    if title is alt.Undefined:
+        whole.title = alt.TitleParams(label, **small)
+    else:
+        own: dict[str, Any] = title.to_dict() if isinstance(title, alt.TitleParams) else {"text": title}
+        above = own.get("subtitle", [])
+        lines = [above] if isinstance(above, str) else above
+        whole.title = alt.TitleParams(**(below | own | {"subtitle": [*lines, label]}))
+    labelled_chart: alt.TopLevelMixin = whole
+    return labelled_chart
 
 
 def number_of_panels(frame: pl.DataFrame) -> int:

@@ -15,6 +15,7 @@ from sweep_analysis.draw import (
     plots,
     scaling_plots,
     speedup_plots,
+    spent_plots,
 )
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, number_of_panels, per_panel
 from sweep_analysis.draw.plots import ChartStyle
@@ -22,11 +23,16 @@ from sweep_analysis.read.labels import with_panel
 from sweep_analysis.say import tables
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.stats.compare import LEAST_SIMULATED
+from sweep_analysis.stats.simulated import largest_threads
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 MOST_RATIOS = 9
 """Maps of claims below each other are left out for more workloads: the map by branch has the same on less paper."""
+MOST_LINES = 5
+"""Pairs of lines of source of each branch and workload that the page shows."""
 _NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
+_NOT_SIMULATED = "Only a simulated machine tells: `cargo runner sweep --machine NAME`."
 
 
 @figure("gains", "comparisons", "comparisons-cpu")
@@ -38,7 +44,7 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     return Figure(
         "Which branch gains on which workload",
         "Change against the baseline in per cent, all thread counts of a workload together. Blue takes less, orange "
-        "more, in steps of 3 %; grey is inside the A/A band, what equal builds show, and everything where that is not "
+        f"more, in steps of 3 %; grey is inside the A/A band, {_band(analysis)}, and everything where that is not "
         "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
         "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
         "what counts."
@@ -47,8 +53,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
         maps=lambda: {"": map_plots.gains_maps(wall, cpu, style)},
         whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, style)},
         numbers={
-            "verdicts by wall time": _verdicts(wall, "cell", same=False).drop("threads"),
-            "verdicts by CPU time": _verdicts(cpu, "cell", same=False).drop("threads"),
+            "verdicts by wall time": _verdicts(analysis, wall, "cell", same=False).drop("threads"),
+            "verdicts by CPU time": _verdicts(analysis, cpu, "cell", same=False).drop("threads"),
         },
     )
 
@@ -62,7 +68,7 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     return Figure(
         f"Wall time and CPU time relative to {style.baseline}" if style.baseline else "Wall time and CPU time",
         "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
-        "bar is the A/A band: what equal builds show. A full point is a claim, a hollow one cannot be told from the "
+        f"bar is the A/A band: {_band(analysis)}. A full point is a claim, a hollow one cannot be told from the "
         "baseline.",
         missing=None if is_drawn else _NO_COMPARISON,
         panels=per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)),
@@ -84,9 +90,10 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
     return Figure(
         "Speed-up",
         f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
-        "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. In "
-        "the shaded part there are more threads than CPUs. The grey band is the 95 % interval of "
-        f"{style.baseline or 'each branch'}; those of all branches are in the numbers.",
+        "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. "
+        + _of_hosts(analysis, "In the shaded part there are more threads than CPUs. ")
+        + f"The grey band is the 95 % interval of {style.baseline or 'each branch'}; those of all branches are in the "
+        "numbers.",
         missing=None
         if shown.height
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
@@ -113,13 +120,16 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
     twin = analysis.sweep.twin
     return Figure(
         "Where each branch gains and loses, by threads",
-        "A map for each branch, workloads down, threads across; thread counts in brackets exceed the CPUs. Colours and "
-        "bold numbers as above, here of each cell.",
+        "A map for each branch, workloads down, threads across. "
+        + _of_hosts(analysis, "Thread counts in brackets exceed the CPUs. ")
+        + "Colours and bold numbers as above, here of each cell.",
         missing=None if drawn else _NO_COMPARISON,
         maps=lambda: {name: map_plots.cell_maps(frame, style) for name, frame in drawn.items()},
         whole=lambda: {files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
         numbers={
-            f"every cell by {name}": _verdicts(frame.filter(pl.col("branch") != (twin or "")), "cell", same=True)
+            f"every cell by {name}": _verdicts(
+                analysis, frame.filter(pl.col("branch") != (twin or "")), "cell", same=True
+            )
             for name, frame in drawn.items()
         },
     )
@@ -131,8 +141,9 @@ def intervals(analysis: Analysis, style: ChartStyle) -> Figure:
     rows = _others(analysis)
     return Figure(
         "Branch by branch, with intervals",
-        "Change of time in each cell, with its 95 % interval. The grey band is what equal builds show (A/A). A full "
-        "point is a claim, a hollow one cannot be told from the baseline. Thread counts in brackets exceed the CPUs.",
+        f"Change of time in each cell, with its 95 % interval. The grey band is {_band(analysis)} (A/A). A full "
+        "point is a claim, a hollow one cannot be told from the baseline."
+        + _of_hosts(analysis, " Thread counts in brackets exceed the CPUs."),
         missing=None if rows.height else _NO_COMPARISON,
         panels=per_panel(rows, lambda part: plots.finished(comparison_plots.interval_panel(part, style), style.theme)),
         whole=lambda: (
@@ -162,6 +173,39 @@ def idle(analysis: Analysis, style: ChartStyle) -> Figure:
         whole=lambda: {"idle": cost_plots.idle_figure(shown, style, legend=True)},
         numbers={"costs of every cell": tables.cost_table(with_panel(spent))},
         legend=drawn_branches(shown, style),
+    )
+
+
+@figure("spent", "spent")
+def spent(analysis: Analysis, style: ChartStyle) -> Figure:
+    """Where the time went."""
+    shares = analysis.spent.filter(pl.col("branch").is_in(style.branches))
+    return Figure(
+        "Where the time went",
+        "What all cores together did with their time, by threads, a bar for each branch. Work is the program's own; "
+        "push and pop is what jobs cost on their own core; a core that searches has no job and looks for one; a core "
+        "that waits for a line of memory waits for another core; system is calls to the kernel. The thread that calls "
+        "the pool has a core, too, and sleeps on it: with one thread, that is up to half of all time.",
+        missing=None if shares.height else _NOT_SIMULATED,
+        panels=per_panel(shares, lambda part: plots.finished(spent_plots.spent_panel(part, style), style.theme)),
+        whole=lambda: {"spent": spent_plots.spent_figure(shares, style)},
+        numbers={"time of all cores": tables.spent_table(with_panel(shares))} if shares.height else {},
+    )
+
+
+@figure("line-waits", "line-waits")
+def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
+    """Which source lines waited. A table: names of lines are what one looks for."""
+    rates = largest_threads(analysis.line_waits.filter(pl.col("branch").is_in(style.branches)))
+    return Figure(
+        "Which source lines waited",
+        f"The {MOST_LINES} pairs of lines of source that waited longest for lines of memory, of each workload and "
+        "branch with the most threads. A line waits because another core has written to the same line of memory, or "
+        "holds it: `written by` is the last write before. Shares are of all the time that cores waited for lines, "
+        "and of all their time. Paths of the pool begin below `rayon-fork/src`. "
+        "`cargo runner analysis lines` prints more, and other thread counts.",
+        missing=None if rates.height else _NOT_SIMULATED,
+        numbers={"lines of source": tables.line_wait_table(with_panel(rates), MOST_LINES)} if rates.height else {},
     )
 
 
@@ -242,7 +286,7 @@ def efficiency(analysis: Analysis, style: ChartStyle) -> Figure:
         "Efficiency, and what acts as if it were serial",
         f"Efficiency is speed-up ({DEFINITIONS.get(definition, '')}) over threads. The Karp–Flatt fraction is the "
         "serial share that would explain the speed-up: if it rises with the threads, something else than a serial "
-        "part holds the pool back. In the shaded part the CPUs are what it lacks.",
+        "part holds the pool back." + _of_hosts(analysis, " In the shaded part the CPUs are what it lacks."),
         missing=None if shown.height else "There is no speed-up, so neither efficiency nor a serial fraction.",
         panels=per_panel(
             shown, lambda part: plots.finished(scaling_plots.efficiency_panel(part, style, legend=False), style.theme)
@@ -280,7 +324,19 @@ def _others(analysis: Analysis) -> pl.DataFrame:
     return rows.filter(pl.col("branch") != (analysis.sweep.twin or ""))
 
 
-def _verdicts(comparisons: pl.DataFrame, level: str, *, same: bool) -> pl.DataFrame:
+def _band(analysis: Analysis) -> str:
+    """What the A/A band is, in words."""
+    least = f", and at least {LEAST_SIMULATED * 100:.0f} %" if analysis.sweep.machine else ""
+    return f"what {analysis.sweep.replicates.equal} show{least}"
+
+
+def _of_hosts(analysis: Analysis, sentence: str) -> str:
+    """A sentence about more threads than CPUs, which a simulated machine never has."""
+    return "" if analysis.sweep.machine else sentence
+
+
+def _verdicts(analysis: Analysis, comparisons: pl.DataFrame, level: str, *, same: bool) -> pl.DataFrame:
     """The table of verdicts of one level, or of all but it."""
     rows = comparisons.filter((pl.col("level") == level) == same)
-    return tables.verdict_table(with_panel(rows).sort("level", maintain_order=True))
+    named = with_panel(rows).sort("level", maintain_order=True)
+    return tables.verdict_table(named, f"{analysis.sweep.replicates.unit}s")

@@ -6,7 +6,7 @@ list and says what is missing.
 
 from __future__ import annotations
 
-from sweep_analysis.draw.figure import LISTED, Figure
+from sweep_analysis.draw.figure import LISTED, Figure, labelled
 from sweep_analysis.draw.palette import LIGHT, Theme
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.report import branch_figures, host_figures  # noqa: F401 - they enter their figures in the list
@@ -29,4 +29,4 @@ def figures(analysis: Analysis) -> list[Figure]:
         # A picture for each of its many sets of parameters would bury the one that it is about.
         own = [experiment_figure(analysis, experiment)]
         return own + [listed.make(analysis, style) for listed in LISTED if listed.is_of_every_sweep]
-    return [listed.make(analysis, style) for listed in LISTED]
+    return [labelled(listed.make(analysis, style), analysis.sweep.label) for listed in LISTED]

@@ -49,7 +49,11 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
         "by it, but it adds noise. By clock: were the clock all that moves times, points would lie on the dotted line. "
         "Orange lines are trends. Branches are compared inside blocks and hardly suffer; speed-ups compare blocks "
         "and do." + lot_sentence(rows),
-        missing=None if rows.height else "No cell was measured in more than one block, so a drift could not be seen.",
+        missing="Nothing drifts on a simulated machine."
+        if analysis.sweep.machine
+        else None
+        if rows.height
+        else "No cell was measured in more than one block, so a drift could not be seen.",
         panels=charts,
         whole=lambda: {files[name]: chart for name, chart in charts().items()},
         numbers={"by place in the block": tables.place_table(analysis.places)} if rows.height else {},
@@ -62,8 +66,13 @@ def outliers(analysis: Analysis, style: ChartStyle) -> Figure:
     labelled = analysis.outliers
     return Figure(
         "Trials far from the others of their cell",
-        "Left: when they ran. Together in time they are the host's doing, alone they are the program's or the "
-        "branch's. Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
+        (
+            "Left: by block. "
+            if analysis.sweep.machine
+            else "Left: when they ran. Together in time they are the host's "
+            "doing, alone they are the program's or the branch's. "
+        )
+        + "Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
         "share of each branch's trials, with its 95 % interval; a branch above the others has a tail of its own, which "
         "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure."
         + lot_sentence(labelled),

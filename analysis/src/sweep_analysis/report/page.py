@@ -35,6 +35,7 @@ MANY_SENTENCES = 12
 TEXT_COLUMNS = frozenset(
     {"workload", "branch", "verdict", "outcome", "reason", "size", "stderr_tail", "line", "counted", "waited"}
     | {"law", "status", "what", "asked", "beyond fences"}
+    | {"source line", "written by", "unit"}
     | {"mode", "placement", "freq_state", "parameters", "answer", "origin", "generator", "way", "kind"}
 )
 """Columns of tables that are read from the left."""

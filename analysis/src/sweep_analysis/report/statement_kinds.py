@@ -88,6 +88,8 @@ def _moment(analysis: Analysis) -> str:
 
 
 def _host(analysis: Analysis) -> str:
+    if analysis.sweep.machine:
+        return f"{analysis.sweep.label}, {count(analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
     return f"{cpus}, {cpu.get('model_name') or 'of unknown model'}".replace("(R)", "")
@@ -106,10 +108,11 @@ def _evidence(asked: Asked) -> str:
         )
         threads = every.filter(program=PARALLEL).select("threads").collect()["threads"].to_list()
         day = datetime.fromisoformat(str(sweep.manifest["created_at"])[:10])
+        unit = "seed" if sweep.machine else "build"
         link = Asked(asked.where, asked.folder, [analysis], []).links()
         lines.append(
             f"{link[0].upper()}{link[1:]}, {day.day} {day:%B %Y}, {_host(analysis)}: "
-            f"{count(len(sweep.branches), 'branch', 'branches')} in {count(sweep.layouts, 'build')} each, "
+            f"{count(len(sweep.branches), 'branch', 'branches')} in {count(sweep.layouts, unit)} each, "
             f"{count(workloads, 'workload')}, threads {ranges(threads)}, {count(trials, 'trial')}, "
             f"{failed or 'none'} failed. Again: `{_command(sweep)}`"
         )
@@ -120,7 +123,7 @@ def _evidence(asked: Asked) -> str:
 def _command(sweep: Sweep) -> str:
     """What measures a sweep again; one build is said, because it was once what one got without a word."""
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
-    return " ".join(words if sweep.layouts > 1 or "--layouts" in words else [*words, "--layouts", "1"])
+    return " ".join(words if sweep.machine or sweep.layouts > 1 or "--layouts" in words else [*words, "--layouts", "1"])
 
 
 def _advice(asked: Asked) -> str:
@@ -200,9 +203,10 @@ def _change(asked: Asked) -> str:
     where += f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
     doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
     size = percent(row["time_ratio"])[1:]
+    equal = asked.sweep.sweep.replicates.equal
     return (
         f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
-        f"`{against}` {where} (95 % interval {_interval(row)}; equal builds differ by up to {_band(row)}{doubt}; "
+        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{doubt}; "
         f"{asked.source()[1:-1]})."
     )
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep
+from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
 from sweep_analysis.report.statement_kinds import KINDS, Asked
 from sweep_analysis.stats.analysis import Analysis, analyse
 
@@ -51,7 +51,12 @@ def made(file: Path) -> dict[Path, str]:
             raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
         sweeps = [_analysis(find_sweep(Path(name))) for name in named]
         asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named])
+        if kind != "evidence":  # which has a line for each
+            refuse_mixed([it.sweep for it in sweeps], where)
         text, pictures = KINDS[kind](asked)
+        label = sweeps[0].sweep.label
+        if label not in text:
+            text = f"*{label}*\n\n{text}"
         texts.update(pictures)
         return f"{found[1]}{text.strip()}\n{found[4]}"
 

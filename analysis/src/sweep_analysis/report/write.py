@@ -53,7 +53,7 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
         frames["experiment"] = points
     for name, frame in frames.items():
         for suffix in suffixes:
-            tables.write(frame, folder / f"{name}.{suffix}")
+            tables.write(frame, folder / f"{name}.{suffix}", analysis.sweep.label)
     rows = {name: frame.height for name, frame in frames.items()}
     told = json.dumps(provenance(analysis.sweep) | {"rows": rows}, indent=2)
     (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")

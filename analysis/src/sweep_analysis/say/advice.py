@@ -19,7 +19,7 @@ import polars as pl
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.say.headline import QUANTITY_NAMES, SHOWN, change, headline, why_unjudged
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, SLOWER, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement, of_the_fork
 
 MARGIN = 1.02
@@ -71,7 +71,7 @@ def advice(judgement: Judgement) -> Advice:
         answer = (
             f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but losses up to "
             f"{_loss(worst['ratio_high'])} of {QUANTITY_NAMES[worst['quantity']]} are not excluded "
-            f"(on {worst['panel']}). More layouts and trials would tell."
+            f"(on {worst['panel']}). More {judgement.sweep.replicates.unit}s and trials would tell."
         )
         return Advice(None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing))
     if gains.height:
@@ -172,12 +172,16 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
             f"{percent(each['time_ratio'])} {QUANTITY_NAMES[each['quantity']]}{_interval(each)}"
             for each in own.rows(named=True)
         )
-        over = (
-            f"over all {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {row['units']} builds"
-        )
+        units = count(row["units"], "seed" if judgement.sweep.machine else "build")
+        over = f"over all {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
         found.append(f"{words}{branch}: {changes} {over}.")
         if row["band"]:
-            found.append(f"Equal builds differ there by up to {(row['band'] - 1) * 100:.1f} % (the A/A band).")
+            equal = judgement.sweep.replicates.equal
+            band = f"{(row['band'] - 1) * 100:.1f} % (the A/A band"
+            least = (
+                f"; a simulated band is never below {LEAST_SIMULATED * 100:.0f} %" if judgement.sweep.machine else ""
+            )
+            found.append(f"{equal[0].upper()}{equal[1:]} differ there by up to {band}{least}).")
     detectable = overall.filter(quantity="time")["detectable"].median()
     if isinstance(detectable, float):
         found.append(

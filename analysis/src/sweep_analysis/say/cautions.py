@@ -12,6 +12,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, PARALLEL
 from sweep_analysis.say.placements import placement_sentences
 from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 STUDY_THREADS = 32
@@ -39,6 +40,8 @@ DRIFT_ALPHA = 0.01
 
 def voids(sweep: Sweep) -> list[str]:
     """The cautions that void a sweep, whatever its verdicts are, a sentence or two each; empty if it may be judged."""
+    if sweep.machine:
+        return []  # what else the host does changes no virtual time
     useless = "This sweep shows that the tool works, not which branch is better."
     found = []
     got = _cpu_share(sweep)
@@ -74,7 +77,7 @@ def cautions(analysis: Analysis) -> list[str]:
             "`cargo runner sweep --resume` runs the rest."
         )
     found += placement_sentences(analysis.placements)
-    found += _host_cautions(analysis)
+    found += [simulated_caution(analysis.sweep.machine)] if analysis.sweep.machine else _host_cautions(analysis)
     found += _design_cautions(analysis)
     if analysis.failures.height:
         failed = analysis.failures["branch"].value_counts(sort=True).rows()
@@ -91,6 +94,15 @@ def cautions(analysis: Analysis) -> list[str]:
             "of theirs is in the counts."
         )
     return found
+
+
+def simulated_caution(machine: str) -> str:
+    """What no simulated sweep can tell."""
+    return (
+        f"Simulated: nothing here was measured on such a machine. What an access costs is said in "
+        f"`machines/{machine}.toml`, with its source. Prices are not exact: no "
+        f"difference under {LEAST_SIMULATED * 100:.0f} % is called one. Trust ranks and crossovers before magnitudes."
+    )
 
 
 def _host_cautions(analysis: Analysis) -> list[str]:
@@ -191,7 +203,7 @@ def _cpu_share(sweep: Sweep) -> float | None:
 
 def _design_cautions(analysis: Analysis) -> list[str]:
     found = []
-    found += _coarse_clocks(analysis.sweep)
+    found += [] if analysis.sweep.machine else _coarse_clocks(analysis.sweep)
     if analysis.comparisons.height and not analysis.judgement.has_twin:
         found.append(
             "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
@@ -204,7 +216,9 @@ def _design_cautions(analysis: Analysis) -> list[str]:
         found.append(f"No speed-up {' or '.join(absent)}: {reason}.")
     if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
         found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
-    if analysis.times.height and analysis.sweep.layouts == 1:
+    if analysis.times.height and analysis.sweep.layouts == 1 and analysis.sweep.machine:
+        found.append("Each cell ran with one seed, so chance is unknown and no branch is judged.")
+    elif analysis.times.height and analysis.sweep.layouts == 1:
         found.append(
             "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory, "
             "so no branch is judged; intervals of speed-ups and costs hold for these very builds."

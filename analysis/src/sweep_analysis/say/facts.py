@@ -21,14 +21,15 @@ def facts(analysis: Analysis) -> dict[str, str]:
     counted = f"; {len(trials)} counted, not timed" if trials else ""
     checkout: dict[str, Any] = sweep.manifest.get("checkout", {})
     commit = str(checkout.get("commit") or "unknown")[:12]
+    kernel = str(sweep.host.get("kernel", {}).get("osrelease") or "unknown")
+    where = {"Machine": host(analysis)} if sweep.machine else {"Host": host(analysis), "Kernel": kernel}
     return {
-        "Host": host(analysis),
-        "Kernel": str(sweep.host.get("kernel", {}).get("osrelease") or "unknown"),
+        **where,
         "CPU frequency": ", ".join(states),
         "Threads": ranges(pool["threads"].to_list()) or "none",
         "Branches": count(len(set(pool["branch"]) - {sweep.twin}), "branch", "branches")
         + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else "")
-        + (f", in {sweep.layouts} layouts each" if sweep.layouts > 1 else ""),
+        + (f", in {sweep.layouts} {sweep.replicates.unit}s each" if sweep.layouts > 1 else ""),
         "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed" + counted,
         "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ") + " UTC",
         "Commit": commit + (", with uncommitted changes" if checkout.get("dirty") else ""),
@@ -39,7 +40,9 @@ def host(analysis: Analysis) -> str:
     """The machine in a few words."""
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     model = cpu.get("model_name") or "unknown CPU"
-    number = count(analysis.cpus, "usable CPU") if analysis.cpus else "CPUs unknown"
+    number = (
+        count(analysis.cpus, "core" if analysis.sweep.machine else "usable CPU") if analysis.cpus else "CPUs unknown"
+    )
     return f"{model}, {number}" + (", virtual machine" if cpu.get("is_virtual") else "")
 
 

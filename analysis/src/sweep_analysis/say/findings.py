@@ -60,6 +60,8 @@ def noise_sentences(analysis: Analysis) -> list[str]:
     """How large a difference has to be before it means anything, per workload."""
     twin = analysis.sweep.twin
     cells = with_panel(analysis.comparisons.filter(pl.col("level") == "cell"))
+    is_simulated = analysis.sweep.machine is not None
+    itself = "the A/A band reaches" if is_simulated else "one build against itself differs by up to"
     sentences = []
     for part in cells.partition_by("panel", maintain_order=True):
         bands = part["band"].drop_nulls()
@@ -68,7 +70,7 @@ def noise_sentences(analysis: Analysis) -> list[str]:
             sentences.append(f"{part['panel'][0]}: the noise is unknown.")
             continue
         sentences.append(
-            f"{part['panel'][0]}: one build against itself differs by up to {(max(bands) - 1) * 100:.1f} % at one "
-            f"thread count; a true difference there must be about {(others - 1) * 100:.1f} % to be found."
+            f"{part['panel'][0]}: {itself} {(max(bands) - 1) * 100:.1f} % at one thread count; "
+            f"a true difference there must be about {(others - 1) * 100:.1f} % to be found."
         )
     return sentences

@@ -63,6 +63,11 @@ def why_unjudged(judgement: Judgement) -> str:
     if not judgement.has_twin:
         return "the baseline did not run a second time (no A/A twin), so the noise is unknown"
     most = int(rows.select(pl.col("units").max()).item())
+    if most < FEWEST_UNITS and judgement.sweep.machine:
+        return (
+            f"each cell ran with {count(most, 'seed')}, and what one seed owes to chance is known from {FEWEST_UNITS} "
+            "on (`--trials 7`)"
+        )
     if most < FEWEST_UNITS:
         return (
             f"each branch was measured in {count(most, 'build')}, and fewer than {FEWEST_UNITS} builds do not tell a "

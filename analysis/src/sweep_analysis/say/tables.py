@@ -12,6 +12,7 @@ from sweep_analysis.read.labels import count, percent
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
+from sweep_analysis.stats.simulated import SPENT_ON
 
 DIGITS = 4
 """Significant digits in tables made for people; CSV and Parquet keep everything."""
@@ -37,16 +38,19 @@ KAPPAS = {"kappa": "kappa", "kappa_low": "kappa from", "kappa_high": "kappa to"}
 MOST_ROWS = 5000
 """Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
 
+POOL = "rayon-fork/src/"
+"""Where nearly all lines of source lie that wait; people are spared it."""
+
 SUFFIXES = ("csv", "parquet", "md")
 """File formats of `write`, by the ending of the file's name."""
 
 
-def write(frame: pl.DataFrame, file: Path) -> None:
-    """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`."""
+def write(frame: pl.DataFrame, file: Path, label: str = "") -> None:
+    """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`; `label` stands below Markdown."""
     writers: dict[str, Callable[[], object]] = {
         ".csv": lambda: frame.write_csv(file),
         ".parquet": lambda: frame.write_parquet(file),
-        ".md": lambda: file.write_text(_readable(frame), encoding="utf-8"),
+        ".md": lambda: file.write_text(_readable(frame) + (label and f"\n{label}\n"), encoding="utf-8"),
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     writers[file.suffix]()
@@ -75,10 +79,10 @@ def text(value: object) -> str:
     return str(value)
 
 
-def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
+def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataFrame:
     """The columns of `frames.COMPARISONS` that a reader needs, ratios as changes in per cent.
 
-    In: rows with `panel`.
+    In: rows with `panel`; `units` is what the sweep calls its replicates.
     """
 
     def ratio(column: str, name: str) -> pl.Expr:
@@ -96,12 +100,12 @@ def verdict_table(comparisons: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
         ratio("cpu_ratio", "CPU time"),
         "pairs",
-        pl.col("units").alias("layouts"),
+        pl.col("units").alias(units),
         pl.col("p_corrected").round(3).alias("p corrected"),
     )
 
 
-def calibration_table(cells: pl.DataFrame) -> pl.DataFrame:
+def calibration_table(cells: pl.DataFrame, units: str = "layouts") -> pl.DataFrame:
     """The cells of a `Calibration`, in their order, ratios as changes in per cent. In: rows with `panel`."""
     return cells.select(
         pl.col("panel").alias("workload"),
@@ -110,7 +114,7 @@ def calibration_table(cells: pl.DataFrame) -> pl.DataFrame:
             pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
             for column, name in (("time_ratio", "change"), ("equal_low", "from"), ("equal_high", "to"))
         ),
-        pl.col("units").alias("layouts"),
+        pl.col("units").alias(units),
         "answer",
     )
 
@@ -177,6 +181,50 @@ def event_table(rates: pl.DataFrame) -> pl.DataFrame:
             )
         )
     return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+
+
+def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
+    """A row per cell, a column per key of `simulated.SPENT_ON` with its share.
+
+    In: rows of `frames.SPENT_SHARES` with `panel`.
+    """
+    cell = ["panel", "branch", "threads", "work_unit"]
+    totals = shares.group_by(cell, maintain_order=True).agg(pl.col("ns_per_unit").sum())
+    wide = shares.with_columns(_whole_percent("share")).pivot("spent_on", index=cell, values="share")
+    return totals.join(wide, on=cell, maintain_order="left").select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("work_unit").alias("unit"),
+        pl.col("ns_per_unit").alias("core ns per unit"),
+        *(pl.col(name).alias(told) for name, told in SPENT_ON.items() if name in wide.columns),
+    )
+
+
+def line_wait_table(rates: pl.DataFrame, most: int) -> pl.DataFrame:
+    """The `most` pairs of lines of each cell that waited longest. In: `frames.LINE_WAIT_RATES` with `panel`, sorted."""
+    cell = ["panel", "threads", "branch"]
+    return (
+        rates.group_by(cell, maintain_order=True)
+        .head(most)
+        .select(
+            pl.col("panel").alias("workload"),
+            "threads",
+            "branch",
+            _whole_percent("share").alias("of waiting"),
+            _whole_percent("core_share").alias("of all time"),
+            pl.col("at").str.strip_prefix(POOL).alias("source line"),
+            pl.col("written_at").str.strip_prefix(POOL).fill_null("nobody").alias("written by"),
+            pl.col("ns_per_unit").alias("waited ns per unit"),
+            pl.col("transfers_per_unit").alias("transfers per unit"),
+            pl.col("transfers_per_iteration").round(1).alias("per iteration"),
+            pl.col("work_unit").alias("unit"),
+        )
+    )
+
+
+def _whole_percent(column: str) -> pl.Expr:
+    return pl.format("{}\N{NO-BREAK SPACE}%", (pl.col(column) * 100).round(1)).alias(column)
 
 
 def latency_table(waits: pl.DataFrame) -> pl.DataFrame:

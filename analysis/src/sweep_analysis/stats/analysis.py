@@ -25,6 +25,7 @@ from sweep_analysis.stats.modes import mode_values, modes
 from sweep_analysis.stats.outliers import outliers, shares
 from sweep_analysis.stats.placements import placements
 from sweep_analysis.stats.scaling import scaling
+from sweep_analysis.stats.simulated import line_wait_rates, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
 _Compute = Callable[["Analysis"], pl.DataFrame]
@@ -95,6 +96,16 @@ class Analysis:
     def lines(self) -> pl.DataFrame:
         """Accesses to each cache line of the counters, per unit of work: rows of `frames.LINE_RATES`."""
         return line_rates(self.sweep).collect()
+
+    @_frame("spent")
+    def spent(self) -> pl.DataFrame:
+        """What the cores of a simulated machine did: rows of `frames.SPENT_SHARES`."""
+        return spent_shares(self.sweep)
+
+    @_frame("line-waits")
+    def line_waits(self) -> pl.DataFrame:
+        """Which lines of source waited on a simulated machine: rows of `frames.LINE_WAIT_RATES`."""
+        return line_wait_rates(self.sweep)
 
     @_frame("latencies")
     def waits(self) -> pl.DataFrame:

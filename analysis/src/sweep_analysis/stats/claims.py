@@ -109,6 +109,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
         InputError: a claim is not of the form of `results/README.md`.
     """
     frame = times.collect()
+    simulated = sweep.machine is not None
     twin = twin_of(times, sweep.baseline)
     compared: dict[tuple[str, str], Comparison] = {}
     rows: list[dict[str, Any]] = []
@@ -125,7 +126,8 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
             "quantity": claim.quantity,
             "hypothesis": hypothesis,
         }
-        why = _untestable(sweep, frame, branch, claim)
+        compared_with_itself = f"`{branch}` is what this sweep compares with"
+        why = compared_with_itself if branch == against else _untestable(sweep, frame, branch, claim)
         if why or against is None:
             rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
             continue
@@ -136,21 +138,22 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
                 compared[base, claim.quantity] = Comparison(times, base, claim.quantity)
         own, noise = compared[against, claim.quantity], compared[twinned, claim.quantity]
         cells = _meant(sweep, claim, own, branch)
-        found = _asked(own, noise, "overall", cells, branch)
+        found = _asked(own, noise, "overall", cells, branch, simulated=simulated)
         if not found:
             reason = f"no cell has good trials of `{branch}` and `{against}`"
             rows.append(row | {"verdict": UNTESTED, "reason": reason})
             continue
-        rows.append(row | _told(found[0]))
-        by_workload = [row | _told(it) for it in _asked(own, noise, "workload", cells, branch)]
-        details.append(_judged(by_workload).select(CLAIM_DETAILS.names()))
+        rows.append(row | _told(sweep, found[0]))
+        asked = _asked(own, noise, "workload", cells, branch, simulated=simulated)
+        by_workload = [row | _told(sweep, it) for it in asked]
+        details.append(_judged(by_workload, simulated=simulated).select(CLAIM_DETAILS.names()))
     return Checked(
-        _judged(rows).select(CLAIMS.names()),
+        _judged(rows, simulated=simulated).select(CLAIMS.names()),
         pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
     )
 
 
-def _judged(rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _judged(rows: list[dict[str, Any]], *, simulated: bool) -> pl.DataFrame:
     """Correct the p-values of these rows for their number, and fill in the verdicts that are open."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     tested = table["verdict"].is_null().to_numpy()
@@ -160,15 +163,15 @@ def _judged(rows: list[dict[str, Any]]) -> pl.DataFrame:
     is_open = pl.col("verdict").is_null()
     drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
     return table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)).with_columns(
-        pl.when(is_open).then(_verdict()).otherwise(pl.col("verdict")).alias("verdict"),
-        pl.when(drifts() & is_open).then(drifted).otherwise(pl.col("reason")).alias("reason"),
+        pl.when(is_open).then(_verdict(simulated=simulated)).otherwise(pl.col("verdict")).alias("verdict"),
+        pl.when(drifts(simulated=simulated) & is_open).then(drifted).otherwise(pl.col("reason")).alias("reason"),
     )
 
 
-def _verdict() -> pl.Expr:
+def _verdict(*, simulated: bool) -> pl.Expr:
     """The verdict of a tested claim, from its corrected comparison."""
     ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
-    difference = differs("p_holm")
+    difference = differs("p_holm", simulated=simulated)
     not_above, not_below = high < MARGIN, low > 1 / MARGIN
     above, below = difference & (low > MARGIN), difference & (high < 1 / MARGIN)
     outcomes = {
@@ -182,16 +185,16 @@ def _verdict() -> pl.Expr:
     for expect, (held, refuted) in outcomes.items():
         mine = pl.col("expect") == expect
         found = pl.when(mine & held).then(pl.lit(HELD)).when(mine & refuted).then(pl.lit(REFUTED)).otherwise(found)
-    return pl.when(drifts()).then(pl.lit(UNTESTED)).otherwise(found)
+    return pl.when(drifts(simulated=simulated)).then(pl.lit(UNTESTED)).otherwise(found)
 
 
-def _told(found: dict[str, Any]) -> dict[str, Any]:
+def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
     """What a claim's row takes over from its comparison; a verdict only if none can be given."""
     row: dict[str, Any] = {
         name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
     }
     if found["p_value"] is None:
-        units = count(found["units"], "layout")
+        units = count(found["units"], sweep.replicates.unit)
         return row | {"verdict": UNTESTED, "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed"}
     if found["band"] is None:
         return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
@@ -228,13 +231,19 @@ def _meant(sweep: Sweep, claim: Claim, compared: Comparison, branch: str) -> npt
 
 
 def _asked(
-    compared: Comparison, noise: Comparison, level: str, cells: npt.NDArray[np.int64], branch: str
+    compared: Comparison,
+    noise: Comparison,
+    level: str,
+    cells: npt.NDArray[np.int64],
+    branch: str,
+    *,
+    simulated: bool,
 ) -> list[dict[str, Any]]:
     """One branch over these cells: a row for each group of the level, with the A/A band of `noise` beside it."""
     rows = compared.rows(level, compared.groups(level, cells))
     same = noise.places_of(compared.units.cells[cells])
     twin = noise.rows(level, noise.groups(level, same)).filter(branch=noise.twin or "")
-    bands = twin.select(*PANEL, band())
+    bands = twin.select(*PANEL, band(simulated=simulated))
     mine = rows.filter(branch=branch).join(bands, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
     return mine.rows(named=True)
 

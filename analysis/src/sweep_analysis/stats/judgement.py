@@ -76,7 +76,8 @@ def judged_of(sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | N
     plain = plain_fork(sweep, base)
     forks = [name for name in of_the_fork(sweep) if name not in (plain, base)]
     also = {plain: forks} if plain is not None and forks else None
-    return Judgement(sweep, base, judge(with_time_outs(sweep, good).lazy(), base, also=also), failures)
+    judged = judge(with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None)
+    return Judgement(sweep, base, judged, failures)
 
 
 def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:

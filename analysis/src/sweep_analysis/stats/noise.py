@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.labels import percent, with_panel
+from sweep_analysis.read.load import refuse_mixed
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
@@ -42,6 +43,9 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
 
     Out: one row per branch and workload whose change in `first` is larger than the twin's there: both changes, and the
          change in `second` with its interval and verdict; null where it was not measured or is not judged.
+
+    Raises:
+        InputError: one was measured and the other simulated, or on another machine.
     """
     twins = first.comparisons.filter(pl.col("branch") == (first.sweep.twin or ""), level="workload")
     strayed = with_panel(twins).select("panel", "mode", twin="time_ratio")
@@ -52,6 +56,7 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
         .filter(further)
         .select("panel", "branch", "time_ratio", "twin")
     )
+    refuse_mixed([first.sweep, second.sweep], "a second look")
     columns = ["panel", "branch", "time_ratio", "ratio_low", "ratio_high", "verdict"]
     joined = shown.join(
         _pooled(second).select(columns), on=["panel", "branch"], how="left", suffix="_again", maintain_order="left"

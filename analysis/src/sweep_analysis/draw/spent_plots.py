@@ -1,0 +1,74 @@
+"""Draws where the time of a simulated machine's cores went. No statistics."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.plots import ChartStyle, under_each_other
+from sweep_analysis.read.labels import count
+from sweep_analysis.stats.simulated import SPENT_ON
+
+WIDTH = 620
+"""Width of all columns together, in pixels."""
+ROW = 19
+"""Height of a branch in pixels."""
+FEW_COLUMNS = 4
+"""Up to so many columns are wide enough for a label in the middle of their axes."""
+COLOURS = {
+    "work": "#4477aa",
+    "jobs": "#66ccee",
+    "search": "#ccbb44",
+    "lines": "#ee6677",
+    "system": "#aa3377",
+    "asleep": "#bbbbbb",
+}
+"""Paul Tol's bright colours, which no branch has."""
+
+
+def spent_figure(shares: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
+    """All workloads under each other, with one legend. In: rows of `frames.SPENT_SHARES`."""
+    return under_each_other(shares, lambda part: spent_panel(part, style), style)
+
+
+def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
+    """One workload: a column per thread count, a bar per branch, cut into what the cores did.
+
+    In: rows of `frames.SPENT_SHARES` of one panel.
+    """
+    names = [branch for branch in style.branches if branch in part["branch"]]
+    threads = sorted(part["threads"].unique())
+    heads = {number: count(number, "thread") for number in threads}
+    kinds = list(SPENT_ON)
+    shown = part.filter(pl.col("branch").is_in(names)).with_columns(
+        pl.col("threads").replace_strict(heads, return_dtype=pl.String).alias("column"),
+        pl.col("spent_on").replace_strict(SPENT_ON, return_dtype=pl.String).alias("did"),
+        pl.col("spent_on").replace_strict(kinds, range(len(kinds)), return_dtype=pl.Int64).alias("order"),
+    )
+    x = alt.X(
+        "share:Q",
+        stack="zero",
+        title=None,
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(format="%", values=[0, 1] if len(threads) > FEW_COLUMNS else [0, 0.5, 1], labelFlush=True),
+    )
+    y = alt.Y("branch:N", sort=names, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False))
+    colour = alt.Color(
+        "did:N",
+        sort=list(SPENT_ON.values()),
+        scale=alt.Scale(domain=list(SPENT_ON.values()), range=[COLOURS[kind] for kind in kinds]),
+        legend=alt.Legend(orient="bottom", columns=len(kinds), title=None, symbolType="square"),
+    )
+    bars = (
+        alt.Chart(shown)
+        .mark_bar(height=ROW - 5)
+        .encode(x=x, y=y, color=colour, order="order:O")
+        .properties(width=WIDTH // len(threads) - 12, height=ROW * len(names))
+    )
+    faceted: alt.FacetChart = bars.facet(
+        column=alt.Column(
+            "column:N", sort=list(heads.values()), title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
+        ),
+        spacing=12,
+    )
+    return faceted

@@ -1,0 +1,90 @@
+"""Where the time of a simulated machine went: what its cores did, and which lines of source waited for lines of memory.
+
+Sums over the trials of a cell are divided, not averages of trials: so shares add up to one.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.frames import LINE_WAIT_RATES, SPENT_SHARES
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PANEL, PARALLEL
+
+SPENT_ON = {
+    "work": "work",
+    "jobs": "push and pop",
+    "search": "search",
+    "lines": "waiting for lines",
+    "system": "system",
+    "asleep": "asleep",
+}
+"""What a core does, and how it is called, in the order in which it is drawn."""
+
+_CELL = [*PANEL, "threads", "branch"]
+
+
+def spent_shares(sweep: Sweep) -> pl.DataFrame:
+    """What the cores did with their time.
+
+    Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`; none if the sweep was
+         measured.
+    """
+    spent = sweep.spent.join(_trials(sweep), on="trial").group_by([*_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
+    found = spent.join(_cells(sweep), on=_CELL, nulls_equal=True).with_columns(
+        ns_per_unit=pl.col("spent_ns") / pl.col("units"),
+        share=pl.col("spent_ns") / pl.col("spent_ns").sum().over(_CELL),
+    )
+    order = pl.col("spent_on").cast(pl.Enum(list(SPENT_ON)))
+    return found.sort([*_CELL, order]).select(pl.col(name).cast(kind) for name, kind in SPENT_SHARES.items()).collect()
+
+
+def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
+    """Which lines of source waited for lines of memory, for which others, the longest first.
+
+    Out: rows of `frames.LINE_WAIT_RATES`, one per cell of the pool's program and pair of lines; none if the sweep was
+         measured. Pairs that never waited are left out.
+    """
+    pair = [*_CELL, "at", "written_at"]
+    waits = sweep.line_waits.join(_trials(sweep), on="trial").group_by(pair).agg(pl.col("waited_ns", "transfers").sum())
+    spent = sweep.spent.join(_trials(sweep), on="trial").group_by(_CELL).agg(all_ns=pl.col("spent_ns").sum())
+    waited, units = pl.col("waited_ns"), pl.col("units")
+    found = (
+        waits.filter(waited > 0)
+        .join(_cells(sweep), on=_CELL, nulls_equal=True)
+        .join(spent, on=_CELL, nulls_equal=True)
+        .with_columns(
+            share=waited / waited.sum().over(_CELL),
+            core_share=waited / pl.col("all_ns"),
+            ns_per_unit=waited / units,
+            transfers_per_unit=pl.col("transfers") / units,
+            transfers_per_iteration=pl.col("transfers") / pl.col("iterations"),
+        )
+    )
+    order = [*_CELL, waited.neg(), "at", "written_at"]
+    return found.sort(order).select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items()).collect()
+
+
+def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the most threads of their panel. In: rows with `schema.PANEL` and `threads`."""
+    return rates.filter(pl.col("threads") == pl.col("threads").max().over(PANEL))
+
+
+def _trials(sweep: Sweep) -> pl.LazyFrame:
+    """The trials of the pool's program: `trial` and their cell."""
+    good = sweep.trials.filter(pl.col("program") == PARALLEL, pl.col("outcome") == "ok")
+    return good.with_columns(pl.col("input").fill_null("")).select("trial", "work_unit", *_CELL)
+
+
+def _cells(sweep: Sweep) -> pl.LazyFrame:
+    """Every cell with its `trials`, `iterations`, `units` of work and `work_unit`."""
+    return (
+        sweep.iterations.join(_trials(sweep), on="trial")
+        .group_by(_CELL)
+        .agg(
+            pl.col("work_unit").first(),
+            pl.col("trial").n_unique().alias("trials"),
+            pl.len().alias("iterations"),
+            pl.col("work_units").sum().alias("units"),
+        )
+    )

@@ -1,0 +1,154 @@
+"""Everything that is made of a simulated sweep says what it is of."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import made_up
+from sweep_analysis.__main__ import main
+from sweep_analysis.draw import svg
+from sweep_analysis.draw.figure import Figure
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.report.figures import figures
+from sweep_analysis.report.page import render_page
+from sweep_analysis.report.statements import made
+from sweep_analysis.say.advice import advice
+from sweep_analysis.say.cautions import cautions, voids
+from sweep_analysis.say.findings import noise_sentences
+from sweep_analysis.stats.analysis import Analysis, analyse
+
+LABEL = "simulated: made-up-64"
+SIMULATED, MEASURED = "2026-01-01T000000Z-made-up-64", "2026-01-02T000000Z-madeup"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    waits = [{"at": "rayon-fork/src/a.rs:1:1", "written_at": "src/b.rs:2:2", "transfers": 30, "waited_ns": 3000}]
+    truth = made_up.Truth(
+        branches=["packed", "split-counters"],
+        workloads={"tsp": 0.1, "quicksort": 0.3},
+        threads=[1, 2, 4, 8, 64],
+        cpus=64,
+        trials=5,
+        cpu_share=0.3,
+        drift=0.5,
+        machine="made-up-64",
+        spent={"work": 0.4, "jobs": 0.1, "search": 0.1, "lines": 0.2, "system": 0.1, "asleep": 0.1},
+        waits={"packed": waits, "split-counters": waits, "packed-again": waits},
+    )
+    return made_up.write_sweep(tmp_path_factory.mktemp("simulated") / "2026-01-01-made-up-64", truth)
+
+
+@pytest.fixture(scope="module")
+def analysis(folder: Path) -> Analysis:
+    return analyse(read_sweep(folder))
+
+
+@pytest.fixture(scope="module")
+def drawn(analysis: Analysis) -> dict[str, Figure]:
+    return {figure.name: figure for figure in figures(analysis)}
+
+
+def test_every_chart_says_what_it_is_of(drawn: dict[str, Figure]) -> None:
+    for figure in drawn.values():
+        for chart in (*figure.whole().values(), *figure.panels().values()) if figure.missing is None else ():
+            assert LABEL in svg.draw(chart), figure.name
+
+
+def test_where_the_time_went_and_which_lines_waited_are_shown(drawn: dict[str, Figure]) -> None:
+    picture = svg.draw(drawn["spent"].whole()["spent"])
+    assert all(word in picture for word in ("push and pop", "waiting for lines", "asleep", "64 threads"))
+    (table,) = drawn["line-waits"].numbers.values()
+    assert set(table["source line"]) == {"a.rs:1:1"}
+    assert set(table["threads"]) == {64}
+    assert "packed-again" not in table["branch"]
+
+
+def test_no_chart_shades_more_threads_than_cpus(drawn: dict[str, Figure]) -> None:
+    for name in ("speedup", "efficiency"):
+        assert "over 64" not in svg.draw(next(iter(drawn[name].panels().values())))
+        assert "shaded" not in drawn[name].about
+
+
+def test_the_page_speaks_of_seeds_and_of_no_builds(analysis: Analysis, drawn: dict[str, Figure]) -> None:
+    page = render_page(analysis, drawn.values())
+    text = re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]+>", " ", page, flags=re.DOTALL)
+    assert not re.search(r"\blayouts?\b|\bbuilds?\b|link order", text)
+    assert "seeds" in text
+    assert page.count(LABEL) > len(drawn)
+
+
+def test_what_a_host_does_is_no_caution_of_a_simulated_sweep(analysis: Analysis) -> None:
+    assert voids(analysis.sweep) == []
+    (told,) = cautions(analysis)
+    assert "machines/made-up-64.toml" in told
+    assert "no difference under 10 % is called one" in told
+
+
+def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
+    said = " ".join([*advice(analysis.judgement).evidence, *noise_sentences(analysis)])
+    assert "in 5 seeds" in said
+    assert "build" not in said
+
+
+def test_the_verdict_begins_with_what_it_is_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verdict", str(folder)]) == 0
+    assert capsys.readouterr().out.startswith(f"{LABEL}.\n")
+
+
+def test_lines_prints_the_most_threads_without_the_twin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lines", str(folder)]) == 0
+    rows = pl.read_csv(capsys.readouterr().out.encode())
+    assert set(rows["threads"]) == {64}
+    assert set(rows["branch"]) == {"packed", "split-counters"}
+    asked = ["--workload", "tsp", "--branch", "packed", "--threads", "2", "--format", "md"]
+    assert main(["lines", str(folder), *asked]) == 0
+    out = capsys.readouterr().out
+    assert out.count("| a.rs:1:1 |") == 1
+    assert "Made-up" in out
+
+
+def test_lines_of_a_cell_that_is_not_there_names_those_that_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lines", str(folder), "--threads", "3"]) == 2
+    assert "no row of `lines` has `threads=3`; it is 1, 2, 4, 64, 8" in capsys.readouterr().err
+
+
+def test_lines_of_a_measured_sweep_are_refused(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lines", str(ordinary_sweep)]) == 2
+    assert "was measured, not simulated" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["tally", "sensitivity", "advice"])
+def test_every_statement_says_what_it_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    write_two(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "page.md"
+    file.write_text(f"<!-- analysis: {kind} {SIMULATED} -->\n<!-- /analysis -->\n")
+    assert LABEL in made(file)[file]
+
+
+def test_a_statement_of_a_simulated_and_a_measured_sweep_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_two(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "page.md"
+    file.write_text(f"<!-- analysis: second-look {SIMULATED} {MEASURED} -->\n<!-- /analysis -->\n")
+    with pytest.raises(InputError, match=f"{SIMULATED} is {LABEL} and {MEASURED} is measured"):
+        made(file)
+
+
+def write_two(folder: Path) -> None:
+    """One simulated sweep and one measured, alike in all else."""
+    for name, machine in ((SIMULATED, "made-up-64"), (MEASURED, None)):
+        truth = made_up.Truth(
+            branches=["packed", "split-counters"], workloads={"tsp": 0.1}, threads=[1, 2], machine=machine
+        )
+        made_up.write_sweep(folder / name, truth)
