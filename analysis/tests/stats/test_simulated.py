@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -12,13 +13,19 @@ from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, UNCLEAR
 from sweep_analysis.stats.simulated import SPENT_ON, largest_threads, line_wait_rates, spent_shares
+from sweep_analysis.stats.speedup import with_time_outs
 
 HOT = {"at": "src/a.rs:1:1", "written_at": "src/b.rs:2:2", "transfers": 30, "waited_ns": 3000}
 COLD = {"at": "src/c.rs:3:3", "transfers": 10, "waited_ns": 1000}
 NEVER = {"at": "src/d.rs:4:4", "transfers": 5, "waited_ns": 0}
 
 
-def simulated(folder: Path, gain: float = 1.0, machine: str | None = "made-up-8") -> Sweep:
+def simulated(
+    folder: Path,
+    gain: float = 1.0,
+    machine: str | None = "made-up-8",
+    fails: Callable[[str, str, int, int], str | None] = lambda *_: None,
+) -> Sweep:
     truth = made_up.Truth(
         branches=["packed", "split-counters"],
         workloads={"tsp": 0.1},
@@ -29,6 +36,7 @@ def simulated(folder: Path, gain: float = 1.0, machine: str | None = "made-up-8"
         block_noise=0.0,
         effects={("split-counters", "tsp"): gain},
         machine=machine,
+        fails=fails,
         waits={"packed": [COLD, HOT, NEVER]},
     )
     return read_sweep(made_up.write_sweep(folder, truth))
@@ -59,6 +67,17 @@ def test_lines_of_source_that_waited_come_with_the_longest_first(tmp_path: Path)
     # Seven trials of three iterations of a thousand units; the n-th trial tells n times as much.
     assert rates["transfers_per_iteration"].to_list() == pytest.approx([30 * 28 / 21, 10 * 28 / 21])
     assert rates["ns_per_unit"].to_list() == pytest.approx([3000 * 28 / 21000, 1000 * 28 / 21000])
+
+
+def test_the_limit_in_host_time_is_no_time_of_a_simulated_trial(tmp_path: Path) -> None:
+    for machine, added in (("made-up-8", 0), (None, 1)):
+        folder = tmp_path / str(machine)
+        sweep = simulated(
+            folder, machine=machine, fails=lambda *at: "timeout" if at == ("packed", "tsp", 8, 0) else None
+        )
+        sweep.manifest["asked"]["timeout_s"] = 60.0
+        times = analyse(sweep).times
+        assert with_time_outs(sweep, times).height == times.height + added
 
 
 def test_the_largest_thread_count_is_that_of_each_workload(tmp_path: Path) -> None:

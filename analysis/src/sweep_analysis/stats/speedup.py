@@ -84,11 +84,12 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit: it took at least that.
 
     Its time, and its CPU time, is the limit over the work that good trials of its cells do in an iteration. Without
-    the limit in the manifest, or without a good trial to know the work from, nothing is added.
+    the limit in the manifest, or without a good trial to know the work from, nothing is added; nor on a simulated
+    machine, as the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
-    if not isinstance(limit, int | float):
+    if sweep.machine or not isinstance(limit, int | float):
         return times
     ended = sweep.trials.filter(pl.col("outcome").is_in(TIMED_OUT)).with_columns(pl.col("input").fill_null(""))
     work = times.group_by(CELL_SET).agg((pl.col("elapsed_ns") / pl.col("ns_per_unit")).median().alias("work"))
