@@ -191,6 +191,11 @@ whole_number!(
     isize
 );
 whole_number!(
+    /// An `i64` that cores share.
+    AtomicI64,
+    i64
+);
+whole_number!(
     /// A `u64` that cores share.
     AtomicU64,
     u64

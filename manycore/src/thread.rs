@@ -191,6 +191,16 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     body(&scope)
 }
 
+impl<'scope> Scope<'scope> {
+    /// Starts a thread on a free core that ends before the scope does.
+    ///
+    /// # Panics
+    /// If every core has a thread.
+    pub fn spawn(&self, body: impl FnOnce() + 'scope) -> JoinHandle<()> {
+        Builder::new().spawn_scoped(self, body).expect("a free core")
+    }
+}
+
 impl Builder {
     /// [`Builder::spawn`] of a thread that ends before the scope does.
     ///

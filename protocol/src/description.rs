@@ -32,7 +32,7 @@ pub struct Description {
     /// How long an iteration takes on any host, where the parameters say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Lasts>,
-    /// What its leaves charge to a simulated machine: the name of a price in `machines/charges.toml`. `None` for
+    /// What its leaves charge to a simulated machine: the name of a price in `workloads/charges.toml`. `None` for
     /// workloads that only run on a host.
     #[serde(
         default,

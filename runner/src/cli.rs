@@ -5,8 +5,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::env::CompleteEnv;
 
 use crate::commands::{
-    analysis, build, compare, completions, doctor, frequency, list, merge, plan, repair, report,
-    show, slurm, sweep, trace,
+    analysis, build, calibrate, compare, completions, doctor, frequency, list, merge, plan, repair,
+    report, show, slurm, sweep, trace,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -27,7 +27,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what can be measured: branches, workloads and experiments
+    /// Show what can be measured: branches, workloads, experiments and simulated machines
     List(list::ListArgs),
     /// Show what a sweep would do and how long it would take; run nothing
     #[command(after_help = plan::HELP)]
@@ -65,6 +65,9 @@ enum Command {
     /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = report::HELP)]
     Report(report::ReportArgs),
+    /// Measure what work costs on this host, for simulated machines
+    #[command(after_help = calibrate::HELP)]
+    Calibrate(calibrate::CalibrateArgs),
     /// Print completions for a shell
     #[command(after_help = completions::HELP)]
     Completions(completions::CompletionsArgs),
@@ -103,6 +106,7 @@ pub fn run() -> Result<Exit> {
         Command::Frequency(arguments) => frequency::run(arguments),
         Command::Doctor(arguments) => doctor::run(&place()?, arguments),
         Command::Report(arguments) => report::run(&place()?, arguments),
+        Command::Calibrate(arguments) => calibrate::run(&place()?, arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Analysis(arguments) => analysis::run(&place()?, arguments),
     }

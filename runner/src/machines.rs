@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use manycore::Machine;
-use protocol::{Description, MachineRequest};
+use protocol::{Description, MachineRequest, Placement};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,10 +21,10 @@ use crate::stop::Stop;
 const FOLDER: &str = "machines";
 
 /// What workloads charge, in a checkout.
-const CHARGES: &str = "workloads/charges.toml";
+pub(crate) const CHARGES: &str = "workloads/charges.toml";
 
 /// The branch that others are compared with where the published crate cannot run: its twin in the fork.
-const BASELINE: &str = "packed";
+pub(crate) const BASELINE: &str = "packed";
 
 /// Price of a unit of work.
 #[derive(Debug, Deserialize)]
@@ -207,6 +207,20 @@ pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> 
     }
     all.retain(|&threads| threads <= machine.cores);
     Ok(all)
+}
+
+/// Where workers run: each has a core of its own anyhow, so an experiment's other placements are left out.
+///
+/// # Errors
+/// [`Stop::BadInput`] if they are to be pinned in so many words.
+pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
+    if typed.contains(&Placement::Pinned) {
+        bail!(Stop::BadInput(
+            "--placement pinned: on a simulated machine every worker has a core of its own; leave it out"
+                .to_owned()
+        ));
+    }
+    Ok(vec![Placement::Free])
 }
 
 /// What a trial's process gets.

@@ -78,6 +78,9 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
         line(&mut text, format_args!("{}: {}", description.name, description.summary));
         line(&mut text, format_args!("  stresses   {}", description.stresses));
         line(&mut text, format_args!("  work unit  {}", description.work_unit));
+        if let Some(unit) = description.charge {
+            line(&mut text, format_args!("  simulated  yes; its work is priced by `{unit}`"));
+        }
         if let Some(input) = description.input {
             line(&mut text, format_args!("  input      {input}"));
         }

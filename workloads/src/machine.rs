@@ -5,9 +5,12 @@
 
 use std::time::Duration;
 
+use protocol::Refusal;
+
 #[cfg(not(fork_sim))]
 mod host {
-    pub use std::sync::atomic;
+    pub use std::hint::spin_loop;
+    pub use std::sync::{Mutex, atomic};
     pub use std::thread;
     pub use std::time::Instant;
 
@@ -34,8 +37,9 @@ mod host {
 mod simulated {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+    pub use manycore::lock::Mutex;
     pub use manycore::time::Instant;
-    pub use manycore::{atomic, thread};
+    pub use manycore::{atomic, spin_loop, thread};
 
     /// The bits of the price of a unit, in picoseconds. Written before the machine starts; one thread of the host does
     /// everything.
@@ -76,6 +80,19 @@ pub use host::*;
 #[cfg(fork_sim)]
 pub use simulated::*;
 
+/// Refuses more threads, those of the pool and `outside` of it, than a simulated machine has cores.
+pub(crate) fn check_cores(threads: usize, outside: usize) -> Result<(), Refusal> {
+    if !cfg!(fork_sim) || threads + outside <= cores() {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "threads = {threads}: the workload has {outside} more outside the pool, and on a simulated machine each needs a \
+         core of its own; this one has {}, so ask for {} at most",
+        cores(),
+        cores().saturating_sub(outside)
+    )))
+}
+
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
 pub fn spin_until(due: Instant) {
     #[cfg(fork_sim)]
@@ -83,7 +100,7 @@ pub fn spin_until(due: Instant) {
         1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())),
     );
     while Instant::now() < due {
-        std::hint::spin_loop();
+        spin_loop();
     }
 }
 

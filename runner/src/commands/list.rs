@@ -1,17 +1,20 @@
-//! `list`: branches, workloads and experiments.
+//! `list`: branches, workloads, experiments and simulated machines.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anyhow::Result;
 use clap::Args;
 use comfy_table::{ColumnConstraint, Table, Width, presets};
+use manycore::Machine;
 use protocol::{Description, Size};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::catalogue;
 use crate::config::{Branch, Config};
 use crate::experiments::{self, Experiment};
+use crate::machines;
 use crate::plan::is_free;
 use crate::project::Project;
 use crate::stop::Exit;
@@ -33,6 +36,7 @@ enum ListWhat {
     Branches,
     Workloads,
     Experiments,
+    Machines,
 }
 
 pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
@@ -42,6 +46,8 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let experiments = wants(ListWhat::Experiments)
         .then(|| experiments::read(project.checkout.root()))
         .transpose()?;
+    let machines =
+        wants(ListWhat::Machines).then(|| machines::all(project.checkout.root())).transpose()?;
     let mut out = io::stdout().lock();
     if arguments.format == Format::Json {
         let mut all = json!({});
@@ -54,6 +60,9 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         if let Some(experiments) = &experiments {
             all["experiments"] = serde_json::to_value(experiments)?;
         }
+        if let Some(machines) = &machines {
+            all["machines"] = machines.iter().map(machine).collect();
+        }
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(Exit::Good);
     }
@@ -62,6 +71,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
             config.as_ref().map(|config| config.branches.iter().map(Line::branch).collect()),
             wants(ListWhat::Workloads).then(|| workloads.iter().map(Line::workload).collect()),
             experiments.as_ref().map(|list| list.iter().map(Line::experiment).collect()),
+            machines.as_ref().map(|list| list.iter().map(Line::machine).collect()),
         ];
         let lists: Vec<Vec<Line<'_>>> = lists.into_iter().flatten().collect();
         out.write_all(lines(&lists, arguments.format)?.as_bytes())?;
@@ -76,6 +86,9 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     if let Some(experiments) = &experiments {
         print_experiments(&mut out, experiments)?;
     }
+    if let Some(machines) = &machines {
+        print_machines(&mut out, machines)?;
+    }
     Ok(Exit::Good)
 }
 
@@ -85,22 +98,33 @@ struct Line<'a> {
     list: &'static str,
     name: &'a str,
     what: String,
-    why: &'a str,
+    why: Cow<'a, str>,
 }
 
 impl<'a> Line<'a> {
     fn branch(it: &'a Branch) -> Self {
         let mark = if it.baseline { " (baseline)" } else { "" };
         let what = format!("{}{mark}", it.source);
-        Self { list: "branch", name: &it.name, what, why: &it.hypothesis }
+        Self { list: "branch", name: &it.name, what, why: Cow::from(&it.hypothesis) }
     }
 
     fn workload(it: &'a Description) -> Self {
-        Self { list: "workload", name: it.name, what: it.summary.to_owned(), why: it.stresses }
+        let mark = if it.charge.is_some() { " (simulated, too)" } else { "" };
+        let what = format!("{}{mark}", it.summary);
+        Self { list: "workload", name: it.name, what, why: Cow::from(it.stresses) }
     }
 
     fn experiment(it: &'a Experiment) -> Self {
-        Self { list: "experiment", name: &it.name, what: it.shows.clone(), why: &it.source }
+        Self {
+            list: "experiment",
+            name: &it.name,
+            what: it.shows.clone(),
+            why: Cow::from(&it.source),
+        }
+    }
+
+    fn machine(it: &'a Machine) -> Self {
+        Self { list: "machine", name: &it.name, what: it.title.clone(), why: Cow::from(size(it)) }
     }
 }
 
@@ -115,7 +139,7 @@ fn lines(lists: &[Vec<Line<'_>>], format: Format) -> Result<String> {
         let mut sheet =
             TextTable::new([Column::text(name), Column::text("is"), Column::text("for")]);
         for line in list {
-            sheet.push([line.name.to_owned(), line.what.clone(), line.why.to_owned()], None);
+            sheet.push([line.name.to_owned(), line.what.clone(), line.why.to_string()], None);
         }
         sheet.text(format, Terminal::of_stdout())
     });
@@ -150,6 +174,12 @@ fn print_workloads(out: &mut impl Write, workloads: &[Description]) -> io::Resul
         table.load_style(presets::NOTHING).force_no_tty();
         table.add_row(["    does", workload.summary]);
         table.add_row(["    stresses", workload.stresses]);
+        if let Some(unit) = workload.charge {
+            table.add_row([
+                "    simulated",
+                &format!("yes; `--machine NAME` prices its work by `{unit}`"),
+            ]);
+        }
         if let Some(input) = workload.input {
             table.add_row(["    --input FILE", input]);
         }
@@ -194,6 +224,32 @@ fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Re
             writeln!(out, "    placement   {words}")?;
         }
         writeln!(out, "    command     cargo runner sweep --experiment {}", it.name)?;
+    }
+    Ok(())
+}
+
+/// How large a machine is, in words.
+fn size(machine: &Machine) -> String {
+    let topology = machine.topology;
+    let plural = if topology.sockets == 1 { "" } else { "s" };
+    format!("{} cores, {} socket{plural}", topology.cores(), topology.sockets)
+}
+
+fn machine(it: &Machine) -> Value {
+    json!({
+        "name": it.name,
+        "title": it.title,
+        "cores": it.topology.cores(),
+        "sockets": it.topology.sockets,
+    })
+}
+
+fn print_machines(out: &mut impl Write, machines: &[Machine]) -> io::Result<()> {
+    writeln!(out, "\nMACHINES (simulated; `--machine` takes these names)\n")?;
+    for it in machines {
+        writeln!(out, "{}", it.name)?;
+        writeln!(out, "    is          {}", it.title)?;
+        writeln!(out, "    has         {}", size(it))?;
     }
     Ok(())
 }

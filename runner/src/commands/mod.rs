@@ -2,6 +2,7 @@
 
 pub(crate) mod analysis;
 pub(crate) mod build;
+pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;

@@ -61,6 +61,12 @@ pub(crate) fn asked(
             machines::threads(machine, threads, selection.threads.is_some())?
         }
     };
+    let placements = if machine.is_some() {
+        let typed = selection.placement.map(PlacementChoice::placements);
+        machines::placements(&typed.unwrap_or_default())?
+    } else {
+        selection.placement.unwrap_or(start.placement).placements()
+    };
     let mut asked = Asked {
         preset: start.preset,
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
@@ -71,7 +77,7 @@ pub(crate) fn asked(
         threads,
         modes: modes(selection)?,
         machine,
-        placements: selection.placement.unwrap_or(start.placement).placements(),
+        placements,
         trials: selection.trials.unwrap_or(start.trials),
         warmup_iterations: start.warmup_iterations,
         iterations: selection.iterations.unwrap_or(start.iterations),

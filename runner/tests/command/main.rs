@@ -14,3 +14,4 @@ mod order;
 mod readme;
 mod resume;
 mod shards;
+mod simulated;

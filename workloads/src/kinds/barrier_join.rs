@@ -10,9 +10,7 @@
 //! stores visible in order, so the job waits behind them, and what the publisher reads does not.
 
 use std::collections::BTreeMap;
-use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::thread;
+use std::hint::black_box;
 use std::time::Duration;
 
 use protocol::{
@@ -21,6 +19,8 @@ use protocol::{
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
+use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::machine::{spin_loop, thread};
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -31,7 +31,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "joins",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2")])),
-    charge: None,
+    charge: Some("steps"),
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
         Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),
@@ -60,6 +60,12 @@ impl Workload for BarrierJoin {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        if cfg!(fork_sim) && setup.values.whole("cold-writes") > 0 {
+            return Err(Refusal::new(
+                "cold-writes: a simulated store buffer does not reorder what others see; leave it 0"
+                    .to_owned(),
+            ));
+        }
         let longest = Duration::from_micros(setup.values.whole("gap-us"));
         Ok(Box::new(Meetings {
             joins: setup.values.count("joins"),

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use protocol::{
@@ -16,6 +15,7 @@ use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain};
+use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::random::mix;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -26,7 +26,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "broadcasts",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["broadcasts", "gap-us"]).over("2")])),
-    charge: None,
+    charge: Some("steps"),
     parameters: &[
         Parameter::whole("broadcasts", "broadcasts per iteration", (1, 10_000_000), "300"),
         Parameter::whole("gap-us", "longest gap before a broadcast in us", (0, 60_000_000), "100"),

@@ -8,11 +8,15 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Rows of a tile. Three tiles of 8 KiB fit the first cache.
 const SIDE: usize = 32;
+
+/// Multiplications of a product of two tiles; to factor one takes a sixth, to solve for one half.
+const PRODUCT: u64 = (SIDE as u64).pow(3);
 
 static DESCRIPTION: Description = Description {
     name: "cholesky",
@@ -21,7 +25,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "tile-operations",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("cholesky"),
     parameters: &[Parameter::whole(
         "tiles",
         "tiles in a row of the matrix, 32 numbers each",
@@ -183,6 +187,7 @@ impl Instance for Factorisation {
 
 /// Replaces a symmetric tile by its lower factor, with zeros above the diagonal.
 fn factor(tile: &mut [f64]) {
+    charge(PRODUCT / 6);
     for row in 0..SIDE {
         let (done, rest) = tile.split_at_mut(row * SIDE);
         let current = &mut rest[..SIDE];
@@ -199,6 +204,7 @@ fn factor(tile: &mut [f64]) {
 
 /// Replaces a tile below a factored diagonal one by its part of the factor.
 fn solve(tile: &mut [f64], diagonal: &[f64]) {
+    charge(PRODUCT / 2);
     let columns_of_diagonal = transpose(diagonal);
     for row in tile.chunks_exact_mut(SIDE) {
         for (column, factors) in columns_of_diagonal.chunks_exact(SIDE).enumerate() {
@@ -213,6 +219,7 @@ fn solve(tile: &mut [f64], diagonal: &[f64]) {
 
 /// Subtracts `left` times the transpose of `right`.
 fn subtract_product(tile: &mut [f64], left: &[f64], right: &[f64]) {
+    charge(PRODUCT);
     let right = transpose(right);
     for (row, lefts) in tile.chunks_exact_mut(SIDE).zip(left.chunks_exact(SIDE)) {
         for (left, rights) in lefts.iter().zip(right.chunks_exact(SIDE)) {

@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Setup, Workload};
 
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "searches",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("find"),
     parameters: &[
         Parameter::whole("elements", "length of the slice", (1, 1 << 30), "1000000"),
         Parameter::whole("searches", "searches, one after the other", (1, 1_000_000), "10"),
@@ -75,19 +76,24 @@ impl Searches {
     }
 }
 
+fn is_wanted(value: u32, wanted: u32) -> bool {
+    charge(1);
+    value == wanted
+}
+
 impl Problem for Searches {
     fn sequential(&self) -> u64 {
-        self.sum_of_places(|wanted| self.values.iter().position(|&value| value == wanted))
+        self.sum_of_places(|wanted| self.values.iter().position(|&value| is_wanted(value, wanted)))
     }
 
     fn parallel(&self) -> u64 {
         if self.is_first {
             self.sum_of_places(|wanted| {
-                self.values.par_iter().position_first(|&value| value == wanted)
+                self.values.par_iter().position_first(|&value| is_wanted(value, wanted))
             })
         } else {
             self.sum_of_places(|wanted| {
-                self.values.par_iter().position_any(|&value| value == wanted)
+                self.values.par_iter().position_any(|&value| is_wanted(value, wanted))
             })
         }
     }

@@ -4,14 +4,13 @@
 //! counts is time per install, latency, and how both grow with `submitters`.
 
 use std::collections::BTreeMap;
-use std::thread;
-use std::time::Instant;
 
 use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{chain, chains};
+use crate::machine::{Instant, check_cores, thread};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -21,7 +20,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "installs",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("steps"),
     parameters: &[
         Parameter::whole("submitters", "threads outside the pool", (1, 1024), "4"),
         Parameter::whole("installs", "installs of each submitter", (1, 10_000_000), "500"),
@@ -47,6 +46,7 @@ impl Workload for Inject {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
+        check_cores(setup.threads, values.count("submitters"))?;
         Ok(Box::new(Injection::new(
             values.whole("submitters"),
             values.whole("installs"),

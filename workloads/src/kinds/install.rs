@@ -6,8 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
 use protocol::{
@@ -18,6 +16,8 @@ use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
+use crate::machine::atomic::{AtomicBool, Ordering::Relaxed};
+use crate::machine::{check_cores, thread};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// The busy pool's load: so many tasks of so many steps in each region, some 1 ms in all.
@@ -31,7 +31,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "installs",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["installs", "gap-us"]).over("2")])),
-    charge: None,
+    charge: Some("steps"),
     parameters: &[
         Parameter::one_of("pool", "what the pool does meanwhile", &["idle", "busy"], "idle"),
         Parameter::whole("installs", "installs per iteration", (1, 10_000_000), "250"),
@@ -59,9 +59,11 @@ impl Workload for Install {
         let values = setup.values;
         let installs = values.count("installs");
         let job_steps = values.whole("job-steps");
+        let is_pool_busy = values.word("pool") == "busy";
+        check_cores(setup.threads, usize::from(is_pool_busy))?;
         let longest = Duration::from_micros(values.whole("gap-us"));
         Ok(Box::new(Visits {
-            is_pool_busy: values.word("pool") == "busy",
+            is_pool_busy,
             installs,
             job_steps,
             gaps: Gaps::up_to(setup.seed, longest),

@@ -5,14 +5,14 @@
 //! in between, as in a game.
 
 use std::mem;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protocol::{Description, Lasts, Parameter, Refusal, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::{Instant, charge, sleep_until};
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -23,7 +23,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "cells",
     input: None,
     lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["generations", "frame-us"])])),
-    charge: None,
+    charge: Some("life"),
     parameters: &[
         Parameter::whole("rows", "rows of the torus", (1, 1 << 16), "1024"),
         Parameter::whole("columns", "columns of the torus", (1, 1 << 16), "1024"),
@@ -107,7 +107,7 @@ impl Torus {
     fn generations(&mut self, advance: impl Fn(&mut Self)) -> u64 {
         let mut begin = Instant::now();
         for _ in 0..self.generations {
-            thread::sleep(begin.saturating_duration_since(Instant::now()));
+            sleep_until(begin);
             advance(self);
             begin += self.frame;
         }
@@ -144,6 +144,7 @@ fn describe(cells: &[u8]) -> String {
 
 /// Row number `row` of the next generation.
 fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
+    charge(next.len() as u64);
     let (columns, rows) = (next.len(), cells.len() / next.len());
     let line = |row: usize| &cells[row % rows * columns..][..columns];
     let lines = [line(row + rows - 1), line(row), line(row + 1)];

@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use std::sync::Mutex;
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::{Mutex, charge};
 use crate::random::mix;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -21,7 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "pairs",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("map-collect"),
     parameters: &[
         Parameter::whole("pairs", "pairs of the map", (1, 1 << 28), "2000"),
         Parameter::one_of(
@@ -73,13 +73,20 @@ struct Pairs {
     map: Map,
 }
 
+/// Charges of a pair's insertion; to compute it is one. A guess.
+const INSERTION_COST: u64 = 16;
+
 /// A key, different for every index since mixing is a bijection, and its value.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
+    charge(1);
     (mix(seed ^ mix(index)), index)
 }
 
 fn gather_by_collect(seed: u64, count: u64) -> Map {
-    (0..count).into_par_iter().map(|index| pair(seed, index)).collect()
+    let map = (0..count).into_par_iter().map(|index| pair(seed, index)).collect();
+    // The calling thread alone has inserted them all.
+    charge(INSERTION_COST * count);
+    map
 }
 
 /// What the pieces of the range give, each in a vector of its own.
@@ -115,13 +122,16 @@ fn gather_by_vectors(seed: u64, count: u64) -> Map {
 fn with_all(count: usize, pairs: impl Iterator<Item = (u64, u64)>) -> Map {
     let mut map = Map::with_capacity_and_hasher(count, BuildHasherDefault::default());
     map.extend(pairs);
+    charge(INSERTION_COST * count as u64);
     map
 }
 
 fn gather_under_a_lock(seed: u64, count: u64) -> Map {
     let map = Mutex::new(Map::default());
     (0..count).into_par_iter().map(|index| pair(seed, index)).for_each(|(key, value)| {
-        map.lock().expect("no insertion panics").insert(key, value);
+        let mut map = map.lock().expect("no insertion panics");
+        map.insert(key, value);
+        charge(INSERTION_COST);
     });
     map.into_inner().expect("no insertion panics")
 }
@@ -133,6 +143,7 @@ impl Instance for Pairs {
 
     fn run_sequential(&mut self) -> u64 {
         self.map = (0..self.count).map(|index| pair(self.seed, index)).collect();
+        charge(INSERTION_COST * self.count);
         self.count
     }
 

@@ -8,6 +8,7 @@ use std::array;
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -21,7 +22,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "multiplications",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("matmul"),
     parameters: &[Parameter::whole(
         "log2-side",
         "the matrices have 2^log2-side rows",
@@ -184,6 +185,7 @@ fn multiply_with_join(sum: &mut [f64], left: &[f64], right: &[f64], side: usize)
 }
 
 fn multiply_tile(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
+    charge((side as u64).pow(3));
     for (sums, lefts) in sum.chunks_exact_mut(side).zip(left.chunks_exact(side)) {
         for (factor, rights) in lefts.iter().zip(right.chunks_exact(side)) {
             for (sum, right) in sums.iter_mut().zip(rights) {

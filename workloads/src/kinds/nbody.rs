@@ -11,6 +11,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -21,7 +22,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "interactions",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("nbody"),
     parameters: &[
         Parameter::whole("bodies", "bodies of equal mass", (1, 1 << 20), "1000"),
         Parameter::whole("steps", "time steps", (1, 1_000_000), "2"),
@@ -119,6 +120,7 @@ fn attraction(distance: Vector) -> Vector {
 
 /// The sum over all bodies, always in their order: the same bits on any number of threads.
 fn acceleration(bodies: &[Body], body: &Body) -> Vector {
+    charge(bodies.len() as u64);
     bodies.iter().fold(Vector::ZERO, |sum, other| sum + attraction(other.position - body.position))
 }
 

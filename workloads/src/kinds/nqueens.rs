@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
+use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
 /// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
@@ -39,7 +40,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "boards",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("nqueens"),
     parameters: &[
         Parameter::whole("queens", "queens, and side of the board", (1, 18), "8"),
         Parameter::whole(
@@ -134,6 +135,7 @@ impl Position {
     }
 
     fn solutions(self) -> u64 {
+        charge(1);
         if self.columns == self.all {
             return 1;
         }
@@ -151,6 +153,7 @@ impl Position {
         if parallel_rows == 0 || self.columns == self.all {
             return self.solutions();
         }
+        charge(1);
         let free = self.free();
         (0..u32::BITS - self.all.leading_zeros())
             .into_par_iter()

@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("par-sort"),
     parameters: &[
         // A position has 32 bits.
         Parameter::whole("elements", "elements of 8 bytes to sort", (1, 1 << 30), "4000"),
@@ -62,6 +63,7 @@ struct Sort {
 }
 
 fn key(element: u64) -> u64 {
+    charge(1);
     element >> 32
 }
 

@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
+use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     // The squares of legs up to 2^25 add up to less than 2^53, what a float holds exactly.
-    charge: None,
+    charge: Some("pythagoras"),
     parameters: &[Parameter::whole("limit", "longest leg", (1, 1 << 25), "200")],
     sizes: &SizeOverrides::all(
         &[],
@@ -82,6 +83,7 @@ impl Problem for Triangles {
 }
 
 fn is_hypotenuse_whole(a: u32, b: u32) -> bool {
+    charge(1);
     let (a, b) = (f64::from(a), f64::from(b));
     // Both the sum and the root of a square are exact.
     let root = (a * a + b * b).sqrt();

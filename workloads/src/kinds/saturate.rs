@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::machine::charge_moving;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -20,7 +21,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("saturate"),
     parameters: &[
         // 64 MiB.
         Parameter::whole(
@@ -69,6 +70,7 @@ struct Bandwidth {
 }
 
 fn sum(words: &[u64]) -> u64 {
+    charge_moving(words.len() as u64, size_of_val(words) as u64);
     words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 

@@ -7,6 +7,7 @@ use std::hint::black_box;
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 
+use crate::machine::charge;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -16,7 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "spawns",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("scope-spawn"),
     parameters: &[
         Parameter::whole("spawns", "jobs spawned into each scope", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "scopes, one after the other", (1, 1_000_000), "1"),
@@ -61,6 +62,11 @@ impl Jobs {
     }
 }
 
+fn work(number: u64, slot: &mut u64) {
+    charge(1);
+    *slot += number;
+}
+
 impl Instance for Jobs {
     fn reset(&mut self) {
         self.slots.fill(0);
@@ -69,7 +75,7 @@ impl Instance for Jobs {
     fn run_sequential(&mut self) -> u64 {
         for _ in 0..self.repeats {
             for (number, slot) in black_box(&mut *self).numbered() {
-                *slot += number;
+                work(number, slot);
             }
         }
         self.work_units()
@@ -79,7 +85,7 @@ impl Instance for Jobs {
         for _ in 0..self.repeats {
             rayon::scope(|scope| {
                 for (number, slot) in self.numbered() {
-                    scope.spawn(move |_| *slot += number);
+                    scope.spawn(move |_| work(number, slot));
                 }
             });
         }

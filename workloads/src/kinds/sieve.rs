@@ -8,6 +8,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
+use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "numbers",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("sieve"),
     parameters: &[
         Parameter::whole("limit", "primes up to this number are counted", (1, 1 << 36), "30000"),
         Parameter::whole(
@@ -75,6 +76,7 @@ impl Primes {
         let first = chunk * self.chunk;
         is_composite.clear();
         is_composite.resize(self.chunk.min(self.odd_numbers() - first), false);
+        charge(is_composite.len() as u64);
         for &prime in small_primes {
             cross_out(prime, first, is_composite);
         }
@@ -121,6 +123,7 @@ fn cross_out(prime: usize, first: usize, is_composite: &mut [bool]) {
     // Neighbours among the odd multiples are `prime` indices apart.
     let start =
         if square >= first { square - first } else { (prime - (first - square) % prime) % prime };
+    charge((is_composite.len().saturating_sub(start) / prime) as u64);
     for flag in is_composite.iter_mut().skip(start).step_by(prime) {
         *flag = true;
     }

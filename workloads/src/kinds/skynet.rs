@@ -8,6 +8,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
+use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "leaves",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("skynet"),
     parameters: &[
         Parameter::whole("levels", "levels below the root; the leaves are 10^levels", (0, 9), "3"),
         Parameter::one_of(
@@ -87,6 +88,7 @@ fn children(first: u64, leaves: u64) -> [u64; FAN_OUT] {
 }
 
 fn recurse(first: u64, leaves: u64) -> u64 {
+    charge(1);
     if leaves == 1 {
         return first;
     }
@@ -94,6 +96,7 @@ fn recurse(first: u64, leaves: u64) -> u64 {
 }
 
 fn scopes(first: u64, leaves: u64) -> u64 {
+    charge(1);
     if leaves == 1 {
         return first;
     }
@@ -107,6 +110,7 @@ fn scopes(first: u64, leaves: u64) -> u64 {
 }
 
 fn iterators(first: u64, leaves: u64) -> u64 {
+    charge(1);
     if leaves == 1 {
         return first;
     }

@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
+use crate::machine::charge;
 use crate::random::{Random, mix};
 use crate::workload::{Instance, Setup, Workload};
 
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "words",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("str-split"),
     parameters: &[Parameter::whole("words", "words of the text", (1, 1 << 28), "2000")],
     sizes: &SizeOverrides::all(
         &[],
@@ -74,6 +75,8 @@ fn write(seed: u64, words: u64) -> Text {
 
 /// What a word of so many bytes adds to the answer: not linear, so that a cut at a wrong place shows.
 fn weight(bytes: usize) -> u64 {
+    // The space that ends it was looked at, too.
+    charge(bytes as u64 + 1);
     mix(bytes as u64 + 1)
 }
 

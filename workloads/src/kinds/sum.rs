@@ -7,6 +7,7 @@ use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Setup, Workload};
 
@@ -17,7 +18,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "elements",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("sum"),
     parameters: &[
         Parameter::whole("elements", "numbers to add in each pass", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "passes, one after the other", (1, 1_000_000), "1"),
@@ -55,13 +56,19 @@ struct Passes {
     repeats: u64,
 }
 
+/// What a number adds. The slice fits the caches, so no memory's bandwidth is charged.
+fn added(value: u32) -> u64 {
+    charge(1);
+    u64::from(value)
+}
+
 impl Problem for Passes {
     fn sequential(&self) -> u64 {
-        repeat(self.repeats, &self.values, |values| values.iter().map(|&v| u64::from(v)).sum())
+        repeat(self.repeats, &self.values, |values| values.iter().map(|&v| added(v)).sum())
     }
 
     fn parallel(&self) -> u64 {
-        repeat(self.repeats, &self.values, |values| values.par_iter().map(|&v| u64::from(v)).sum())
+        repeat(self.repeats, &self.values, |values| values.par_iter().map(|&v| added(v)).sum())
     }
 
     fn work_units(&self) -> u64 {

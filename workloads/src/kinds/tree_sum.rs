@@ -7,6 +7,7 @@
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
+use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -16,7 +17,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "nodes",
     input: None,
     lasts: None,
-    charge: None,
+    charge: Some("tree-sum"),
     parameters: &[
         Parameter::whole("nodes", "nodes of the tree, 32 bytes each", (1, 1 << 30), "1000"),
         Parameter::whole("repeats", "sums, one after the other", (1, 1 << 20), "1"),
@@ -91,11 +92,14 @@ impl Problem for Sums {
 }
 
 fn sum(tree: &Tree) -> u64 {
-    tree.as_ref().map_or(0, |node| node.value + sum(&node.left) + sum(&node.right))
+    let Some(node) = tree else { return 0 };
+    charge(1);
+    node.value + sum(&node.left) + sum(&node.right)
 }
 
 fn sum_with_join(tree: &Tree) -> u64 {
     let Some(node) = tree else { return 0 };
+    charge(1);
     let (left, right) = rayon::join(|| sum_with_join(&node.left), || sum_with_join(&node.right));
     node.value + left + right
 }

@@ -13,6 +13,7 @@ mod traffic;
 
 use std::time::Duration;
 
+use crate::machine::check_cores;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 use dispatcher::{Report, Stop};
 use protocol::{
@@ -28,7 +29,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "packets",
     input: None,
     lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])]).only_if("stop", "timed")),
-    charge: None,
+    charge: Some("packets"),
     parameters: &[
         Parameter {
             name: "strategy",
@@ -140,7 +141,16 @@ impl Workload for Packets {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Firewall::new(setup.seed, setup.values, setup.threads)))
+        let firewall = Firewall::new(setup.seed, setup.values, setup.threads);
+        if cfg!(fork_sim) && !firewall.strategy.is_simulated() {
+            return Err(Refusal::new(format!(
+                "strategy = {}: its locks and queues are not simulated; ask for `pool` or `pool-batch`",
+                setup.values.word("strategy")
+            )));
+        }
+        // The alarm is a thread.
+        check_cores(setup.threads, usize::from(matches!(firewall.stop, Stop::AfterTime(_))))?;
+        Ok(Box::new(firewall))
     }
 }
 

@@ -3,6 +3,7 @@
 //! A packet is a function of seed, source and index alone. So the dispatcher needs no store of
 //! packets, and the known answer can be computed for exactly the packets that a run has processed.
 
+use crate::machine::charge;
 use crate::random::{Random, mix};
 
 /// A packet as it travels: what its words are made from, and how many there are.
@@ -19,6 +20,7 @@ impl Packet {
     /// next word needs the one before: so the cost is linear in their number, and neither memory
     /// nor wide registers change it.
     pub(super) fn checksum(self) -> u16 {
+        charge(self.words);
         let mut state = self.seed;
         let words = (0..self.words).map(|_| {
             state = state

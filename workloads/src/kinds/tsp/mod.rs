@@ -38,7 +38,7 @@ static DESCRIPTION: Description = Description {
     work_unit: "tours",
     input: Some("a TSPLIB file with EDGE_WEIGHT_TYPE EUC_2D"),
     lasts: None,
-    charge: None,
+    charge: Some("tsp"),
     parameters: &[
         Parameter {
             name: "cities",

@@ -1,7 +1,6 @@
 //! Depth-first branch and bound over partial tours, alone or as tasks on the pool.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 use rayon::Scope;
@@ -10,6 +9,8 @@ use super::bound::Prices;
 use super::cities::Cities;
 use super::first_tour::first_tour;
 use super::partial::{MAX_CITIES, Partial};
+use crate::machine::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use crate::machine::{Mutex, charge};
 
 /// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +142,8 @@ impl Search {
                 to_start = to_start.min(from_start[usize::from(city)]);
             }
         }
+        // Roads that are compared.
+        charge((count * (count + 1) / 2) as u64);
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
         }

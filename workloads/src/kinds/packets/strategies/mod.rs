@@ -64,6 +64,11 @@ pub(super) enum Equipment {
 }
 
 impl Strategy {
+    /// Whether threads share nothing but what a simulated machine knows of.
+    pub(super) fn is_simulated(self) -> bool {
+        matches!(self, Self::Serial | Self::Pool | Self::PoolBatch)
+    }
+
     /// Queues of `depth` places, locks and counters, for a pool of `threads`.
     pub(super) fn equipment(self, sources: usize, depth: usize, threads: usize) -> Equipment {
         let queues = || Queues::new(sources, depth);

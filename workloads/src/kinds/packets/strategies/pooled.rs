@@ -1,11 +1,11 @@
 //! Strategies that make packets into jobs of the pool under test: what the study lacked.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-
 use crossbeam_utils::CachePadded;
 
 use super::super::dispatcher::{Report, Stop, dispatch};
 use super::super::traffic::{Packet, Tally, Traffic};
+use crate::machine::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use crate::machine::spin_loop;
 
 /// Counters of a run, each on a cache line of its own.
 pub(in super::super) struct PoolCounters {
@@ -45,7 +45,7 @@ impl PoolCounters {
         while self.waiting[source].load(Relaxed) >= limit {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 // All jobs have been taken up, and the count will fall at once.
-                std::hint::spin_loop();
+                spin_loop();
             }
         }
     }

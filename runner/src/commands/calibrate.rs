@@ -1,0 +1,184 @@
+//! `calibrate`: measures what the units of work take that workloads charge to simulated machines.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use manycore::{FrequencyMode, Machine};
+use protocol::{MachineRequest, Outcome, Program, Request};
+
+use super::build;
+use crate::builds::Builder;
+use crate::config::Branch;
+use crate::host::Host;
+use crate::project::Project;
+use crate::stop::{Exit, Stop};
+use crate::{interrupt, machines, trial, whole_file};
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// File to write [default: workloads/charges.toml]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+A price is the time of the sequential program on this host, over the units that it charges. Sweeps on simulated machines
+then take the new prices. Measure while nothing else runs.
+
+Example:
+  cargo runner calibrate";
+
+const HEADER: &str = "\
+# What a unit takes that workloads charge to a simulated machine: nanoseconds of one core at the machine's reference
+# frequency. `cargo runner calibrate` writes this file; `cargo runner list workloads` tells which unit each workload
+# charges.
+";
+
+/// Processes that measure each workload, and iterations of each. The fastest iteration counts: what else the host does
+/// only slows it down.
+const PROCESSES: u32 = 3;
+const ITERATIONS: u32 = 5;
+
+/// The price with which units are counted. High, so that no other limit of the machine is reached.
+const COUNTING_NS: f64 = 100.0;
+
+/// Longest time of a process.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// A unit and the program that measures it.
+struct Unit {
+    name: &'static str,
+    workload: &'static str,
+    size: &'static str,
+}
+
+impl Unit {
+    /// The sequential program, on the host or on a machine.
+    fn request(&self, machine: Option<MachineRequest>) -> Request {
+        Request {
+            size: self.size.to_owned(),
+            program: Program::Sequential,
+            warmup_iterations: u32::from(machine.is_none()),
+            iterations: if machine.is_none() { ITERATIONS } else { 1 },
+            machine,
+            ..Request::tiny(self.workload)
+        }
+    }
+}
+
+pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> {
+    let root = project.checkout.root();
+    let output = arguments.output.clone().unwrap_or_else(|| root.join(machines::CHARGES));
+    let config = project.config()?;
+    let branch = config.branches.iter().find(|branch| branch.name == machines::BASELINE);
+    let branch = branch.with_context(|| format!("no branch `{}`", machines::BASELINE))?;
+    let machine = machines::all(root)?.into_iter().next().context("no machine in machines/")?;
+    let counting = MachineRequest {
+        file: machines::file(root, &machine.name),
+        is_fixed: true,
+        seed: 1,
+        charge_ns: COUNTING_NS,
+    };
+    interrupt::install()?;
+    let native = binary(project, branch, None)?;
+    let simulated = binary(project, branch, Some(counting.clone()))?;
+    let host = Host::default();
+    let mut text = HEADER.to_owned();
+    for unit in units() {
+        let charged = charged(&ask(&simulated, &unit.request(Some(counting.clone())))?, &machine);
+        let mut fastest = u64::MAX;
+        for _ in 0..PROCESSES {
+            fastest = fastest.min(cpu_ns(&ask(&native, &unit.request(None))?));
+        }
+        let ns = fastest as f64 / charged;
+        let busy = if is_busy(&host) { ", while the host was busy" } else { "" };
+        let Unit { name, workload, size } = unit;
+        eprintln!("{name}: {ns:.4} ns, {charged:.0} units by {workload}{busy}");
+        let model = host.cpu_field("model name").unwrap_or_else(|_| "an unknown CPU".to_owned());
+        let source = format!("measured: {workload}, sequential, {size}, on {model}{busy}");
+        write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
+    }
+    whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
+    println!("{}", project.checkout.shown(&output));
+    Ok(Exit::Good)
+}
+
+/// Each unit once, with a workload that charges it.
+fn units() -> Vec<Unit> {
+    let mut units = BTreeMap::new();
+    for workload in machines::marked() {
+        let Some(name) = workload.charge else { continue };
+        // Of workloads that share a unit, the one that does nothing else.
+        if name == "steps" && workload.name != "grain" {
+            continue;
+        }
+        // The machine charges for memory itself, so this must be the time of sums in a cache.
+        let size = if name == "saturate" { "tiny" } else { "small" };
+        units.entry(name).or_insert(Unit { name, workload: workload.name, size });
+    }
+    units.into_values().collect()
+}
+
+fn binary(project: &Project, branch: &Branch, machine: Option<MachineRequest>) -> Result<PathBuf> {
+    let folder = project.config_folder()?;
+    let builder = Builder::new(&project.checkout, &folder, 1)?.simulated(machine);
+    let (mut built, _) = build::all(&builder, std::slice::from_ref(branch), false)?;
+    let built = built.remove(&branch.name).context("a build that did not fail gives a binary")?;
+    Ok(built.binaries[0].clone())
+}
+
+fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
+    let Some(ended) = trial::ask(binary, request, LIMIT) else {
+        bail!(Stop::Interrupted("interrupted; the prices are as they were".to_owned()));
+    };
+    ended.result.map_err(|failure| {
+        Stop::HostNotFit(format!(
+            "{}: {}: {}; the prices are as they were",
+            request.workload, failure.ending, failure.reason
+        ))
+        .into()
+    })
+}
+
+/// CPU time of the fastest iteration.
+fn cpu_ns(outcome: &Outcome) -> u64 {
+    let times = outcome.iterations.iter().map(|it| it.user_ns + it.system_ns);
+    times.min().unwrap_or(u64::MAX)
+}
+
+/// Units that an iteration charged, from the time that they took.
+fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
+    let spent = outcome.simulated.as_ref().and_then(|it| it.spent_ns.get("work"));
+    let frequency = &machine.frequency;
+    let fixed = f64::from(frequency.mhz(FrequencyMode::Fixed, 1));
+    let slower = f64::from(frequency.reference_mhz) / fixed;
+    let iterations = outcome.iterations.len() as f64;
+    spent.copied().unwrap_or_default() as f64 / iterations / slower / COUNTING_NS
+}
+
+/// Whether others want the CPUs, too.
+fn is_busy(host: &Host) -> bool {
+    // This program is one.
+    host.load().is_some_and(|load| load > 1.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_that_is_charged_is_measured_once() {
+        let measured: Vec<&str> = units().iter().map(|unit| unit.name).collect();
+        for workload in machines::marked() {
+            let times = measured.iter().filter(|name| Some(**name) == workload.charge).count();
+            assert_eq!(times, 1, "{}", workload.name);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Sweeps on simulated machines: what is refused, and that one plan gives the same records.
+
+use std::path::Path;
+use std::{fs, io};
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+use runner::trials_file::{self, Text};
+use serde_json::Value;
+
+use crate::common;
+
+/// A plan of one branch and one workload, but for what `more` says.
+fn plan(more: &[&str]) -> Assert {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &'static str, default: &'static str| {
+        if more.contains(&name) { vec![] } else { vec![name, default] }
+    };
+    let defaults = [
+        of("--machine", "zen4-64"),
+        of("--branches", "packed"),
+        of("--workloads", "fib-join"),
+        of("--threads", "8"),
+    ];
+    common::runner(folder.path()).arg("plan").args(defaults.concat()).args(more).assert()
+}
+
+#[test]
+fn a_misspelt_machine_is_refused_with_the_likely_name() {
+    plan(&["--machine", "zen4-46"])
+        .code(2)
+        .stderr(contains("--machine zen4-46: no such machine").and(contains("`zen4-64`?")));
+}
+
+#[test]
+fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |file: &str| {
+        let to = folder.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(common::root().join(file), to).unwrap();
+    };
+    ["branches.toml", "workloads/charges.toml", "machines/zen4-64.toml"].into_iter().for_each(copy);
+    let path = folder.path().join("machines/zen4-64.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("fence-ns")).collect();
+    fs::write(&path, kept.join("\n")).unwrap();
+    let root = folder.path().display().to_string();
+    plan(&["--root", &root])
+        .code(2)
+        .stderr(contains("machines/zen4-64.toml").and(contains("fence-ns")));
+}
+
+#[test]
+fn more_threads_than_the_machine_has_cores_are_refused() {
+    plan(&["--threads", "65"]).code(2).stderr(contains("64 cores"));
+}
+
+#[test]
+fn a_workload_that_charges_nothing_is_refused_by_name_and_left_out_of_a_group() {
+    plan(&["--workloads", "pcap-verify"])
+        .code(2)
+        .stderr(contains("not for simulated machines: pcap-verify"));
+    plan(&["--workloads", "all"]).success().stderr(contains("without pcap-verify"));
+}
+
+#[test]
+fn a_branch_whose_atomics_cannot_be_reached_is_refused() {
+    plan(&["--branches", "master"]).code(2).stderr(contains("`packed`"));
+}
+
+#[test]
+fn pinned_workers_are_refused() {
+    plan(&["--placement", "pinned"]).code(2).stderr(contains("pinned"));
+}
+
+#[test]
+fn trials_side_by_side_are_refused_on_a_host() {
+    let folder = tempfile::tempdir().unwrap();
+    common::runner(folder.path())
+        .args(["sweep", "--branches", "packed", "--jobs", "2"])
+        .assert()
+        .code(2)
+        .stderr(contains("--jobs 2").and(contains("--machine")));
+}
+
+#[test]
+fn machines_are_listed_with_their_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |format: &str| {
+        common::runner(folder.path())
+            .args(["list", "machines", "--format", format])
+            .assert()
+            .success()
+    };
+    list("table").stdout(contains("zen4-64\n").and(contains("64 cores, 1 socket\n")));
+    list("json").stdout(contains("\"cores\": 1024"));
+    list("csv").stdout(contains("\nmachine,zen4-64,"));
+    list("markdown").stdout(contains("| zen4-64 "));
+}
+
+/// The records of a sweep in the order of their blocks, without what tells when they were made.
+fn records(parent: &Path, jobs: &str) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let output = parent.join(jobs);
+    common::runner(folder.path())
+        .args([
+            "sweep",
+            "--machine",
+            "zen4-64",
+            "--branches",
+            "packed",
+            "--workloads",
+            "ticks,fib-join",
+        ])
+        .args(["--size", "tiny", "--threads", "1,8", "--trials", "2", "--jobs", jobs, "--output"])
+        .arg(&output)
+        .assert()
+        .success();
+    let sweep = fs::read_dir(&output).unwrap().next().unwrap().unwrap().path();
+    let text = Text::open(&trials_file::of(&sweep)).and_then(io::read_to_string).unwrap();
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for record in &mut records {
+        for field in ["started_at", "process_ns"] {
+            record.as_object_mut().unwrap().remove(field).unwrap();
+        }
+    }
+    records.sort_by_key(|record| (record["block"].as_u64(), record["position"].as_u64()));
+    records
+}
+
+#[test]
+fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = records(folder.path(), "1");
+    assert!(one.len() > 8, "{} records", one.len());
+    assert_eq!(one, records(folder.path(), "2"));
+}
