@@ -31,6 +31,7 @@ from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
 from sweep_analysis.stats.noise import second_look
+from sweep_analysis.stats.simulated import line_wait_rates
 
 PICTURES = CHECKOUT / "results" / "figures"
 """Where the pictures of statements lie."""
@@ -338,6 +339,20 @@ def _two_digits(value: float) -> str:
     return f"{value:.{1 - math.floor(math.log10(value))}f}" if value > 0 else "0"
 
 
+def _waits(asked: Asked) -> str:
+    """The source lines that waited longest on a simulated machine, a row for each and the line that wrote before it.
+
+    Words: workload, threads, branch, and how many rows.
+    """
+    workload, threads, branch, most = asked.words
+    cell = {"workload": workload, "threads": int(threads), "branch": branch}
+    rates = with_panel(line_wait_rates(asked.sweep.sweep)).filter(**cell)
+    if rates.is_empty():
+        raise asked.refused(f"no simulated trial of `{branch}` on {threads} threads", "name a cell that it has")
+    shown = tables.line_wait_table(rates, int(most))
+    return tables.markdown(shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit"))
+
+
 def _second_look(asked: Asked) -> str:
     """What became, in the second sweep, of the largest change that the first showed, one row a workload."""
     once, again = asked.sweeps
@@ -379,6 +394,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "hung": _hung,
     "hangs": _hangs,
     "writes": _writes,
+    "waits": _waits,
     "second-look": _second_look,
 }
 

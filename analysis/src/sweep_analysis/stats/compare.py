@@ -342,7 +342,9 @@ def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
     needed = np.maximum(quantile * error, np.log(band))
     # Another sweep has another estimate, and another standard error beside it (noncentral t, large-sample form).
     spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
-    return np.asarray(np.exp(needed + special.ndtri(POWER) * spread), dtype=np.float64)
+    # With few degrees of freedom the spread can be immense: infinity says that no change would be found.
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(needed + special.ndtri(POWER) * spread), dtype=np.float64)
 
 
 def band(*, simulated: bool = False) -> pl.Expr:
