@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use protocol::MachineRequest;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -36,11 +37,17 @@ pub struct Recipe<'a> {
     pub layouts: u32,
     /// What it is built with.
     pub programs: Programs,
-    /// Whether it is built for simulated machines, which only the fork can be.
-    pub is_simulated: bool,
+    /// The simulated machine on which builds are asked who they are, if they are for such machines.
+    pub machine: Option<MachineRequest>,
 }
 
 impl Recipe<'_> {
+    /// Whether it is built for simulated machines, which only the fork can be.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.machine.is_some()
+    }
+
     /// The package, and so the binary, of a branch.
     #[must_use]
     pub fn package(branch: &str) -> String {
@@ -59,14 +66,14 @@ impl Recipe<'_> {
     /// Shuffled layouts of a branch: none of an instrumented one, whose times nobody sees.
     #[must_use]
     pub fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
-        1..=if source.is_instrumented() || self.is_simulated { 0 } else { self.layouts }
+        1..=if source.is_instrumented() || self.is_simulated() { 0 } else { self.layouts }
     }
 
     /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
     #[must_use]
     pub fn folder(&self, source: &Source) -> Option<PathBuf> {
         match source {
-            Source::Fork { .. } if self.is_simulated => {
+            Source::Fork { .. } if self.is_simulated() => {
                 Some(self.checkout.root().join("rayon-fork/simulated"))
             }
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
@@ -88,11 +95,10 @@ impl Recipe<'_> {
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
             self.manifest(branch)?
         );
-        let program = if self.is_simulated {
-            SIMULATED_PROGRAM.to_owned()
-        } else {
-            main_program(&branch.source)
-        };
+        let mut program = main_program(&branch.source);
+        if self.is_simulated() {
+            program.push_str(SIMULATED_HEAP);
+        }
         write_if_changed(&folder.join("src/main.rs"), &program)?;
         // Cargo runs it if it is there.
         let shuffle = folder.join("build.rs");
@@ -151,7 +157,7 @@ impl Recipe<'_> {
             ("workloads".to_owned(), Value::Table(workloads)),
             ("rayon-core".to_owned(), Value::Table(rayon_core)),
         ]);
-        if self.is_simulated {
+        if self.is_simulated() {
             let folder = folder_text(&self.checkout.root().join("manycore"));
             let manycore = Table::from_iter([("path".to_owned(), folder)]);
             dependencies.insert("manycore".to_owned(), Value::Table(manycore));
@@ -231,15 +237,9 @@ impl Recipe<'_> {
 /// The program of an instrumented branch: it also tells what its rayon-core counted.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../templates/instrumented_program.rs");
 
-/// The program of a branch on simulated machines, whose heap decides which objects share a line.
-const SIMULATED_PROGRAM: &str = "// Written by `cargo runner build`; changes here are overwritten.
-#[global_allocator]
-static HEAP: manycore::Heap = manycore::Heap;
-
-fn main() -> std::process::ExitCode {
-    workloads::main(rayon_core::rayon_fork_variant())
-}
-";
+/// What programs on simulated machines have beside: a heap that decides which objects share a line.
+const SIMULATED_HEAP: &str =
+    "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
 /// The program of a branch: it says what its rayon-core is, and runs the workloads.
 fn main_program(source: &Source) -> String {

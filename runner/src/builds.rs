@@ -58,7 +58,6 @@ pub struct Builder<'a> {
     folder: PathBuf,
     host_triple: String,
     rustc: Vec<String>,
-    machine: Option<MachineRequest>,
 }
 
 impl<'a> Builder<'a> {
@@ -99,9 +98,9 @@ impl<'a> Builder<'a> {
             config_folder,
             layouts,
             programs: Programs::Workloads,
-            is_simulated: false,
+            machine: None,
         };
-        Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc, machine: None })
+        Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
     }
 
     /// The same with other programs than all workloads without the services.
@@ -115,9 +114,8 @@ impl<'a> Builder<'a> {
     #[must_use]
     pub fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
         if machine.is_some() {
-            self.recipe.is_simulated = true;
             self.folder.push("simulated");
-            self.machine = machine;
+            self.recipe.machine = machine;
         }
         self
     }
@@ -222,7 +220,7 @@ impl<'a> Builder<'a> {
                 .map(|folder| root.join(folder));
         let manycore = root.join("manycore/src");
         let mut folders = vec![protocol.as_path(), &workloads];
-        if self.recipe.is_simulated {
+        if self.recipe.is_simulated() {
             folders.push(&manycore);
         }
         if self.recipe.programs == Programs::Services {
@@ -312,7 +310,7 @@ impl<'a> Builder<'a> {
         )?;
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
-        let variant = who_are_you(branch, &binary, self.machine.as_ref())?;
+        let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
         which_workloads(branch, &binary, self.recipe.programs, self.recipe.programs.files())?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
@@ -395,7 +393,7 @@ impl<'a> Builder<'a> {
             .args(more)
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"));
-        if self.recipe.is_simulated {
+        if self.recipe.is_simulated() {
             command.env("RUSTFLAGS", "--cfg fork_sim").env_remove("CARGO_ENCODED_RUSTFLAGS");
         }
         let done = subprocess::run(&mut command, b"", None).context(

@@ -80,7 +80,7 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
             config_folder: root,
             layouts: 0,
             programs,
-            is_simulated: false,
+            machine: None,
         };
         let manifest: toml::Table = recipe.manifest(&fork).unwrap().parse().unwrap();
         let dependency = &manifest["dependencies"]["workloads"];

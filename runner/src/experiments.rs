@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
 
 use crate::config::ConfigError;
-use crate::pick::nearest;
+use crate::pick::no_such;
 use crate::plan::{AskedExperiment, Figure, Load};
 use crate::selection::{self, PlacementChoice};
-use crate::stop::Stop;
 
 const FILE: &str = "experiments.toml";
 
@@ -104,7 +103,7 @@ fn bare(key: &str) -> &str {
 /// Reads and checks the file of a checkout.
 ///
 /// # Errors
-/// [`ConfigError`] with the line, or [`Stop::BadInput`] with experiment and field.
+/// [`ConfigError`] with the line, or [`BadInput`](crate::stop::Stop::BadInput) with experiment and field.
 pub fn read(root: &Path) -> Result<Vec<Experiment>> {
     let path = root.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| ConfigError {
@@ -118,19 +117,12 @@ pub fn read(root: &Path) -> Result<Vec<Experiment>> {
 /// The experiment called `name`.
 ///
 /// # Errors
-/// [`Stop::BadInput`] with the known names.
+/// [`BadInput`](crate::stop::Stop::BadInput) with the known names.
 pub fn find(experiments: Vec<Experiment>, name: &str) -> Result<Experiment> {
     let known: Vec<String> = experiments.iter().map(|it| it.name.clone()).collect();
-    experiments.into_iter().find(|it| it.name == name).ok_or_else(|| {
-        let hint = nearest(name, known.iter().map(String::as_str))
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
-        Stop::BadInput(format!(
-            "--experiment {name}: no such experiment; known: {}{hint}",
-            known.join(", ")
-        ))
-        .into()
-    })
+    let found = experiments.into_iter().find(|it| it.name == name);
+    let known = known.iter().map(String::as_str);
+    found.ok_or_else(|| no_such("--experiment", "experiment", name, known).into())
 }
 
 #[derive(Deserialize)]

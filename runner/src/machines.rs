@@ -13,7 +13,7 @@ use crate::catalogue;
 use crate::config::{Branch, Config, Source};
 use crate::digest;
 use crate::host::Host;
-use crate::pick::nearest;
+use crate::pick::{no_such, pick};
 use crate::plan::{Asked, AskedMachine, Load, Mode, Trial};
 use crate::stop::Stop;
 
@@ -70,31 +70,21 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The machine called `name`, and what `loads` charge there.
+/// The machine called `name`, and what `loads`, of workloads that [`workloads`] let through, charge there.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
 pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
     let known = names(root)?;
     if !known.iter().any(|it| it == name) {
-        let hint = nearest(name, known.iter().map(String::as_str))
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
-        bail!(Stop::BadInput(format!(
-            "--machine {name}: no such machine; known: {}{hint}",
-            known.join(", ")
-        )));
+        bail!(no_such("--machine", "machine", name, known.iter().map(String::as_str)));
     }
     let machine = read(root, name)?;
     let charges = charges(root)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
-        let unit = catalogue::find(workload).and_then(|it| it.charge).ok_or_else(|| {
-            Stop::BadInput(format!(
-                "--workloads: `{workload}` does not run on simulated machines; these do: {}",
-                marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
-            ))
-        })?;
+        let unit = catalogue::find(workload).and_then(|it| it.charge);
+        let unit = unit.with_context(|| format!("`{workload}` was checked to charge a unit"))?;
         let charge = charges.get(unit).ok_or_else(|| {
             Stop::BadInput(format!(
                 "{CHARGES}: `{unit}`, which `{workload}` charges, has no price; `cargo runner calibrate` measures it"
@@ -140,7 +130,7 @@ pub fn marked() -> impl Iterator<Item = &'static Description> {
 /// [`Stop::BadInput`] if one is named that does not, or if none is left.
 pub fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
-    let picked = crate::pick::pick("--workloads", "workload", list, &catalogue::names())?;
+    let picked = pick("--workloads", "workload", list, &catalogue::names())?;
     let is_marked = |name: &&str| marked().any(|it| it.name == *name);
     let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
     let refused: Vec<&str> = left.iter().copied().filter(|name| named.contains(name)).collect();

@@ -61,6 +61,20 @@ pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Resul
     Ok(known.iter().copied().filter(|name| picked.contains(name)).collect())
 }
 
+/// What to say of a `name`, given by `option`, that no `kind` has.
+pub fn no_such<'a>(
+    option: &str,
+    kind: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Stop {
+    let known: Vec<&str> = known.into_iter().collect();
+    let hint = nearest(name, known.iter().copied())
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
+    Stop::BadInput(format!("{option} {name}: no such {kind}; known: {}{hint}", known.join(", ")))
+}
+
 /// The candidate that a misspelt word probably meant, if one is close.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates

@@ -312,7 +312,7 @@ pub fn headline(asked: &Asked, plan: &Plan) -> String {
     };
     format!(
         "{}{}{}{counted}, {}{sets}, {}, {}",
-        asked.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name)),
+        asked.heading(),
         count(asked.branches.len(), "branch", "branches"),
         if asked.twin { " and the baseline's twin" } else { "" },
         workloads.join(" "),

@@ -131,12 +131,9 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             break;
         };
         let seen = timed(&mut tally.clocking, || around.frequency.after());
-        tally.trials += 1;
-        tally.in_trials += ended.process;
+        let process = ended.process;
         let record = record(job, &trial, seen, before, ended, around.gauges.look());
-        tally.failed += usize::from(record.outcome != Ending::Ok);
-        timed(&mut tally.writing, || (around.keep)(&record))?;
-        around.watch.end(&record);
+        note(&record, process, &mut tally, around.keep, around.watch)?;
     }
     tally.wall = started.elapsed();
     Ok(tally)
@@ -168,7 +165,7 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             });
         }
         drop(sender);
-        let mut keep = |trial: Trial<'_>, started_at, ended: Option<Ended>| -> Result<()> {
+        let mut end = |trial: Trial<'_>, started_at, ended: Option<Ended>| -> Result<()> {
             let Some(ended) = ended else {
                 tally.is_interrupted = true;
                 is_over.store(true, Relaxed);
@@ -182,19 +179,15 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             let nothing = gauges::Readings::default();
             let before = Before { started_at, core_to_core_ns: None, seen: nothing };
             around.watch.begin(&job.asked.workloads[trial.kind.load], &trial);
-            tally.trials += 1;
-            tally.in_trials += ended.process;
+            let process = ended.process;
             let record = record(job, &trial, seen, before, ended, nothing);
-            tally.failed += usize::from(record.outcome != Ending::Ok);
-            timed(&mut tally.writing, || (around.keep)(&record))?;
-            around.watch.end(&record);
-            Ok(())
+            note(&record, process, &mut tally, around.keep, around.watch)
         };
         for (trial, started_at, ended) in ended {
             if (around.is_interrupted)() {
                 is_over.store(true, Relaxed);
             }
-            if let Err(error) = keep(trial, started_at, ended) {
+            if let Err(error) = end(trial, started_at, ended) {
                 is_over.store(true, Relaxed);
                 return Err(error);
             }
@@ -205,6 +198,22 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     tally.is_interrupted |= is_stopped();
     tally.wall = started.elapsed();
     Ok(tally)
+}
+
+/// Counts and keeps the record of a trial whose process took so long.
+fn note(
+    record: &Record,
+    process: Duration,
+    tally: &mut Tally,
+    keep: &mut dyn FnMut(&Record) -> Result<()>,
+    watch: &mut dyn Watch,
+) -> Result<()> {
+    tally.trials += 1;
+    tally.in_trials += process;
+    tally.failed += usize::from(record.outcome != Ending::Ok);
+    timed(&mut tally.writing, || keep(record))?;
+    watch.end(record);
+    Ok(())
 }
 
 /// Adds what `work` takes.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, SCHEMA, Size};
+use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, Size};
 
 use crate::catalogue::{self, Catalogue};
 use crate::measure;
@@ -126,8 +126,6 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
         Err(code) => return code,
     };
     let request = Request {
-        schema: SCHEMA,
-        workload: run.workload,
         size: run.size,
         parameters,
         input: run.input,
@@ -138,9 +136,7 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
         warmup_iterations: run.warmup,
         iterations: run.iterations,
         hang_after_ms: run.hang_after_ms,
-        prepare_only: false,
-        machine: None,
-        trace: None,
+        ..Request::tiny(&run.workload)
     };
     let result = measure::run(variant, catalogue, &request);
     let code = result.as_ref().err().map_or(0, Failure::exit_code);

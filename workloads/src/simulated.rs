@@ -96,8 +96,7 @@ impl Ledger {
 
 /// A place as it is known in the checkout, whose folder is nobody's business.
 fn place(place: &Location<'_>) -> String {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
-    let root = &root[..root.len() - "workloads/../".len()];
+    let root = env!("CARGO_MANIFEST_DIR").strip_suffix("workloads").unwrap_or_default();
     let text = place.to_string();
     text.strip_prefix(root).unwrap_or(&text).replace("rayon-fork/simulated/../", "rayon-fork/")
 }

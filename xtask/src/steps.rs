@@ -57,7 +57,7 @@ impl Part {
         match self {
             Self::Fork | Self::Dependency => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => &["machines", "manycore", "rayon-fork"],
+            Self::Simulated => &["machines", "manycore", "rayon-fork", "results/published.json"],
             Self::Workloads => &["protocol", "rayon-fork", "workloads"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
@@ -84,35 +84,28 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: b
     };
     // On one CPU while the other compiles.
     let analysis = due(Part::Analysis)?.map(|stamp| (stamp, std::thread::spawn(python::test)));
-    if let Some(stamp) = due(Part::Fork)? {
-        fork(sh, variants)?;
-        stamp.set(sh)?;
-    }
-    if let Some(stamp) = due(Part::Dependency)? {
+    let run = |part: Part, test: &dyn Fn() -> Result<()>| -> Result<()> {
+        let Some(stamp) = due(part)? else { return Ok(()) };
+        test()?;
+        stamp.set(sh)
+    };
+    run(Part::Fork, &|| fork(sh, variants))?;
+    run(Part::Dependency, &|| {
         dependency::test(sh)?;
         // Each takes two builds; the other variants are made of the parts of these two.
         let ends: Vec<_> =
             variants.first().into_iter().chain(variants.iter().skip(1).last()).cloned().collect();
-        dependency::stack::run(sh, &ends)?;
-        stamp.set(sh)?;
-    }
-    if let Some(stamp) = due(Part::Models)? {
-        models(sh, Depth::Fast)?;
-        stamp.set(sh)?;
-    }
-    if let Some(stamp) = due(Part::Simulated)? {
-        simulated(sh)?;
-        stamp.set(sh)?;
-    }
-    if let Some(stamp) = due(Part::Workloads)? {
+        dependency::stack::run(sh, &ends)
+    })?;
+    run(Part::Models, &|| models(sh, Depth::Fast))?;
+    run(Part::Simulated, &|| simulated(sh))?;
+    run(Part::Workloads, &|| {
         let packages = ["--package", "protocol", "--package", "workloads", "--package", "services"];
-        step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;
-        stamp.set(sh)?;
-    }
-    if let Some(stamp) = due(Part::Runner)? {
-        step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))?;
-        stamp.set(sh)?;
-    }
+        step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))
+    })?;
+    run(Part::Runner, &|| {
+        step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))
+    })?;
     if let Some((stamp, analysis)) = analysis {
         analysis.join().map_err(|_| anyhow!("the analysis' tests panicked"))??;
         stamp.set(sh)?;

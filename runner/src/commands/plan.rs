@@ -53,7 +53,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
         print_order(&asked, &plan)?;
         return Ok(Exit::Good);
     }
-    let cpus = asked.machine.as_ref().map_or_else(Host::usable_cpus, |machine| machine.cores);
+    let cpus = asked.cpus();
     let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count, cpus)).collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let past =

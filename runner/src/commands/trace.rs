@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
-use protocol::{Outcome, Placement, Program, Request, SCHEMA, TraceRequest};
+use protocol::{Outcome, Placement, Request, TraceRequest};
 
 use super::build;
 use crate::builds::Builder;
@@ -155,24 +155,19 @@ fn make(output: &Path) -> Result<()> {
 
 fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) -> Result<Request> {
     Ok(Request {
-        schema: SCHEMA,
-        workload: load.workload,
         size: load.size,
         parameters: load.parameters,
         input: load.input.and_then(|input| input.place),
-        program: Program::Parallel,
         threads: arguments.threads as usize,
         placement: if arguments.pinned { Placement::Pinned } else { Placement::Free },
         seed: arguments.seed,
         warmup_iterations: 1,
         iterations: arguments.iterations,
-        hang_after_ms: None,
-        prepare_only: false,
-        machine: None,
         trace: Some(TraceRequest {
             path: std::path::absolute(output)?,
             branch: branch.name.clone(),
         }),
+        ..Request::tiny(&load.workload)
     })
 }
 

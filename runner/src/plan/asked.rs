@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
+use crate::host::Host;
 
 /// How the CPU frequency is treated.
 #[derive(
@@ -234,6 +235,18 @@ fn is_one(number: &u32) -> bool {
 }
 
 impl Asked {
+    /// What stands before a heading: which simulated machine it is about; nothing on hosts.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        self.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name))
+    }
+
+    /// CPUs that trials have: the simulated machine's cores, or what this process may use of the host.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.machine.as_ref().map_or_else(Host::usable_cpus, |machine| machine.cores)
+    }
+
     /// The name of the baseline's A/A twin, if it runs.
     #[must_use]
     pub fn twin_name(&self) -> Option<String> {

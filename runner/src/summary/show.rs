@@ -121,7 +121,7 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
         let _ = writeln!(
             text,
             "{title}{}{}, size {}{}{}, {}",
-            asked.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name)),
+            asked.heading(),
             first.workload,
             first.size,
             if first.parameters.is_empty() { "" } else { ", " },

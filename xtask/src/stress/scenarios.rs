@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use protocol::{Placement, Program, Request, SCHEMA};
+use protocol::Request;
 
 /// An iteration that takes longer is a hang. The longest one takes about a second on an idle host.
 const HANG_AFTER_MS: u64 = 60_000;
@@ -120,24 +120,15 @@ impl Scenario {
             .collect();
         parameters.insert(self.repetitions.to_owned(), often.in_iteration.to_string());
         Request {
-            schema: SCHEMA,
-            workload: self.workload.to_owned(),
             size: "small".to_owned(),
             parameters,
-            input: None,
-            program: Program::Parallel,
             threads: match self.threads {
                 Threads::Exactly(threads) => threads,
                 Threads::Cpus => thread::available_parallelism().map_or(1, usize::from),
             },
-            placement: Placement::Free,
-            seed: 1,
-            warmup_iterations: 0,
             iterations: often.iterations,
             hang_after_ms: Some(HANG_AFTER_MS),
-            prepare_only: false,
-            machine: None,
-            trace: None,
+            ..Request::tiny(self.workload)
         }
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn measure(
         plan: &plan,
         inputs,
         done,
-        cpus: manifest.asked.machine.as_ref().map_or_else(Host::usable_cpus, |it| it.cores),
+        cpus: manifest.asked.cpus(),
         settle: SETTLE,
     };
     let jobs = match &job.asked.machine {
@@ -125,18 +125,16 @@ fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summa
 }
 
 fn announce(project: &Project, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
-    if asked.machine.is_some() {
-        eprintln!("{}\nwriting {}", headline(asked, plan), project.checkout.shown(sweep.path()));
-        if done > 0 {
-            eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
-        }
-        return;
-    }
-    let past = Past::read(&SweepDir::all(&project.checkout.sweeps()), &Host::default().id(), asked);
-    let left = 1.0 - done as f64 / plan.len().max(1) as f64;
-    let time = past.estimate(asked, plan).time.mul_f64(left);
+    let time = || {
+        let sweeps = SweepDir::all(&project.checkout.sweeps());
+        let left = 1.0 - done as f64 / plan.len().max(1) as f64;
+        let past = Past::read(&sweeps, &Host::default().id(), asked);
+        format!(", about {}", human(past.estimate(asked, plan).time.mul_f64(left)))
+    };
+    // Virtual time tells nothing of how long the host takes.
+    let time = asked.machine.is_none().then(time).unwrap_or_default();
     eprintln!("{}", headline(asked, plan));
-    eprintln!("writing {}, about {}", project.checkout.shown(sweep.path()), human(time));
+    eprintln!("writing {}{time}", project.checkout.shown(sweep.path()));
     if done > 0 {
         eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
     }
