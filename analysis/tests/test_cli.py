@@ -75,7 +75,7 @@ def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, fo
     assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
     names = {"trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"}
     names |= {"latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"}
-    names |= {"places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits"}
+    names |= {"places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"}
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names} | {"provenance.json"}
     told = json.loads((tmp_path / "provenance.json").read_text())
     assert set(told["rows"]) == names

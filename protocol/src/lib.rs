@@ -17,7 +17,7 @@ pub use description::{Description, SizeOverrides};
 pub use lasts::{Lasts, Term, TimeUnit};
 pub use messages::{
     Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
-    Request, SCHEMA, Simulated, TraceRequest, Usage,
+    Request, SCHEMA, ScaledPrice, Simulated, TraceRequest, Usage,
 };
 pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;

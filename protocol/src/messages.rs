@@ -136,6 +136,19 @@ pub struct MachineRequest {
     pub seed: u64,
     /// What a unit that the workload charges takes, in nanoseconds at the machine's reference frequency.
     pub charge_ns: f64,
+    /// A price of the file that is another than there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<ScaledPrice>,
+}
+
+/// One of a simulated machine's prices, to show what depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaledPrice {
+    /// Its key in the machine's file.
+    pub key: String,
+    /// How many times as high it is.
+    pub factor: f64,
 }
 
 /// Where a trace goes, and whose it is.

@@ -41,6 +41,8 @@ pub struct Experiment {
     pub twin: bool,
     /// As for `--placement`.
     pub placement: PlacementChoice,
+    /// As for `--prices`.
+    pub prices: Option<String>,
     /// What is drawn.
     pub figure: Figure,
     /// Parameters that mean nothing to the sequential program.
@@ -152,6 +154,7 @@ struct Row {
     twin: bool,
     #[serde(default)]
     placement: PlacementChoice,
+    prices: Option<String>,
     figure: Figure,
     #[serde(default)]
     sequential_ignores: Vec<String>,
@@ -270,6 +273,7 @@ fn checked(row: Row, fault: &impl Fn(String) -> ConfigError) -> Result<Experimen
         warmup_iterations: row.warmup_iterations,
         twin: row.twin,
         placement: row.placement,
+        prices: row.prices,
         figure: row.figure,
         sequential_ignores: row.sequential_ignores,
         cells,

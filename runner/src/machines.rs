@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use manycore::Machine;
-use protocol::{Description, MachineRequest, Placement};
+use protocol::{Description, MachineRequest, Placement, ScaledPrice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,6 +25,15 @@ pub(crate) const CHARGES: &str = "workloads/charges.toml";
 
 /// The branch that others are compared with where the published crate cannot run: its twin in the fork.
 pub(crate) const BASELINE: &str = "packed";
+
+/// The parameter of a load that says which price is another than in the machine's file.
+pub const PRICE: &str = "price";
+
+/// Its value where none is.
+const AS_WRITTEN: &str = "as-written";
+
+/// The price of the workloads' units, which is in no machine's file.
+const WORK: &str = "work";
 
 /// Price of a unit of work.
 #[derive(Debug, Deserialize)]
@@ -99,6 +108,34 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
         sha256: digest::of_file(&file(root, name)).context("a machine's file cannot be read")?,
         charges_ns: workloads.into_iter().map(price).collect::<Result<_>>()?,
     })
+}
+
+/// `loads` as they are, and with each price in `list` halved, and doubled.
+///
+/// # Errors
+/// [`Stop::BadInput`] if there is no such machine, or if it has no such price.
+pub fn with_prices(root: &Path, name: &str, loads: &[Load], list: &str) -> Result<Vec<Load>> {
+    read(root, name)?;
+    let text = std::fs::read_to_string(file(root, name)).context("it was read a moment ago")?;
+    let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
+    let prices = machine["price"].as_table().context("it was checked a moment ago")?;
+    let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK]).collect();
+    let mut values = vec![AS_WRITTEN.to_owned()];
+    for price in pick("--prices", "price", list, &known)? {
+        values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));
+    }
+    let with = |load: &Load, value: &String| {
+        let mut load = load.clone();
+        load.parameters.insert(PRICE.to_owned(), value.clone());
+        load
+    };
+    Ok(loads.iter().flat_map(|load| values.iter().map(move |value| with(load, value))).collect())
+}
+
+/// The price that `load` asks for, if it is another than in the machine's file.
+fn scaled(load: &Load) -> Option<ScaledPrice> {
+    let (key, factor) = load.parameters.get(PRICE)?.split_once('*')?;
+    Some(ScaledPrice { key: key.to_owned(), factor: factor.parse().ok()? })
 }
 
 fn charges(root: &Path) -> Result<BTreeMap<String, Charge>> {
@@ -218,13 +255,16 @@ pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
 pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
-    let workload = &asked.workloads[trial.kind.load].workload;
+    let load = &asked.workloads[trial.kind.load];
+    let scaled = scaled(load);
+    let work = scaled.as_ref().filter(|it| it.key == WORK).map_or(1.0, |it| it.factor);
     Some(MachineRequest {
         file: file(root, &machine.name),
         is_fixed: trial.regime.mode == Mode::Fixed,
         // Branches share a replicate's seed; the twin has seeds of its own, or it would be the same to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
-        charge_ns: machine.charges_ns[workload],
+        charge_ns: machine.charges_ns[&load.workload] * work,
+        scaled: scaled.filter(|it| it.key != WORK),
     })
 }
 
@@ -233,7 +273,7 @@ pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineR
 pub fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let file = file(root, &machine.name);
-    Some(MachineRequest { file, is_fixed: true, seed: 1, charge_ns: 1.0 })
+    Some(MachineRequest { file, is_fixed: true, seed: 1, charge_ns: 1.0, scaled: None })
 }
 
 /// Binaries by branch and layout: on a simulated machine, the same one under each seed.

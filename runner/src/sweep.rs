@@ -238,7 +238,7 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
         schema: SCHEMA,
         workload: load.workload.clone(),
         size: load.size.clone(),
-        parameters: load.parameters.clone(),
+        parameters: load.own_parameters(),
         input: job.inputs[trial.kind.load].clone(),
         program: trial.kind.program,
         threads: trial.kind.threads,
@@ -309,7 +309,7 @@ fn record(
     };
     match ended.result {
         Ok(outcome) => {
-            record.parameters = outcome.parameters;
+            record.parameters.extend(outcome.parameters);
             record.variant = Some(outcome.variant);
             record.answer = Some(outcome.answer);
             record.work_unit = Some(outcome.work_unit);

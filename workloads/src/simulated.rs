@@ -28,7 +28,9 @@ pub(crate) fn run(
     let Some(asked) = &request.machine else {
         return Err(refuse("machine: this build runs on simulated machines; name one".to_owned()));
     };
-    let machine = Machine::read(&asked.file).map_err(|error| refuse(error.to_string()))?;
+    let scaled = asked.scaled.as_ref().map(|it| (it.key.as_str(), it.factor));
+    let machine =
+        Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
     let cores = machine.topology.cores();
     if request.threads > cores {
         return Err(refuse(format!(

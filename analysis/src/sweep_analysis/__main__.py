@@ -55,6 +55,11 @@ REMEDIES = {
             "sweep with `--machine NAME`; `cargo runner list machines`",
         ),
     ),
+    "sensitivity": (
+        "manifest.json",
+        "no price was changed",
+        "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
+    ),
     "placements": ("", "no workload ran free and pinned on one branch", "measure again with `--placement both`"),
     "fit-residuals": ("", "no law could be fitted", "`fits` says why; measure more thread counts"),
 }

@@ -12,7 +12,7 @@ import made_up
 from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, UNCLEAR
-from sweep_analysis.stats.simulated import SPENT_ON, largest_threads, line_wait_rates, spent_shares
+from sweep_analysis.stats.simulated import SPENT_ON, largest_threads, line_wait_rates, sensitivity, spent_shares
 from sweep_analysis.stats.speedup import with_time_outs
 
 HOT = {"at": "src/a.rs:1:1", "written_at": "src/b.rs:2:2", "transfers": 30, "waited_ns": 3000}
@@ -102,3 +102,32 @@ def test_no_simulated_difference_under_ten_per_cent_is_called_one(
     assert found["verdict"] == verdict
     assert found["time_ratio"] == pytest.approx(gain, rel=0.01)
     assert (found["band"] >= 1 + LEAST_SIMULATED - 1e-9) == (machine is not None)
+
+
+def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
+    factors = {"as-written": 0.8, "fence-ns*2": 0.7, "wake-ns*0.5": 1.2, "hit-ns*2": 0.95}
+    rows = [
+        {
+            **dict.fromkeys(("size", "input", "mode", "placement"), "any"),
+            "program": "parallel",
+            "workload": "tsp",
+            "parameters": f"cities=9 price={price}",
+            "threads": 8,
+            "branch": branch,
+            "ns_per_unit": time * seed,
+            "cpu_ns_per_unit": 1.0,
+        }
+        for price, factor in factors.items()
+        for seed in (1, 2)
+        for branch, time in (("packed", 100.0), ("other", 100.0 * factor))
+    ]
+    found = sensitivity(pl.LazyFrame(rows), "packed")
+    time = found.row(by_predicate=pl.col("quantity") == "time", named=True)
+    assert (time["parameters"], time["prices"]) == ("cities=9", 3)
+    assert time["ratio"] == pytest.approx(0.8)
+    assert (time["least_price"], time["most_price"]) == ("fence-ns*2", "wake-ns*0.5")
+    assert (time["least"], time["most"]) == pytest.approx((0.7, 1.2))
+    assert time["flips"] == "hit-ns*2, wake-ns*0.5"
+    cpu = found.row(by_predicate=pl.col("quantity") == "cpu", named=True)
+    assert (cpu["ratio"], cpu["flips"]) == (1.0, "")
+    assert sensitivity(pl.LazyFrame(rows).with_columns(parameters=pl.lit("cities=9")), "packed").is_empty()

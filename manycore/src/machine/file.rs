@@ -1,5 +1,6 @@
 //! `machines/NAME.toml`: a machine as people write it, each price with its source.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -102,6 +103,14 @@ impl Machine {
     /// # Errors
     /// If the file cannot be read, a key is unknown or missing, a value is out of range, or a source is empty.
     pub fn read(path: &Path) -> Result<Self, MachineError> {
+        Self::read_scaled(path, None)
+    }
+
+    /// [`Machine::read`], with one price, by its key, so many times as high: as far as it may go.
+    ///
+    /// # Errors
+    /// As [`Machine::read`], and if no price has that key.
+    pub fn read_scaled(path: &Path, scaled: Option<(&str, f64)>) -> Result<Self, MachineError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| MachineError {
             file: file.clone(),
@@ -109,14 +118,16 @@ impl Machine {
             message: format!("cannot be read: {error}"),
         })?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Self::parse(&name, &file, &text)
+        Self::parse(&name, &file, &text, scaled)
     }
 
-    /// [`Machine::read`] of `text`, which is called `file` in errors.
-    ///
-    /// # Errors
-    /// As [`Machine::read`], but for reading.
-    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, MachineError> {
+    /// [`Machine::read_scaled`] of `text`, which is called `file` in errors.
+    fn parse(
+        name: &str,
+        file: &str,
+        text: &str,
+        scaled: Option<(&str, f64)>,
+    ) -> Result<Self, MachineError> {
         let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let written: File = toml::from_str(text).map_err(|error| MachineError {
             file: file.to_owned(),
@@ -133,7 +144,7 @@ impl Machine {
             title: written.title,
             topology: topology(&written.topology, &fault)?,
             frequency: frequency(&written.frequency, &fault)?,
-            prices: prices(&written.price, &fault)?,
+            prices: prices(&written.price, scaled, &fault)?,
         })
     }
 }
@@ -211,8 +222,10 @@ fn frequency(
 
 fn prices(
     tables: &PriceTables,
+    scaled: Option<(&str, f64)>,
     fault: &impl Fn(usize, String) -> MachineError,
 ) -> Result<Prices, MachineError> {
+    let known = RefCell::new(Vec::new());
     // The largest price is a second: what is longer is a slip of the unit, and sums stay far from overflow.
     let within = |key: &str, price: &Price, most: f64| {
         sourced(&price.source, key, fault)?;
@@ -223,7 +236,9 @@ fn prices(
                 format!("{key} = {value}: write a number from 0 to {most}"),
             ));
         }
-        Ok(value)
+        known.borrow_mut().push(key.to_owned());
+        let factor = scaled.filter(|(wanted, _)| *wanted == key).map_or(1.0, |(_, factor)| factor);
+        Ok((value * factor).min(most))
     };
     #[expect(
         clippy::cast_possible_truncation,
@@ -248,7 +263,7 @@ fn prices(
     )]
     let store_buffer =
         within("store-buffer", &tables.store_buffer, 1_000.0)?.round().max(1.0) as usize;
-    Ok(Prices {
+    let prices = Prices {
         hit: time("hit-ns", &tables.hit_ns)?,
         read_modify_write: time("read-modify-write-ns", &tables.read_modify_write_ns)?,
         fence: time("fence-ns", &tables.fence_ns)?,
@@ -280,7 +295,13 @@ fn prices(
             "socket-gigabytes-per-second",
             &tables.socket_gigabytes_per_second,
         )?,
-    })
+    };
+    let known = known.into_inner();
+    if let Some((key, _)) = scaled.filter(|(key, _)| !known.iter().any(|it| it == key)) {
+        let known = known.join(", ");
+        return Err(fault(0, format!("{key}: no price has this key; known: {known}")));
+    }
+    Ok(prices)
 }
 
 #[cfg(test)]
@@ -308,7 +329,7 @@ mod tests {
     #[test]
     fn faults_are_told_with_line_key_value_and_remedy() {
         let good = example();
-        Machine::parse("good", "good.toml", &good).unwrap();
+        Machine::parse("good", "good.toml", &good, None).unwrap();
         let line = good.lines().find(|line| line.starts_with("hit-ns")).unwrap();
         let number = good.lines().position(|it| it == line).unwrap() + 1;
         let faults = [
@@ -327,8 +348,20 @@ mod tests {
         ];
         for (replacement, expected) in faults {
             let text = good.replacen(line, &replacement, 1);
-            let message = Machine::parse("m", "m.toml", &text).unwrap_err().to_string();
+            let message = Machine::parse("m", "m.toml", &text, None).unwrap_err().to_string();
             assert!(message.contains(&expected), "{message}");
         }
+    }
+
+    #[test]
+    fn one_price_is_scaled_as_far_as_it_may_go() {
+        let read = |scaled| Machine::parse("m", "m.toml", &example(), scaled);
+        let plain = read(None).unwrap().prices;
+        let doubled = read(Some(("fence-ns", 2.0))).unwrap().prices;
+        assert_eq!((doubled.fence, doubled.hit), (2 * plain.fence, plain.hit));
+        let most = read(Some(("occupancy", 1e3))).unwrap().prices;
+        assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
+        let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();
+        assert!(message.contains("fences-ns: no price has this key; known: store-buffer, hit-ns,"), "{message}");
     }
 }

@@ -161,6 +161,8 @@ impl Worker {
 
     /// Tries every other worker once, from a random one onwards; again while any was contended.
     fn steal(&self) -> Option<JobRef> {
+        // On the line of counters that are not padded.
+        hooks::reads(ptr::addr_of!(self.registry.stealers));
         let stealers = &*self.registry.stealers;
         if stealers.len() <= 1 {
             return None;

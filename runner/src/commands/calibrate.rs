@@ -85,6 +85,7 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
         is_fixed: true,
         seed: 1,
         charge_ns: COUNTING_NS,
+        scaled: None,
     };
     interrupt::install()?;
     let native = binary(project, branch, None)?;

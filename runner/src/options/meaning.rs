@@ -19,7 +19,7 @@ pub(crate) fn asked(
     elsewhere: Option<&Config>,
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
-    let start = Start::of(project, selection)?;
+    let mut start = Start::of(project, selection)?;
     let is_simulated = selection.machine.is_some();
     let (mut branches, is_baseline_added) = match elsewhere {
         Some(config) if is_simulated => (machines::branches(config, None)?.branches, false),
@@ -53,6 +53,14 @@ pub(crate) fn asked(
     let threads = selection.threads.as_deref().unwrap_or(&start.threads);
     let root = project.checkout.root();
     let machine = selection.machine.as_deref();
+    if let Some(prices) = selection.prices.as_ref().or(start.prices.as_ref()) {
+        let Some(machine) = machine else {
+            bail!(Stop::BadInput(format!(
+                "--prices {prices}: only simulated machines have prices; name one by --machine"
+            )));
+        };
+        start.loads = machines::with_prices(root, machine, &start.loads, prices)?;
+    }
     let machine = machine.map(|name| machines::find(root, name, &start.loads)).transpose()?;
     let threads = match &machine {
         None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
@@ -148,6 +156,8 @@ struct Start {
     warmup_iterations: u32,
     twin: bool,
     placement: PlacementChoice,
+    /// As for `--prices`.
+    prices: Option<String>,
     /// Whether its times mean something.
     is_timed: bool,
     /// With the command line's workloads, size and parameters already in them.
@@ -177,6 +187,7 @@ impl Start {
                 warmup_iterations: 1,
                 twin: true,
                 placement: PlacementChoice::Free,
+                prices: None,
                 is_timed: preset != Preset::Smoke,
                 loads: selection::loads(
                     &workloads(values.workloads)?,
@@ -203,6 +214,7 @@ impl Start {
             warmup_iterations: experiment.warmup_iterations,
             twin: experiment.twin,
             placement: experiment.placement,
+            prices: experiment.prices,
             is_timed: experiment.figure != Figure::Answers,
         })
     }

@@ -74,6 +74,10 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
+    /// Also with these prices of the simulated machine halved, and doubled: keys of its file, globs, `all`; `work` is the
+    /// price of the workloads' units
+    #[arg(long, value_name = "LIST")]
+    pub(crate) prices: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<String>,

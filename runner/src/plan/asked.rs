@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
 use crate::host::Host;
+use crate::machines::PRICE;
 
 /// How the CPU frequency is treated.
 #[derive(
@@ -91,8 +92,16 @@ impl Load {
         let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
         let has_input = self.input.is_some();
-        let values = workload.resolve(size, &self.parameters, has_input).ok()?;
+        let values = workload.resolve(size, &self.own_parameters(), has_input).ok()?;
         Some((workload, values))
+    }
+
+    /// The parameters that are the workload's, not the simulated machine's.
+    #[must_use]
+    pub fn own_parameters(&self) -> BTreeMap<String, String> {
+        let mut own = self.parameters.clone();
+        own.remove(PRICE);
+        own
     }
 
     /// Whether branches can differ in it; see [`Description::uses_pool`].

@@ -100,6 +100,21 @@ fn machines_are_listed_with_their_cores() {
     list("markdown").stdout(contains("| zen4-64 "));
 }
 
+#[test]
+fn each_price_is_halved_and_doubled_and_a_misspelt_one_is_refused() {
+    plan(&["--prices", "transfer-*,work"])
+        .success()
+        .stdout(contains("price=as-written").and(contains("price=transfer-far-ns*0.5")))
+        .stdout(contains("price=work*2").and(contains("fence").not()));
+    plan(&["--prices", "fences-ns"]).code(2).stderr(contains("did you mean `fence-ns`?"));
+    let folder = tempfile::tempdir().unwrap();
+    common::runner(folder.path())
+        .args(["plan", "--experiment", "sensitivity"])
+        .assert()
+        .code(2)
+        .stderr(contains("--prices all").and(contains("--machine")));
+}
+
 /// The records of a sweep in the order of their blocks, without what tells when they were made.
 fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();

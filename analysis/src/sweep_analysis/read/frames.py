@@ -161,6 +161,23 @@ SPENT_SHARES = pl.Schema(
 )
 """One row per cell on a simulated machine and what its cores did: see `simulated.spent_shares`."""
 
+SENSITIVITY = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "quantity": pl.String,  # `time` or `cpu`
+            "ratio": pl.Float64,  # over the baseline's, prices as written: geometric mean over seeds
+            "prices": pl.Int64,  # prices that were changed, each way counted
+            "least": pl.Float64,  # the smallest ratio with one price changed
+            "least_price": pl.String,  # and which, as `fence-ns*2`
+            "most": pl.Float64,
+            "most_price": pl.String,
+            "flips": pl.String,  # prices with which less, as much or more becomes another of the three; empty: none
+        }
+    )
+)
+"""One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
+
 LINE_WAIT_RATES = pl.Schema(
     _same([*PANEL, "threads", "branch"])
     | pl.Schema(

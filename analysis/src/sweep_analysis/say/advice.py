@@ -59,11 +59,12 @@ def advice(judgement: Judgement) -> Advice:
     best = (sure if sure.height else clean).sort(pl.col("level") == "workload", "time_ratio")
     if sure.height:
         merge = str(best["branch"][0])
-        answer = (
-            f"{merge}: takes less {_where(gains, merge, baseline)}, and on every workload a "
-            f"loss of more than {_loss(MARGIN)} is excluded.{_beside(sure, merge)}"
-        )
-        return Advice(merge, answer, _evidence(judgement, merge), _hurts(judgement, [merge], failing))
+        gain = f"{merge}: takes less {_where(gains, merge, baseline)}"
+        answer = f"{gain}, and on every workload a loss of more than {_loss(MARGIN)} is excluded.{_beside(sure, merge)}"
+        advised: str | None = merge
+        if judgement.sweep.machine is not None:
+            advised, answer = None, f"None on simulation alone. {gain}; measure that on a host."
+        return Advice(advised, answer, _evidence(judgement, merge), _hurts(judgement, [merge], failing))
     if clean.height:
         nearest = str(best["branch"][0])
         worst = open_losses[nearest]

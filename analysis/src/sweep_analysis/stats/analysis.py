@@ -25,7 +25,7 @@ from sweep_analysis.stats.modes import mode_values, modes
 from sweep_analysis.stats.outliers import outliers, shares
 from sweep_analysis.stats.placements import placements
 from sweep_analysis.stats.scaling import scaling
-from sweep_analysis.stats.simulated import line_wait_rates, spent_shares
+from sweep_analysis.stats.simulated import line_wait_rates, sensitivity, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
 _Compute = Callable[["Analysis"], pl.DataFrame]
@@ -106,6 +106,11 @@ class Analysis:
     def line_waits(self) -> pl.DataFrame:
         """Which lines of source waited on a simulated machine: rows of `frames.LINE_WAIT_RATES`."""
         return line_wait_rates(self.sweep)
+
+    @_frame("sensitivity")
+    def sensitivity(self) -> pl.DataFrame:
+        """What simulated comparisons are with one price changed: rows of `frames.SENSITIVITY`."""
+        return sensitivity(self.times.lazy(), self.baseline)
 
     @_frame("latencies")
     def waits(self) -> pl.DataFrame:

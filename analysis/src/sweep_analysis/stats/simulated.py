@@ -5,11 +5,14 @@ Sums over the trials of a cell are divided, not averages of trials: so shares ad
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
-from sweep_analysis.read.frames import LINE_WAIT_RATES, SPENT_SHARES
+from sweep_analysis.read.frames import LINE_WAIT_RATES, SENSITIVITY, SPENT_SHARES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES
 
 SPENT_ON = {
     "work": "work",
@@ -63,6 +66,45 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     )
     order = [*_CELL, waited.neg(), "at", "written_at"]
     return found.sort(order).select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items()).collect()
+
+
+def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
+    """How far each comparison hangs on a single price of the machine.
+
+    In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`.
+    Out: rows of `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
+    """
+    price = pl.col("parameters").str.extract(r"(?:^| )price=(\S+)")
+    ratios = [_price_ratios(times.with_columns(price=price), baseline, quantity) for quantity in JUDGED]
+    side = pl.when(pl.col("log").abs() < math.log1p(LEAST_SIMULATED)).then(0).otherwise(pl.col("log").sign())
+    cell = [*_CELL, "quantity"]
+    is_written = pl.col("price") == "as-written"
+    logs = pl.concat(ratios).with_columns(side=side.cast(pl.Int8))
+    logs = logs.with_columns(pl.col("side").filter(is_written).first().over(cell).alias("written"))
+    changed, ratio = logs.filter(~is_written), pl.col("log").exp()
+    found = changed.group_by(cell).agg(
+        pl.len().alias("prices"),
+        ratio.min().alias("least"),
+        pl.col("price").sort_by("log").first().alias("least_price"),
+        ratio.max().alias("most"),
+        pl.col("price").sort_by("log").last().alias("most_price"),
+        pl.col("price").filter(pl.col("side") != pl.col("written")).sort().str.join(", ").alias("flips"),
+    )
+    written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
+    joined = found.join(written, on=cell, nulls_equal=True).sort(cell)
+    return joined.select(pl.col(name).cast(kind) for name, kind in SENSITIVITY.items()).collect()
+
+
+def _price_ratios(times: pl.LazyFrame, baseline: str | None, quantity: str) -> pl.LazyFrame:
+    """`log` of each branch's time over the baseline's, by cell set and price: mean over replicates."""
+    column = QUANTITIES[quantity]
+    by = [*PANEL, "threads", "price"]
+    bare = pl.col("parameters").str.replace(r" ?\bprice=\S+", "").str.strip_chars()
+    known = times.filter(pl.col("program") == PARALLEL, pl.col("price").is_not_null()).with_columns(bare)
+    logs = known.group_by([*by, "branch"]).agg(pl.col(column).log().mean().alias("log"))
+    base = logs.filter(pl.col("branch") == (baseline or "")).select(*by, pl.col("log").alias("base"))
+    others = logs.filter(pl.col("branch") != (baseline or "")).join(base, on=by, nulls_equal=True)
+    return others.with_columns(pl.col("log") - pl.col("base"), quantity=pl.lit(quantity))
 
 
 def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:
