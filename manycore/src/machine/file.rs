@@ -362,6 +362,9 @@ mod tests {
         let most = read(Some(("occupancy", 1e3))).unwrap().prices;
         assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
         let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();
-        assert!(message.contains("fences-ns: no price has this key; known: store-buffer, hit-ns,"), "{message}");
+        assert!(
+            message.contains("fences-ns: no price has this key; known: store-buffer, hit-ns,"),
+            "{message}"
+        );
     }
 }
