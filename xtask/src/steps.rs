@@ -57,7 +57,7 @@ impl Part {
         match self {
             Self::Fork | Self::Dependency => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => &["machines", "manycore", "rayon-fork", "results/published.json"],
+            Self::Simulated => &["machines", "manycore", "rayon-fork", "results/model.json"],
             Self::Workloads => &["protocol", "rayon-fork", "workloads"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],

@@ -48,42 +48,43 @@ fn threads_on_cores_of_their_own_work_at_the_same_time() {
     assert_eq!(elapsed, 1_000 * NS);
 }
 
-#[test]
-fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
-    let mut machine = machine(16);
+/// Accesses that `threads` threads make to one word, in the time of a transfer of its line.
+fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
+    let mut machine = machine(threads);
     machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
     machine.prices.hit = NS;
-    for threads in [2, 4, 16] {
-        let ((), elapsed) = simulate(&machine, move || {
-            let word = Arc::new(Padded::default());
-            on_threads(threads, move |_| {
-                for _ in 0..100 {
-                    word.0.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        });
-        let transfers = elapsed as f64 / (50 * NS) as f64;
-        let accesses = 100.0 * threads as f64;
-        assert!((transfers / accesses - 1.0).abs() < 0.05, "{threads} threads: {transfers}");
-    }
-}
-
-#[test]
-fn a_line_whose_transfer_overlaps_the_next_by_half_serves_twice_as_often() {
-    let mut machine = machine(16);
-    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
-    machine.prices.hit = NS;
-    machine.prices.occupancy = 0.5;
-    let ((), elapsed) = simulate(&machine, || {
+    machine.prices.occupancy = occupancy;
+    let ((), elapsed) = simulate(&machine, move || {
         let word = Arc::new(Padded::default());
-        on_threads(16, move |_| {
+        on_threads(threads, move |_| {
             for _ in 0..100 {
                 word.0.fetch_add(1, Ordering::Relaxed);
             }
         });
     });
-    let served = 1600.0 / (elapsed as f64 / (50 * NS) as f64);
-    assert!((served / 2.0 - 1.0).abs() < 0.05, "{served} a transfer");
+    100.0 * threads as f64 / (elapsed as f64 / (50 * NS) as f64)
+}
+
+pub(crate) fn hot_line_points() -> Vec<String> {
+    let point = |threads| {
+        let accesses = accesses_per_transfer(threads, 1.0);
+        format!("{{\"threads\": {threads}, \"accesses_per_transfer\": {accesses:.3}}}")
+    };
+    [2, 4, 8, 16, 32, 64].map(point).into()
+}
+
+#[test]
+fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
+    for threads in [2, 4, 16] {
+        let accesses = accesses_per_transfer(threads, 1.0);
+        assert!((accesses - 1.0).abs() < 0.05, "{threads} threads: {accesses}");
+    }
+}
+
+#[test]
+fn a_line_whose_transfer_overlaps_the_next_by_half_serves_twice_as_often() {
+    let accesses = accesses_per_transfer(16, 0.5);
+    assert!((accesses / 2.0 - 1.0).abs() < 0.05, "{accesses} a transfer");
 }
 
 /// Two threads that each write a word of their own.
@@ -163,10 +164,11 @@ fn a_buffer_that_is_full_makes_stores_wait() {
     machine.prices.store_buffer = 4;
     let (waited, _) = simulate(&machine, || {
         let words: Vec<Padded> = (0..100).map(|_| Padded::default()).collect();
+        let started = manycore::time::Instant::now();
         for word in &words {
             word.0.store(1, Ordering::Relaxed);
         }
-        manycore::time::Instant::now().picoseconds()
+        manycore::time::Instant::now().picoseconds() - started.picoseconds()
     });
     assert_eq!(waited, 96 * 80 * NS);
 }
@@ -292,6 +294,30 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
         });
     })
     .1
+}
+
+/// A tree of three levels, ten children each, whose work differs.
+fn tree(level: u64, number: u64) -> Task {
+    let children = if level == 3 { 0 } else { 10 };
+    let work = (100 + number * 37 % 400) * NS;
+    Task {
+        work,
+        children: (0..children).map(|child| tree(level + 1, number * 10 + child)).collect(),
+    }
+}
+
+pub(crate) fn greedy_points() -> Vec<String> {
+    let tree = tree(0, 1);
+    let point = |threads: usize| {
+        let us = |time: Picoseconds| time as f64 / (1_000 * NS) as f64;
+        let share = tree.all_work() / threads as u64;
+        let (least, most) = (us(share.max(tree.longest_path())), us(share + tree.longest_path()));
+        let elapsed = us(run_greedily(&tree, threads));
+        format!(
+            "{{\"threads\": {threads}, \"least_us\": {least:.2}, \"simulated_us\": {elapsed:.2}, \"most_us\": {most:.2}}}"
+        )
+    };
+    [1, 2, 4, 8, 16, 32, 64, 128].map(point).into()
 }
 
 proptest! {
