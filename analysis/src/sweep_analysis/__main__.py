@@ -410,6 +410,8 @@ def _for_people(analysis: Analysis, name: str, frame: pl.DataFrame) -> pl.DataFr
         return tables.claim_table(frame, analysis.times["workload"].unique(maintain_order=True).to_list())
     if name == "claim-details":
         return tables.claim_detail_table(with_panel(frame))
+    if name == "sensitivity":
+        return tables.sensitivity_table(frame)
     return placement_table(frame) if name == "placements" else None
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import made_up
 from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, UNCLEAR
 from sweep_analysis.stats.simulated import SPENT_ON, largest_threads, line_wait_rates, sensitivity, spent_shares
@@ -128,6 +129,12 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
     assert (time["least_price"], time["most_price"]) == ("fence-ns*2", "wake-ns*0.5")
     assert (time["least"], time["most"]) == pytest.approx((0.7, 1.2))
     assert time["flips"] == "hit-ns*2, wake-ns*0.5"
+    shown = tables.sensitivity_table(found).row(1, named=True)
+    assert (shown["prices as written"], shown["turned by"]) == (
+        "−20.0\N{NO-BREAK SPACE}%",
+        "hit-ns doubled, wake-ns halved",
+    )
+    assert shown["most"] == "+20.0\N{NO-BREAK SPACE}% (wake-ns halved)"
     cpu = found.row(by_predicate=pl.col("quantity") == "cpu", named=True)
     assert (cpu["ratio"], cpu["flips"]) == (1.0, "")
     assert sensitivity(pl.LazyFrame(rows).with_columns(parameters=pl.lit("cities=9")), "packed").is_empty()

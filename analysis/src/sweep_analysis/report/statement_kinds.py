@@ -27,6 +27,7 @@ from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
+from sweep_analysis.stats.claims import UNTESTED
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
@@ -353,6 +354,34 @@ def _waits(asked: Asked) -> str:
     return tables.markdown(shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit"))
 
 
+def _prices(asked: Asked) -> str:
+    """What becomes of simulated comparisons when one price is halved or doubled, a row a branch and quantity.
+
+    Words: workloads; none: all.
+    """
+    rows = with_panel(asked.sweep.sensitivity)
+    if asked.words:
+        rows = rows.filter(pl.col("workload").is_in(asked.words))
+    if rows.is_empty():
+        raise asked.refused("no price was changed there", "name a sweep of the experiment `sensitivity`")
+    return tables.markdown(tables.sensitivity_table(rows))
+
+
+def _claims(asked: Asked) -> str:
+    """What became of the claims of `branches.toml` that the sweep tests, a row each.
+
+    Words: ranges of threads, as claims write them; none: all claims.
+    """
+    rows = asked.sweep.claims.filter(pl.col("verdict") != UNTESTED)
+    if asked.words:
+        rows = rows.filter(pl.col("threads").is_in(asked.words))
+    if rows.is_empty():
+        raise asked.refused("no claim is about these threads", "write the range as branches.toml does")
+    workloads = sorted(asked.sweep.times["workload"].unique())
+    shown = tables.claim_table(rows, workloads)
+    return tables.markdown(shown.drop("p corrected", "reason"))
+
+
 def _second_look(asked: Asked) -> str:
     """What became, in the second sweep, of the largest change that the first showed, one row a workload."""
     once, again = asked.sweeps
@@ -395,6 +424,8 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "hangs": _hangs,
     "writes": _writes,
     "waits": _waits,
+    "prices": _prices,
+    "claims": _claims,
     "second-look": _second_look,
 }
 

@@ -330,6 +330,28 @@ def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
     return ledger.select("what", "reason", "branch", pl.col("left_out").alias("left out"), "of")
 
 
+def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
+    """What becomes of a simulated comparison when one price is halved or doubled. In: rows of `frames.SENSITIVITY`."""
+
+    def with_price(ratio: str, price: str) -> pl.Expr:
+        text = pl.col(ratio).map_elements(percent, return_dtype=pl.String)
+        return pl.format(
+            "{} ({})", text, pl.col(price).str.replace(r"\*0\.5", " halved").str.replace(r"\*2", " doubled")
+        )
+
+    flips = pl.col("flips").str.replace_all(r"\*0\.5", " halved").str.replace_all(r"\*2", " doubled")
+    return rows.select(
+        "workload",
+        "threads",
+        "branch",
+        pl.col("quantity").replace_strict({"time": "time", "cpu": "CPU time"}),
+        pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("prices as written"),
+        with_price("least", "least_price").alias("least"),
+        with_price("most", "most_price").alias("most"),
+        pl.when(flips == "").then(pl.lit("none")).otherwise(flips).alias("turned by"),
+    )
+
+
 def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
     """A claim a row, as it reads, with what became of it.
 
