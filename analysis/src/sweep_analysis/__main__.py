@@ -22,12 +22,14 @@ from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.headline import headline
 from sweep_analysis.say.placements import placement_table
+from sweep_analysis.say.validation import validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, in_quantity, judge
 from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
+from sweep_analysis.stats.validation import Validation, validation
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
@@ -77,6 +79,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis table latest fits --where law=usl
   python -m sweep_analysis table latest placements --where level=branch --format md
   python -m sweep_analysis lines latest --threads 64 --format md  # which source lines waited, simulated
+  python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis calibration SWEEP --branch packed --quantity cpu
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
@@ -158,6 +161,14 @@ def _parser() -> argparse.ArgumentParser:
     calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
     _takes_quantity(calibrated)
     _takes_distance(calibrated)
+
+    validated = _prints(
+        commands, "validate", "compare a simulated sweep with a measured one of the same cells", _validate
+    )
+    validated.add_argument("measured", type=Path, help="the measured sweep; likewise")
+    validated.add_argument(
+        "--output", type=Path, metavar="DIR", help="also write the figure validation and the table there"
+    )
 
     export = _command(commands, "export", "write the tables alone", _export)
     export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
@@ -440,6 +451,32 @@ def _calibration(asked: argparse.Namespace) -> int:
         f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
     )
     return 0 if found.answer == EQUAL else CHECK_FAILED
+
+
+def _validate(asked: argparse.Namespace) -> None:
+    simulated, measured = _read(asked), read_sweep(find_sweep(asked.measured))
+    found = validation(simulated, measured)
+    cells = with_panel(found.cells)
+    if asked.output is not None:
+        _write_validation(found, simulated, asked.output)
+    output.show(simulated, "validation", found.cells, asked.format, read=tables.validation_table(cells))
+    beside = sys.stdout if asked.format == "md" else sys.stderr
+    print("\n" + "\n".join(validation_sentences(found, simulated, measured)), file=beside)
+
+
+def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:
+    from sweep_analysis.draw.figure import Figure  # noqa: PLC0415 - as in `_report`
+    from sweep_analysis.draw.palette import LIGHT  # noqa: PLC0415
+    from sweep_analysis.draw.validation_plots import validation_figure  # noqa: PLC0415
+    from sweep_analysis.report.write import write_figures  # noqa: PLC0415
+
+    figure = Figure(
+        "Simulated against measured time",
+        "",
+        whole=lambda: {"validation": validation_figure(found, str(simulated.machine), LIGHT)},
+    )
+    write_figures([figure], folder)
+    tables.write(found.cells, folder / "validation.csv")
 
 
 def _export(asked: argparse.Namespace) -> None:

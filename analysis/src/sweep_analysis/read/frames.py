@@ -429,3 +429,18 @@ PLACEMENTS = pl.Schema(
     )
 )
 """One row per quantity, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""
+
+VALIDATION = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "predicted_ms": pl.Float64,  # simulated: median over trials
+            "measured_ms": pl.Float64,  # on the host: median over trials
+            "ratio": pl.Float64,  # predicted over measured
+            "predicted_scaling": pl.Float64,  # predicted time over that of the branch on one thread; null without it
+            "measured_scaling": pl.Float64,  # the same, measured
+            "is_near": pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
+        }
+    )
+)
+"""One row per cell of the pool's program that a simulated and a measured sweep have: see `validation.validation`."""

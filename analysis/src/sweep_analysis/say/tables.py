@@ -13,6 +13,7 @@ from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 from sweep_analysis.stats.simulated import SPENT_ON
+from sweep_analysis.stats.validation import MARGIN
 
 DIGITS = 4
 """Significant digits in tables made for people; CSV and Parquet keep everything."""
@@ -102,6 +103,21 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
         "pairs",
         pl.col("units").alias(units),
         pl.col("p_corrected").round(3).alias("p corrected"),
+    )
+
+
+def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
+    """Cells with predicted and measured times. In: rows of `frames.VALIDATION` with `panel`."""
+    return cells.select(
+        pl.col("panel").alias("workload"),
+        "branch",
+        "threads",
+        pl.col("predicted_ms").alias("simulated ms"),
+        pl.col("measured_ms").alias("measured ms"),
+        pl.col("ratio").alias("simulated / measured"),
+        pl.col("predicted_scaling").alias("over 1 thread, simulated"),
+        pl.col("measured_scaling").alias("over 1 thread, measured"),
+        pl.when("is_near").then(pl.lit("yes")).otherwise(pl.lit("no")).alias(f"within {MARGIN:.0%}"),
     )
 
 

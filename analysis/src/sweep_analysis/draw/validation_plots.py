@@ -1,0 +1,65 @@
+"""Draws predicted against measured times. No statistics."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from sweep_analysis.draw.palette import Theme
+from sweep_analysis.draw.plots import finished
+from sweep_analysis.read.labels import with_panel
+from sweep_analysis.stats.validation import MARGIN, Validation
+
+SIDE = 420
+"""Width and height in pixels."""
+
+
+def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:
+    """Simulated time upwards, measured time across, both in factors; a point per cell.
+
+    On the line the prediction is right; in the shade it is near. Missed cells have their workload beside them.
+    """
+    cells = with_panel(found.cells).with_columns(pl.col("threads").cast(pl.String))
+    both = pl.concat([cells["predicted_ms"], cells["measured_ms"]])
+    ends = [float(both.min()) / 1.5, float(both.max()) * 1.5]  # type: ignore[arg-type]  # times are floats
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    x = alt.X("measured_ms:Q", scale=scale, title="measured time in ms", axis=alt.Axis(tickCount=6))
+    y = alt.Y("predicted_ms:Q", scale=scale, title=f"time in ms, simulated: {machine}", axis=alt.Axis(tickCount=6))
+    line = alt.Chart(
+        pl.DataFrame(
+            {"x": ends, "least": [end / (1 + MARGIN) for end in ends], "most": [end * (1 + MARGIN) for end in ends]}
+        )
+    )
+    across = alt.X("x:Q", scale=scale)
+    threads = sorted(cells["threads"].unique(), key=int)
+    points = alt.Chart(cells)
+    return finished(
+        alt.LayerChart(
+            layer=[
+                line.mark_area(color=theme.shade, opacity=0.9, clip=True).encode(
+                    x=across, y=alt.Y("least:Q", scale=scale), y2="most:Q"
+                ),
+                line.mark_line(color=theme.faint_ink, strokeWidth=1).encode(x=across, y=alt.Y("x:Q", scale=scale)),
+                points.mark_point(filled=True, size=36, opacity=0.75).encode(
+                    x=x,
+                    y=y,
+                    color=alt.Color(
+                        "threads:N", sort=threads, legend=alt.Legend(orient="bottom", title="threads")
+                    ).scale(scheme="tableau10"),
+                    shape=alt.Shape("threads:N", sort=threads),
+                ),
+                points.transform_filter("!datum.is_near")
+                .mark_text(align="left", dx=6, fontSize=9, color=theme.faint_ink)
+                .encode(x=x, y=y, text="workload:N"),
+            ]
+        ).properties(
+            width=SIDE,
+            height=SIDE,
+            title=alt.TitleParams(
+                "simulated against measured time",
+                subtitle=f"shade: within {MARGIN:.0%}; labels: cells outside",
+                subtitleColor=theme.faint_ink,
+            ),
+        ),
+        theme,
+    )

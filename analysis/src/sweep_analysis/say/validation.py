@@ -1,0 +1,30 @@
+"""Says how near a prediction is, and names what it missed."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.stats.validation import MARGIN, Validation
+
+
+def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -> list[str]:
+    """What to say below the table: the misses by name, the worst first, then the two figures of all cells."""
+    said = []
+    missed = with_panel(found.missed)
+    for row in missed.group_by("panel", "threads", maintain_order=True).agg(pl.col("ratio", "branch")).rows(named=True):
+        ratios = ", ".join(
+            f"{ratio:.2f} with `{branch}`" for ratio, branch in zip(row["ratio"], row["branch"], strict=True)
+        )
+        said.append(f"missed: {row['panel']} on {count(row['threads'], 'thread')}: {ratios}")
+    if found.unmatched:
+        said.append(f"{count(found.unmatched, 'cell')} of one sweep alone left out")
+    when = "before" if found.is_prediction else "AFTER (so it is no prediction)"
+    said.append(f"Simulated ({simulated.path.name}) {when} it was measured ({measured.path.name}).")
+    near = found.cells.height - found.missed.height
+    said.append(
+        f"{near} of {count(found.cells.height, 'cell')} within {MARGIN:.0%} ({found.share:.0%}); geometric mean of "
+        f"simulated over measured time {found.mean_ratio:.3f}."
+    )
+    return said

@@ -1,0 +1,110 @@
+"""Predicted beside measured times, on made-up sweeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import made_up
+from sweep_analysis.__main__ import main
+from sweep_analysis.draw import svg
+from sweep_analysis.draw.palette import LIGHT
+from sweep_analysis.draw.validation_plots import validation_figure
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.say.validation import validation_sentences
+from sweep_analysis.stats.validation import validation
+
+BRANCHES = ["packed", "split-counters"]
+
+
+def sweep(folder: Path, machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)) -> Sweep:
+    """Without noise. What the simulated machine gets wrong: `tsp` with one branch takes 1.5 times too long."""
+    truth = made_up.Truth(
+        branches=BRANCHES,
+        workloads={"tsp": 0.1, "quicksort": 0.2},
+        threads=list(threads),
+        cpus=2,
+        effects={("split-counters", "tsp"): 1.5, ("packed", "tsp"): 1.1} if machine else {},
+        trial_noise=0.0,
+        iteration_noise=0.0,
+        block_noise=0.0,
+        machine=machine,
+    )
+    made = made_up.write_sweep(folder, truth)
+    manifest = json.loads((made / "manifest.json").read_text())
+    manifest["created_at"] = created_at
+    (made / "manifest.json").write_text(json.dumps(manifest))
+    return read_sweep(made)
+
+
+def pair(folder: Path, **of_measured: object) -> tuple[Sweep, Sweep]:
+    return (
+        sweep(folder / "simulated", "here", created_at="2026-11-22T01:00:00Z"),
+        sweep(folder / "measured", None, **{"created_at": "2026-11-22T02:00:00Z", **of_measured}),  # type: ignore[arg-type]
+    )
+
+
+def test_ratios_are_those_that_are_true_and_the_miss_is_named(tmp_path: Path) -> None:
+    simulated, measured = pair(tmp_path)
+    found = validation(simulated, measured)
+    rows = {(row["workload"], row["branch"], row["threads"]): row for row in found.cells.to_dicts()}
+    assert len(rows) == 2 * 2 * 2  # neither the twin nor the sequential program
+    assert rows["quicksort", "packed", 2]["ratio"] == pytest.approx(1.0)
+    assert rows["tsp", "packed", 2]["ratio"] == pytest.approx(1.1)
+    assert rows["tsp", "packed", 2]["is_near"]
+    assert rows["tsp", "split-counters", 1]["ratio"] == pytest.approx(1.5)
+    assert rows["tsp", "split-counters", 2]["measured_scaling"] == pytest.approx(0.55)
+    assert set(found.missed["workload"]) == {"tsp"}
+    assert found.share == pytest.approx(6 / 8)
+    assert found.mean_ratio == pytest.approx((1.1**2 * 1.5**2) ** (1 / 8))
+    said = validation_sentences(found, simulated, measured)
+    assert any("tsp" in line and "1.50 with `split-counters`" in line for line in said)
+    assert "6 of 8 cells within 20% (75%)" in said[-1]
+    assert not any("quicksort" in line for line in said)
+
+
+def test_a_prediction_made_afterwards_is_none(tmp_path: Path) -> None:
+    simulated, measured = pair(tmp_path, created_at="2026-11-22T00:30:00Z")
+    found = validation(simulated, measured)
+    assert not found.is_prediction
+    assert any("no prediction" in line for line in validation_sentences(found, simulated, measured))
+
+
+def test_cells_of_one_sweep_alone_are_counted_and_left_out(tmp_path: Path) -> None:
+    simulated, measured = pair(tmp_path, threads=(1, 2, 4))
+    found = validation(simulated, measured)
+    assert (found.cells.height, found.unmatched) == (8, 4)
+
+
+def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused(tmp_path: Path) -> None:
+    simulated, measured = pair(tmp_path, threads=(8,))
+    with pytest.raises(InputError, match="it was measured"):
+        validation(measured, simulated)
+    with pytest.raises(InputError, match="simulated: here"):
+        validation(simulated, simulated)
+    with pytest.raises(InputError, match="shares no cell"):
+        validation(simulated, measured)
+
+
+def test_the_command_prints_a_table_and_writes_the_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    simulated, measured = pair(tmp_path)
+    folders = [str(simulated.path), str(measured.path)]
+    output = tmp_path / "drawn"
+    assert main(["validate", *folders, "--format", "md", "--output", str(output)]) == 0
+    told = capsys.readouterr().out
+    assert "| simulated ms | measured ms |" in told
+    assert told.rstrip().splitlines()[-1].startswith("6 of 8 cells")
+    assert {file.name for file in output.iterdir()} >= {"validation.svg", "validation.png", "validation.csv"}
+    assert main(["validate", *folders[::-1]]) == 2
+
+
+def test_the_figure_says_which_axis_is_simulated_and_names_misses(tmp_path: Path) -> None:
+    simulated, measured = pair(tmp_path)
+    drawn = svg.draw(validation_figure(validation(simulated, measured), "here", LIGHT))
+    assert "simulated: here" in drawn
+    assert "measured time" in drawn
+    assert "tsp" in drawn
+    assert "quicksort" not in drawn
