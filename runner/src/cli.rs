@@ -6,7 +6,7 @@ use clap_complete::env::CompleteEnv;
 
 use crate::commands::{
     analysis, build, calibrate, compare, completions, doctor, frequency, list, merge, plan, repair,
-    report, show, slurm, sweep, trace,
+    report, show, slurm, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -65,9 +65,12 @@ enum Command {
     /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = report::HELP)]
     Report(report::ReportArgs),
-    /// Measure what work costs on this host, for simulated machines
+    /// Measure what this host and work on it cost, for the simulated machine `here`
     #[command(after_help = calibrate::HELP)]
     Calibrate(calibrate::CalibrateArgs),
+    /// Predict times of this host by simulation, measure them, and compare
+    #[command(after_help = validate::HELP)]
+    Validate(validate::ValidateArgs),
     /// Print completions for a shell
     #[command(after_help = completions::HELP)]
     Completions(completions::CompletionsArgs),
@@ -80,7 +83,9 @@ enum Command {
 fn command() -> clap::Command {
     // The branches of a comparison are its words.
     let hidden = |command: clap::Command| command.mut_arg("branches", |option| option.hide(true));
-    Cli::command().mut_subcommand("compare", hidden)
+    validate::REFUSED.iter().fold(Cli::command().mut_subcommand("compare", hidden), |all, name| {
+        all.mut_subcommand("validate", |it| it.mut_arg(name, |option| option.hide(true)))
+    })
 }
 
 /// Parses the command line and does what it says.
@@ -107,6 +112,7 @@ pub fn run() -> Result<Exit> {
         Command::Doctor(arguments) => doctor::run(&place()?, arguments),
         Command::Report(arguments) => report::run(&place()?, arguments),
         Command::Calibrate(arguments) => calibrate::run(&place()?, arguments),
+        Command::Validate(arguments) => validate::run(&place()?, arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Analysis(arguments) => analysis::run(&place()?, arguments),
     }

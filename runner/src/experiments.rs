@@ -7,8 +7,9 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
 
+use crate::catalogue;
 use crate::config::ConfigError;
-use crate::pick::no_such;
+use crate::pick::{no_such, pick};
 use crate::plan::{AskedExperiment, Figure, Load};
 use crate::selection::{self, PlacementChoice};
 
@@ -76,6 +77,13 @@ impl Experiment {
         overriding: &[String],
         input: Option<&Path>,
     ) -> Result<Vec<Load>> {
+        let names = catalogue::names();
+        let picked = pick("--workloads", "workload", workloads, &names)?;
+        // What is set for a workload that the command line leaves out means nothing.
+        let is_left_out = |key: &str| {
+            let of = key.split_once('.').map(|(workload, _)| workload);
+            of.is_some_and(|of| names.contains(&of) && !picked.contains(&of))
+        };
         let overridden: Vec<&str> = overriding
             .iter()
             .filter_map(|text| text.split_once('='))
@@ -83,7 +91,9 @@ impl Experiment {
             .collect();
         let mut loads: Vec<Load> = Vec::new();
         for cell in &self.cells {
-            let own = cell.iter().filter(|(key, _)| !overridden.contains(&bare(key)));
+            let own = cell
+                .iter()
+                .filter(|(key, _)| !overridden.contains(&bare(key)) && !is_left_out(key));
             let mut parameters: Vec<String> =
                 own.map(|(key, value)| format!("{key}={value}")).collect();
             parameters.extend(overriding.iter().cloned());
@@ -308,6 +318,17 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
 
     fn message(text: &str) -> String {
         format!("{:#}", parse(text).unwrap_err())
+    }
+
+    #[test]
+    fn what_is_set_for_a_workload_that_is_left_out_is_left_out() {
+        let text = file("set = { generator", "set = { \"tsp.cities\" = 9, generator");
+        let text = text.replacen("workloads = \"packets\"", "workloads = \"packets,tsp\"", 1);
+        let experiment = parse(&text.replace(", depth = [8, 32]", "")).unwrap().remove(0);
+        let loads = |workloads| experiment.loads(workloads, "tiny", &[], None);
+        assert!(loads("packets").unwrap().iter().all(|load| load.workload == "packets"));
+        let both = loads("packets,tsp").unwrap();
+        assert!(both.iter().any(|load| load.parameters.get("cities").is_some_and(|it| it == "9")));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //!
 //! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 
-pub mod affinity;
 pub mod branch_workspace;
 pub mod build_times;
 pub mod builds;
@@ -19,6 +18,7 @@ pub mod exit;
 pub mod experiments;
 pub mod first_round;
 pub mod frequency;
+mod here;
 pub mod host;
 pub mod id;
 pub mod interrupt;
@@ -35,7 +35,6 @@ pub mod python;
 pub mod record;
 mod schema;
 pub mod selection;
-pub mod stats;
 pub mod stop;
 pub mod subprocess;
 pub mod summary;
@@ -48,3 +47,5 @@ pub mod trial;
 pub mod trials_file;
 pub mod variant;
 mod whole_file;
+
+pub use probes::{affinity, stats};

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::catalogue;
 use crate::config::{Branch, Config, Source};
 use crate::digest;
+use crate::here;
 use crate::host::Host;
 use crate::pick::{no_such, pick};
 use crate::plan::{Asked, AskedMachine, Load, Mode, Trial};
@@ -21,7 +22,13 @@ use crate::stop::Stop;
 const FOLDER: &str = "machines";
 
 /// What workloads charge, in a checkout.
-pub(crate) const CHARGES: &str = "workloads/charges.toml";
+const CHARGES: &str = "workloads/charges.toml";
+
+/// What they charge to the machine [`here::NAME`].
+const CHARGES_HERE: &str = "workloads/charges-here.toml";
+
+/// Names a folder in which the two files of this host lie instead, for tests: they must not touch those of a checkout.
+pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch that others are compared with where the published crate cannot run: its twin in the fork.
 pub(crate) const BASELINE: &str = "packed";
@@ -47,7 +54,20 @@ struct Charge {
 /// The file of a machine.
 #[must_use]
 pub fn file(root: &Path, name: &str) -> PathBuf {
-    root.join(FOLDER).join(format!("{name}.toml"))
+    let path = Path::new(FOLDER).join(format!("{name}.toml"));
+    if name == here::NAME { of_this_host(root, &path) } else { root.join(path) }
+}
+
+/// The file with what workloads charge to the machine [`here::NAME`].
+pub(crate) fn charges_here(root: &Path) -> PathBuf {
+    of_this_host(root, CHARGES_HERE.as_ref())
+}
+
+fn of_this_host(root: &Path, path: &Path) -> PathBuf {
+    match (std::env::var_os(HERE_FOLDER), path.file_name()) {
+        (Some(folder), Some(name)) => Path::new(&folder).join(name),
+        _ => root.join(path),
+    }
 }
 
 /// Every machine of a checkout, by name.
@@ -85,18 +105,27 @@ fn names(root: &Path) -> Result<Vec<String>> {
 /// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
 pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
     let known = names(root)?;
-    if !known.iter().any(|it| it == name) {
+    let is_here = name == here::NAME;
+    if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
+        bail!(Stop::BadInput(format!(
+            "--machine {name}: this host was not measured; `cargo runner calibrate` writes {FOLDER}/{name}.toml and \
+             {CHARGES_HERE}"
+        )));
+    }
+    if !is_here && !known.iter().any(|it| it == name) {
         bail!(no_such("--machine", "machine", name, known.iter().map(String::as_str)));
     }
     let machine = read(root, name)?;
-    let charges = charges(root)?;
+    let (from, path) =
+        if is_here { (CHARGES_HERE, charges_here(root)) } else { (CHARGES, root.join(CHARGES)) };
+    let charges = charges(from, &path)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
         let unit = catalogue::find(workload).and_then(|it| it.charge);
         let unit = unit.with_context(|| format!("`{workload}` was checked to charge a unit"))?;
         let charge = charges.get(unit).ok_or_else(|| {
             Stop::BadInput(format!(
-                "{CHARGES}: `{unit}`, which `{workload}` charges, has no price; `cargo runner calibrate` measures it"
+                "{from}: `{unit}`, which `{workload}` charges, has no price; `cargo runner calibrate` measures it"
             ))
         })?;
         Ok((workload.to_owned(), charge.ns))
@@ -138,16 +167,15 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
     Some(ScaledPrice { key: key.to_owned(), factor: factor.parse().ok()? })
 }
 
-fn charges(root: &Path) -> Result<BTreeMap<String, Charge>> {
-    let path = root.join(CHARGES);
-    let text = std::fs::read_to_string(&path)
+fn charges(from: &str, path: &Path) -> Result<BTreeMap<String, Charge>> {
+    let text = std::fs::read_to_string(path)
         .with_context(|| format!("{} cannot be read", path.display()))?;
     let charges: BTreeMap<String, Charge> = toml::from_str(&text)
-        .map_err(|error| Stop::BadInput(format!("{CHARGES}: {}", error.to_string().trim())))?;
+        .map_err(|error| Stop::BadInput(format!("{from}: {}", error.to_string().trim())))?;
     for (unit, charge) in &charges {
         if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {
             bail!(Stop::BadInput(format!(
-                "{CHARGES}: {unit}: ns = {}, source = {:?}: write a time above 0 and where it is from",
+                "{from}: {unit}: ns = {}, source = {:?}: write a time above 0 and where it is from",
                 charge.ns, charge.source
             )));
         }

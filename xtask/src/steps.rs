@@ -57,7 +57,9 @@ impl Part {
         match self {
             Self::Fork | Self::Dependency => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => &["machines", "manycore", "rayon-fork", "results/model.json"],
+            Self::Simulated => {
+                &["machines", "manycore", "probes", "rayon-fork", "results/model.json"]
+            }
             Self::Workloads => &["protocol", "rayon-fork", "workloads"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
@@ -116,7 +118,8 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: b
 
 /// The simulated machines, and the fork's own sources on them: its deque and its pool.
 fn simulated(sh: &Shell) -> Result<()> {
-    step("simulated machines", cmd!(sh, "cargo test --quiet --package manycore"))?;
+    let packages = ["--package", "manycore", "--package", "probes"];
+    step("simulated machines, and probes of hosts", cmd!(sh, "cargo test --quiet {packages...}"))?;
     // Cargo reads the flags in that folder's `.cargo/config.toml`.
     let _folder = sh.push_dir("rayon-fork/simulated");
     step("deque of simulated machines", cmd!(sh, "cargo test --quiet --release --lib deque"))?;

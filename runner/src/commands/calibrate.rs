@@ -1,4 +1,4 @@
-//! `calibrate`: measures what the units of work take that workloads charge to simulated machines.
+//! `calibrate`: measures this host as a simulated machine, and what the units of work take that workloads charge there.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,27 +17,29 @@ use crate::config::Branch;
 use crate::host::Host;
 use crate::project::Project;
 use crate::stop::{Exit, Stop};
-use crate::{interrupt, machines, trial, whole_file};
+use crate::{here, interrupt, machines, trial, whole_file};
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// File to write [default: workloads/charges.toml]
+    /// Measure the prices of work alone, for this file, such as workloads/charges.toml, which all shipped machines take
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
-A price is the time of the sequential program on this host, over the units that it charges. Sweeps on simulated machines
-then take the new prices. Measure while nothing else runs.
+Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml), and what the work of each
+workload costs: the time of its sequential program, over the units that it charges (workloads/charges-here.toml). Then
+`--machine here` simulates this host. Both files are of this host alone and not in the repository. Measure while nothing
+else runs.
 
 Example:
   cargo runner calibrate";
 
 const HEADER: &str = "\
 # What a unit takes that workloads charge to a simulated machine: nanoseconds of one core at the machine's reference
-# frequency. `cargo runner calibrate` writes this file; `cargo runner list workloads` tells which unit each workload
+# frequency. `cargo runner calibrate` writes such files; `cargo runner list workloads` tells which unit each workload
 # charges.
 ";
 
@@ -74,8 +76,28 @@ impl Unit {
 }
 
 pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> {
+    match &arguments.output {
+        Some(output) => work(project, output)?,
+        None => here(project)?,
+    }
+    Ok(Exit::Good)
+}
+
+/// Measures everything that the machine `here` needs.
+pub(super) fn here(project: &Project) -> Result<()> {
     let root = project.checkout.root();
-    let output = arguments.output.clone().unwrap_or_else(|| root.join(machines::CHARGES));
+    work(project, &machines::charges_here(root))?;
+    let host = Host::default();
+    let text = here::measured(root, &host, while_busy(&host))?;
+    let output = machines::file(root, here::NAME);
+    whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
+    println!("{}", project.checkout.shown(&output));
+    Ok(())
+}
+
+/// Measures the units of work.
+fn work(project: &Project, output: &Path) -> Result<()> {
+    let root = project.checkout.root();
     let config = project.config()?;
     let branch = config.branches.iter().find(|branch| branch.name == machines::BASELINE);
     let branch = branch.with_context(|| format!("no branch `{}`", machines::BASELINE))?;
@@ -99,16 +121,16 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
             fastest = fastest.min(cpu_ns(&ask(&native, &unit.request(None))?));
         }
         let ns = fastest as f64 / charged;
-        let busy = if is_busy(&host) { ", while the host was busy" } else { "" };
+        let busy = while_busy(&host);
         let Unit { name, workload, size } = unit;
         eprintln!("{name}: {ns:.4} ns, {charged:.0} units by {workload}{busy}");
         let model = host.cpu_field("model name").unwrap_or_else(|_| "an unknown CPU".to_owned());
         let source = format!("measured: {workload}, sequential, {size}, on {model}{busy}");
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
     }
-    whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
-    println!("{}", project.checkout.shown(&output));
-    Ok(Exit::Good)
+    whole_file::write(output, |file| file.write_all(text.as_bytes()))?;
+    println!("{}", project.checkout.shown(output));
+    Ok(())
 }
 
 /// Each unit once, with a workload that charges it.
@@ -164,10 +186,10 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     spent.copied().unwrap_or_default() as f64 / iterations / slower / COUNTING_NS
 }
 
-/// Whether others want the CPUs, too.
-fn is_busy(host: &Host) -> bool {
+/// What a source says if others want the CPUs, too.
+fn while_busy(host: &Host) -> &'static str {
     // This program is one.
-    host.load().is_some_and(|load| load > 1.5)
+    if host.load().is_some_and(|load| load > 1.5) { ", while the host was busy" } else { "" }
 }
 
 #[cfg(test)]

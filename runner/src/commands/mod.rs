@@ -16,3 +16,4 @@ pub(crate) mod show;
 pub(crate) mod slurm;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+pub(crate) mod validate;

@@ -1,6 +1,8 @@
 //! What can change from trial to trial: load, stolen time, temperature, throttling.
 
-use super::{CPUS, Host, core_to_core};
+use probes::core_to_core;
+
+use super::{CPUS, Host};
 use crate::affinity::allowed_cpus;
 
 /// The files to look into beside every trial, found once: a look must not take long.

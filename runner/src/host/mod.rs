@@ -2,7 +2,6 @@
 //! change from trial to trial (`gauges`).
 
 pub mod cgroup;
-pub(crate) mod core_to_core;
 mod facts;
 pub mod gauges;
 pub(crate) mod stacking;

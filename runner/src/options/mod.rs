@@ -48,7 +48,7 @@ pub(crate) enum ListFormat {
 }
 
 /// What defines a sweep.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
     /// Starting point; the options below override it [default: quick]
     #[arg(long, value_enum, conflicts_with = "experiment")]

@@ -15,3 +15,4 @@ mod readme;
 mod resume;
 mod shards;
 mod simulated;
+mod validate;

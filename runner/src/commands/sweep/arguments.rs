@@ -15,7 +15,7 @@ use crate::sweep_dir::SweepDir;
 use crate::table::Format;
 
 /// Arguments of `sweep`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
@@ -34,7 +34,7 @@ pub(crate) struct SweepArgs {
     pub(super) keep_going: bool,
     /// Trials of a simulated machine that run at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(super) jobs: Option<u16>,
+    pub(in crate::commands) jobs: Option<u16>,
     /// Output format of the result at the end
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,

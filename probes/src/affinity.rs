@@ -11,7 +11,7 @@ pub fn allowed_cpus() -> Vec<usize> {
 
 /// Keeps the calling thread on `cpu` for the rest of its life. `false` if it may not be used.
 #[must_use]
-pub(crate) fn pin_to(cpu: usize) -> bool {
+pub fn pin_to(cpu: usize) -> bool {
     let mut only = CpuSet::new();
     if cpu < CpuSet::MAX_CPU {
         only.set(cpu);

@@ -1,0 +1,144 @@
+//! Measures what accesses, fences, sleeps and wakes cost on the machine that runs it: the prices that a simulated machine
+//! of `manycore` charges, by the keys of its file.
+//!
+//! A crate of its own, so that it is optimized where the program that asks is not.
+
+pub mod affinity;
+pub mod core_to_core;
+mod lines;
+mod memory;
+mod own;
+pub mod stats;
+mod system;
+
+use std::time::Instant;
+
+use affinity::pin_to;
+
+/// A price, as measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    /// Its key in a machine's file, which ends in its unit.
+    pub key: &'static str,
+    /// Its value, finite and not below 0.
+    pub value: f64,
+    /// How it was measured.
+    pub how: &'static str,
+}
+
+impl Price {
+    fn new(key: &'static str, value: f64, how: &'static str) -> Self {
+        Self { key, value: value.max(0.0), how }
+    }
+}
+
+/// A CPU, and what it shares with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Its number for the kernel.
+    pub number: usize,
+    /// Its cluster: CPUs with one last cache.
+    pub cluster: usize,
+    /// Its socket.
+    pub socket: usize,
+}
+
+/// Times that everything is measured; the median counts, as what disturbs a host lasts longer than a window.
+const ROUNDS: usize = 5;
+
+/// Every price that can be measured with `cpus`, in some seconds; others are left out. Measure while nothing else runs.
+#[must_use]
+pub fn all(cpus: &[Cpu]) -> Vec<Price> {
+    medians(cpus, ROUNDS)
+}
+
+fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Price> {
+    let rounds: Vec<Vec<Price>> = (0..rounds).map(|_| round(cpus)).collect();
+    let median_of = |price: &Price| {
+        let values = rounds.iter().flatten().filter(|it| it.key == price.key).map(|it| it.value);
+        let value = stats::median(&mut values.collect::<Vec<f64>>())?;
+        Some(Price { value, ..price.clone() })
+    };
+    rounds
+        .iter()
+        .max_by_key(|round| round.len())
+        .into_iter()
+        .flatten()
+        .filter_map(median_of)
+        .collect()
+}
+
+fn round(cpus: &[Cpu]) -> Vec<Price> {
+    let Some(first) = cpus.first() else { return Vec::new() };
+    let own = on(first.number, own::prices).unwrap_or_default();
+    let value = |key: &str| own.iter().find(|price| price.key == key).map(|price| price.value);
+    let lines = value("hit-ns").zip(value("read-modify-write-ns"));
+    let lines = lines.map(|(hit, rmw)| lines::prices(cpus, hit, rmw)).unwrap_or_default();
+    let mut prices = [own, lines, system::prices(cpus), memory::prices(cpus)].concat();
+    prices.retain(|price| price.value.is_finite());
+    prices
+}
+
+/// What `body` returns in a thread on `cpu`; `None` if that may not be used.
+fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
+    std::thread::scope(|scope| {
+        scope.spawn(|| pin_to(cpu).then(body)).join().expect("a probe does not panic")
+    })
+}
+
+/// Windows of a measurement. Their median counts: interrupts lengthen some.
+const WINDOWS: u32 = 15;
+
+/// Nanoseconds of one call of `body`: the median of windows of `times` calls.
+fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
+    let windows = (0..WINDOWS).map(|_| {
+        let started = Instant::now();
+        for _ in 0..times {
+            body();
+        }
+        started.elapsed().as_nanos() as f64 / f64::from(times)
+    });
+    stats::median(&mut windows.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+}
+
+/// The second of two CPUs that are as near as any, the first being the first.
+fn pair(cpus: &[Cpu]) -> Option<[usize; 2]> {
+    let (first, others) = cpus.split_first()?;
+    let is_near = |other: &&Cpu| other.cluster == first.cluster;
+    let second = others.iter().find(is_near).or(others.first())?;
+    Some([first.number, second.number])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity::allowed_cpus;
+
+    #[test]
+    fn every_probe_gives_a_finite_price_that_is_not_negative_and_has_a_source() {
+        let numbers = allowed_cpus().into_iter();
+        let cpus: Vec<Cpu> =
+            numbers.map(|number| Cpu { number, cluster: 0, socket: 0 }).take(2).collect();
+        let prices = medians(&cpus, 2);
+        assert!(prices.len() >= 7, "{prices:?}");
+        for (place, price) in prices.iter().enumerate() {
+            assert!(price.value.is_finite() && price.value >= 0.0, "{price:?}");
+            assert!(!price.how.is_empty(), "{price:?}");
+            assert!(prices[..place].iter().all(|other| other.key != price.key), "{price:?} twice");
+        }
+        let always = ["hit-ns", "read-modify-write-ns", "fence-ns", "pause-ns", "yield-ns"];
+        for key in always {
+            let price = prices.iter().find(|price| price.key == key).expect(key);
+            assert!(price.value > 0.0, "{price:?}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_gives_no_price_and_no_hang() {
+        assert_eq!(all(&[]), []);
+        let absent = Cpu { number: usize::MAX, cluster: 0, socket: 0 };
+        let measured = medians(&[absent, absent], 1);
+        assert!(measured.iter().all(|price| price.value.is_finite()), "{measured:?}");
+        assert!(measured.iter().all(|price| price.key != "hit-ns"), "{measured:?}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Prices of memory that no cache has: how soon a line comes, and how many bytes in a second.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use crate::affinity::pin_to;
+use crate::stats::median;
+use crate::{Cpu, Price, on};
+
+/// Words of the buffer: 256 MiB, more than most processors cache for one core.
+const WORDS: usize = 32 << 20;
+
+/// Words of a line.
+const LINE: usize = 8;
+
+/// Lines that are fetched one after the other in a window, and windows.
+const STEPS: usize = 50_000;
+const WINDOWS: usize = 9;
+
+/// Times that each core reads the buffer.
+const READINGS: usize = 3;
+
+pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
+    let Some(first) = cpus.first() else { return Vec::new() };
+    let lines = WORDS / LINE;
+    let mut buffer = vec![0_usize; WORDS];
+    // Each line names another, no two the same, and all are in one circle: a full period of a linear congruence.
+    for (line, words) in buffer.chunks_exact_mut(LINE).enumerate() {
+        words[0] = (line * 1_664_525 + 1_013_904_223) % lines;
+    }
+    let mut prices = Vec::new();
+    if let Some(fetched) = on(first.number, || fetched_ns(&buffer)) {
+        prices.push(Price::new("memory-ns", fetched, "lines of 256 MiB in a random circle"));
+    }
+    let socket: Vec<usize> =
+        cpus.iter().filter(|cpu| cpu.socket == first.socket).map(|cpu| cpu.number).collect();
+    if let Some(rate) = gigabytes_per_second(&buffer, &socket[..1]) {
+        prices.push(Price::new("core-gigabytes-per-second", rate, "one core sums up 256 MiB"));
+    }
+    if let Some(rate) = gigabytes_per_second(&buffer, &socket) {
+        let how = "all cores of a socket sum up 256 MiB, each from another place on";
+        prices.push(Price::new("socket-gigabytes-per-second", rate, how));
+    }
+    prices
+}
+
+/// Nanoseconds until a line is there whose number was in the one before.
+fn fetched_ns(buffer: &[usize]) -> f64 {
+    let mut at = 0;
+    let windows = (0..WINDOWS).map(|_| {
+        let started = Instant::now();
+        for _ in 0..STEPS {
+            at = buffer[at * LINE];
+        }
+        black_box(at);
+        started.elapsed().as_nanos() as f64 / STEPS as f64
+    });
+    median(&mut windows.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+}
+
+/// Bytes that `cpus` read together.
+fn gigabytes_per_second(buffer: &[usize], cpus: &[usize]) -> Option<f64> {
+    let start = Barrier::new(cpus.len());
+    let read = |place: usize| {
+        let is_pinned = pin_to(cpus[place]);
+        let (end, begin) = buffer.split_at(buffer.len() / cpus.len() * place);
+        let times = (0..READINGS).map(|_| {
+            start.wait();
+            let started = Instant::now();
+            black_box(sum(begin).wrapping_add(sum(end)));
+            started.elapsed().as_nanos() as f64
+        });
+        let times: Vec<f64> = times.collect();
+        is_pinned.then_some(times)
+    };
+    let times: Vec<Vec<f64>> = thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..cpus.len()).map(|place| scope.spawn(move || read(place))).collect();
+        threads.into_iter().map(|it| it.join().ok().flatten()).collect::<Option<_>>()
+    })?;
+    let slowest = |round| times.iter().map(|of: &Vec<f64>| of[round]).fold(0.0, f64::max);
+    let bytes = (size_of_val(buffer) * cpus.len()) as f64;
+    median(&mut (0..READINGS).map(|round| bytes / slowest(round)).collect::<Vec<f64>>())
+}
+
+fn sum(words: &[usize]) -> usize {
+    words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
+}

@@ -1,0 +1,59 @@
+//! Prices of a core that works alone: accesses to lines that it has, fences, spin hints, allocations.
+
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use crate::{Price, each_ns};
+
+/// Calls in a window: some tens of microseconds, less than a time slice.
+const TIMES: u32 = 10_000;
+
+/// Accesses of one turn of the loop that prices a hit.
+const ACCESSES: f64 = 4.0;
+
+/// Places of the ring that the loop goes through.
+const PLACES: u64 = 64;
+
+/// An allocation as a job in a heap has.
+type Job = [u64; 6];
+
+/// A word alone on its line, and on the one that CPUs fetch along with it.
+#[derive(Default)]
+#[repr(align(128))]
+struct Word(AtomicU64);
+
+pub(crate) fn prices() -> Vec<Price> {
+    let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
+    let (begin, end, other) = (Word::default(), Word::default(), Word::default());
+    // Relaxed, here and below: no other thread reaches these words, and what a load or store takes does not depend on
+    // it where the processor orders both anyway; where it does not, a pool's accesses cost a little more.
+    let (load, store) = (
+        |word: &AtomicU64| word.load(Ordering::Relaxed),
+        |word: &AtomicU64, value| word.store(value, Ordering::Relaxed),
+    );
+    let turn = each_ns(TIMES, || {
+        let place = load(&end.0);
+        if place - load(&begin.0) < u64::MAX {
+            store(&ring[(place % PLACES) as usize], place);
+        }
+        store(&end.0, place + 1);
+    });
+    let hit = turn / ACCESSES;
+    let add = each_ns(TIMES, || {
+        black_box(other.0.fetch_add(1, Ordering::Relaxed));
+    });
+    let fenced = each_ns(TIMES, || {
+        store(&other.0, 1);
+        // ORDERING: SeqCst fence without a partner; what it takes is all that matters.
+        fence(Ordering::SeqCst);
+    });
+    let pause = each_ns(TIMES / 10, spin_loop);
+    let boxed = each_ns(TIMES, || drop(black_box(Box::new(black_box(Job::default())))));
+    vec![
+        Price::new("hit-ns", hit, "a load or store of a loop that pushes into a ring"),
+        Price::new("read-modify-write-ns", add - hit, "fetch-add of an own line, less a hit"),
+        Price::new("fence-ns", fenced - hit, "a store to an own line and a fence, less a hit"),
+        Price::new("pause-ns", pause, "spin hints in a row"),
+        Price::new("allocation-ns", boxed / 2.0, "a box of 48 bytes, made and freed, halved"),
+    ]
+}

@@ -1,0 +1,238 @@
+//! Prices of the operating system: blocking, waking, yielding, starting threads, heavy fences.
+
+use std::hint::spin_loop;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{MembarrierCommand, futex, membarrier};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::affinity::pin_to;
+use crate::stats::median;
+use crate::{Cpu, Price, each_ns, on, pair};
+
+/// How long a thread sleeps until it is woken, and how often.
+const SLEEPS: [(Duration, u32); 5] = [
+    (Duration::from_micros(50), 100),
+    (Duration::from_micros(200), 60),
+    (Duration::from_millis(1), 40),
+    (Duration::from_millis(5), 25),
+    (Duration::from_millis(20), 15),
+];
+
+/// A waker spins for so long at least, so that it is awake itself when it wakes.
+const SPUN: Duration = Duration::from_micros(50);
+
+/// Threads that are started.
+const SPAWNS: usize = 51;
+
+/// Heavy fences in a window.
+const FENCES: u32 = 200;
+
+/// What heavy fences delay is measured on so many spin hints.
+const DELAYED: u32 = 20_000;
+
+pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
+    let Some(first) = cpus.first() else { return Vec::new() };
+    let mut prices = on(first.number, || {
+        vec![
+            Price::new("yield-ns", each_ns(1_000, thread::yield_now), "yields that find no other"),
+            Price::new("spawn-ns", spawned_ns(), "starting a thread, until the call returns"),
+        ]
+    })
+    .unwrap_or_default();
+    if let Some(pair) = pair(cpus) {
+        prices.extend(sleeps(pair).unwrap_or_default());
+        prices.extend(heavy_fences(pair).unwrap_or_default());
+    }
+    prices
+}
+
+fn spawned_ns() -> f64 {
+    let times = (0..SPAWNS).map(|_| {
+        let started = Instant::now();
+        let thread = thread::spawn(|| ());
+        let elapsed = started.elapsed().as_nanos() as f64;
+        thread.join().expect("it does nothing");
+        elapsed
+    });
+    median(&mut times.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+}
+
+/// What was seen of sleeps of one length, in nanoseconds.
+struct Woken {
+    /// The call that wakes.
+    wake: f64,
+    /// From its end until the woken thread runs: a quarter were faster, half, three quarters.
+    resume: [f64; 3],
+    /// CPU time of the woken thread for one sleep.
+    block: f64,
+}
+
+fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
+    let seen: Vec<Woken> =
+        SLEEPS.iter().map(|(sleep, times)| woken(cpus, *sleep, *times)).collect::<Option<_>>()?;
+    let (shallow, deep) = (&seen[0], &seen[seen.len() - 1]);
+    // The price and its jitter have the measured median and quartiles, as far as jitter may go.
+    let spread = shallow.resume[2] - shallow.resume[0];
+    let [_, middle, _] = shallow.resume;
+    let jitter = if spread < middle / 3.0 { 2.0 * spread / (middle - spread) } else { 1.0 };
+    let least = |middle: f64| middle / (1.0 + jitter / 2.0);
+    let between = (shallow.resume[1].max(1.0) * deep.resume[1].max(1.0)).sqrt();
+    let is_deep = |woken: &Woken| woken.resume[1] > between;
+    // The last length after which threads still came back soon.
+    let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
+    let how = "a thread that slept by a futex, of 50 µs";
+    Some(vec![
+        Price::new("block-ns", shallow.block, "CPU time of a thread for one sleep by a futex"),
+        Price::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
+        Price::new("resume-ns", least(middle), how),
+        Price::new("jitter", jitter.clamp(0.0, 1.0), "quartiles of the same"),
+        Price::new(
+            "deep-after-ns",
+            SLEEPS[still].0.as_nanos() as f64,
+            "of sleeps of 50 µs to 20 ms, the longest from which threads still come back soon",
+        ),
+        Price::new(
+            "deep-resume-ns",
+            least(deep.resume[1].max(middle)),
+            "a thread that slept by a futex, of 20 ms",
+        ),
+    ])
+}
+
+/// Wakes a thread on the second CPU from the first, again and again.
+fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
+    let (word, ready) = (AtomicU32::new(0), AtomicU32::new(0));
+    let both = Barrier::new(2);
+    let are_pinned = AtomicBool::new(true);
+    let may_start = |cpu| {
+        if !pin_to(cpu) {
+            are_pinned.store(false, Ordering::Relaxed);
+        }
+        // Also after a failure, or the other would wait for ever.
+        both.wait();
+        are_pinned.load(Ordering::Relaxed)
+    };
+    let flags = futex::Flags::PRIVATE;
+    // Relaxed, here and below: the words count rounds and carry no other data; a stale one is read again.
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            may_start(cpus[1]).then(|| {
+                let mut stamps = Vec::new();
+                let mut costs = Vec::new();
+                let mut before = thread_cpu_ns();
+                for round in 0..times {
+                    ready.store(round + 1, Ordering::Relaxed);
+                    while word.load(Ordering::Relaxed) == round {
+                        // An error says that it need not sleep, which the loop sees.
+                        let _ = futex::wait(&word, flags, round, None);
+                    }
+                    stamps.push(Instant::now());
+                    let after = thread_cpu_ns();
+                    costs.push(after - before);
+                    before = after;
+                }
+                (stamps, costs)
+            })
+        });
+        let waker = scope.spawn(|| {
+            may_start(cpus[0]).then(|| {
+                let mut stamps = Vec::new();
+                for round in 0..times {
+                    while ready.load(Ordering::Relaxed) <= round {
+                        spin_loop();
+                    }
+                    let until = Instant::now() + sleep;
+                    thread::sleep(sleep.saturating_sub(2 * SPUN));
+                    let until = until.max(Instant::now() + SPUN);
+                    while Instant::now() < until {
+                        spin_loop();
+                    }
+                    let begun = Instant::now();
+                    word.store(round + 1, Ordering::Relaxed);
+                    let woken = futex::wake(&word, flags, 1);
+                    stamps.push((begun, Instant::now(), woken == Ok(1)));
+                }
+                stamps
+            })
+        });
+        let (stamps, mut costs) = sleeper.join().ok()??;
+        let calls = waker.join().ok()??;
+        let slept = || calls.iter().zip(&stamps).filter(|((.., did_sleep), _)| *did_sleep);
+        let calling = slept().map(|((begun, ended, _), _)| nanoseconds(*begun, *ended));
+        let mut resumes: Vec<f64> =
+            slept().map(|((_, ended, _), ran)| nanoseconds(*ended, *ran)).collect();
+        resumes.sort_by(f64::total_cmp);
+        let quarter = |part: usize| resumes.get(resumes.len() * part / 4).copied();
+        Some(Woken {
+            wake: median(&mut calling.collect::<Vec<f64>>())?,
+            resume: [quarter(1)?, quarter(2)?, quarter(3)?],
+            block: median(&mut costs)?,
+        })
+    })
+}
+
+/// From one moment to another; below 0 if that one was before.
+fn nanoseconds(from: Instant, to: Instant) -> f64 {
+    let before = from.saturating_duration_since(to).as_nanos() as f64;
+    to.saturating_duration_since(from).as_nanos() as f64 - before
+}
+
+fn thread_cpu_ns() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// `None` where the kernel has none.
+fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
+    membarrier(MembarrierCommand::RegisterPrivateExpedited).ok()?;
+    let fence = || {
+        // An error would have come from registering.
+        let _ = membarrier(MembarrierCommand::PrivateExpedited);
+    };
+    let alone = on(cpus[0], || each_ns(FENCES, fence))?;
+    let delayed = || {
+        let started = Instant::now();
+        for _ in 0..DELAYED {
+            spin_loop();
+        }
+        started.elapsed().as_nanos() as f64
+    };
+    let undisturbed = on(cpus[1], || median(&mut [0; 15].map(|_| delayed())))??;
+    let is_over = AtomicBool::new(false);
+    let both = Barrier::new(2);
+    let (beside, interrupted) = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let is_pinned = pin_to(cpus[1]);
+            both.wait();
+            let mut times = Vec::new();
+            // Relaxed: it carries no other data; a stale one is read again.
+            while !is_over.load(Ordering::Relaxed) {
+                times.push(delayed());
+            }
+            is_pinned.then_some(times)
+        });
+        let beside = scope.spawn(|| {
+            let is_pinned = pin_to(cpus[0]);
+            both.wait();
+            let time = each_ns(FENCES, fence);
+            is_over.store(true, Ordering::Relaxed);
+            is_pinned.then_some(time)
+        });
+        Some((beside.join().ok()??, median(&mut other.join().ok()??)?))
+    })?;
+    // So many fences came while the other was delayed.
+    let fences = interrupted / beside.max(1.0);
+    Some(vec![
+        Price::new("heavy-fence-ns", alone, "membarrier while no other thread runs"),
+        Price::new("heavy-fence-per-core-ns", beside - alone, "the same beside a running thread"),
+        Price::new(
+            "interrupt-ns",
+            (interrupted - undisturbed) / fences.max(1.0),
+            "what that thread loses by each",
+        ),
+    ])
+}

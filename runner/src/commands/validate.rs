@@ -1,0 +1,198 @@
+//! `validate`: predicts a sweep of this host on the simulated machine `here`, measures it, and compares.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+
+use super::sweep::{self, SweepArgs, SweepCommand};
+use super::{analysis, calibrate};
+use crate::config::Config;
+use crate::host::Host;
+use crate::manifest::Manifest;
+use crate::options::meaning::asked;
+use crate::plan::Asked;
+use crate::project::Project;
+use crate::python::Python;
+use crate::stop::{Exit, Stop};
+use crate::sweep_dir::SweepDir;
+use crate::{experiments, here, machines, selection};
+
+/// The experiment that is predicted and measured.
+const EXPERIMENT: &str = "validation";
+
+/// Options of `sweep` that this command sets by itself, or that mean nothing to it.
+pub(crate) const REFUSED: [&str; 7] =
+    ["machine", "prices", "resume", "shard", "experiment", "preset", "instrument"];
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Stop when everything is predicted; the same command without this goes on
+    #[arg(long)]
+    predict_only: bool,
+    /// Take the prices that `cargo runner calibrate` measured on this host earlier
+    #[arg(long)]
+    keep_prices: bool,
+    /// Begin anew, even if an earlier validation waits to be finished
+    #[arg(long)]
+    new: bool,
+    #[command(flatten)]
+    sweep: SweepArgs,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+Measures the prices of this host, sweeps the experiment `validation` on the simulated machine `here`, and then the same
+cells on the host. The table tells each cell's predicted and measured time. Two ordinary sweeps are left, the prediction
+finished before the first trial is measured. The same command goes on after an interruption. Run it while nothing else runs.
+
+Examples:
+  cargo runner validate
+  cargo runner validate --workloads fib-join,ticks --trials 3 --keep-prices
+  cargo runner validate --predict-only
+
+Needs Python 3.11 or newer.";
+
+pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
+    refuse(&arguments.sweep)?;
+    let parent = project.sweeps(arguments.sweep.output.as_deref());
+    let config = branches(project, &arguments.sweep)?;
+    let mut simulation = arguments.sweep.clone();
+    simulation.selection.experiment = Some(EXPERIMENT.to_owned());
+    simulation.selection.machine = Some(here::NAME.to_owned());
+    let wanted =
+        || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
+    let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
+    let earlier = if is_measured && !arguments.new { begun(&parent, &wanted()?) } else { None };
+    let earlier = match earlier {
+        Some(earlier) => {
+            let shown = project.checkout.shown(earlier.path());
+            eprintln!("going on with the prediction {shown}; `--new` begins another");
+            Some(earlier)
+        }
+        None if arguments.keep_prices => check_prices(project).map(|()| None)?,
+        None => calibrate::here(project).map(|()| None)?,
+    };
+    let command = |config| SweepCommand { command: "validate", config, page: None };
+    simulation.resume = earlier.as_ref().map(|sweep| project.reference_to(sweep));
+    let is_whole = |sweep: &SweepDir| sweep.manifest().is_ok_and(|it| it.is_finished());
+    let exit = if earlier.as_ref().is_some_and(is_whole) {
+        Exit::Good
+    } else {
+        sweep::run_for(project, &simulation, &command(Some(config.clone())))?
+    };
+    let predicted = match earlier {
+        Some(earlier) => earlier,
+        None => newest(&parent, |manifest| is_prediction(manifest, None))
+            .context("a sweep that was run is there")?,
+    };
+    // Cells whose trials failed are left out of the comparison.
+    let failed = exit == Exit::TrialsFailed;
+    if arguments.predict_only || !(failed || exit == Exit::Good) {
+        return Ok(exit);
+    }
+    let prediction = predicted.manifest()?;
+    let mut measurement = arguments.sweep.clone();
+    measurement.jobs = None;
+    measurement.selection.experiment = Some(EXPERIMENT.to_owned());
+    let threads = prediction.asked.threads.iter().map(usize::to_string);
+    measurement.selection.threads = Some(threads.collect::<Vec<_>>().join(","));
+    let half = newest(&parent, |manifest| is_measurement(manifest, &prediction));
+    measurement.resume = half.map(|sweep| project.reference_to(&sweep));
+    let exit = sweep::run_for(project, &measurement, &command(Some(config)))?;
+    let measured = newest(&parent, |manifest| is_measurement(manifest, &prediction))
+        .context("a sweep that was run is there")?;
+    let compared = compare(project, &predicted, &measured)?;
+    Ok(match exit {
+        Exit::Good if failed => Exit::TrialsFailed,
+        Exit::Good => compared,
+        exit => exit,
+    })
+}
+
+fn refuse(arguments: &SweepArgs) -> Result<()> {
+    let given = &arguments.selection;
+    let refused = [
+        ("machine", given.machine.is_some()),
+        ("prices", given.prices.is_some()),
+        ("resume", arguments.resume.is_some()),
+        ("shard", given.shard.is_some()),
+        ("experiment", given.experiment.is_some()),
+        ("preset", given.preset.is_some()),
+        ("instrument", given.instrument.is_some()),
+    ];
+    match refused.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => bail!(Stop::BadInput(format!(
+            "--{name}: `validate` runs the experiment `{EXPERIMENT}` on the machine `{}` and on this host, and goes on \
+             by itself; leave it out",
+            here::NAME
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The branches, all of which can be simulated; the same in both sweeps.
+fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
+    let known = experiments::read(project.checkout.root())?;
+    let experiment = experiments::find(known, EXPERIMENT)?;
+    let list = arguments.selection.branches.as_ref().unwrap_or(&experiment.branches);
+    let config = machines::branches(&project.config()?, Some(list))?;
+    Ok(Config { branches: selection::branches(&config, list)?.0 })
+}
+
+/// Refuses prices of another host, and none.
+fn check_prices(project: &Project) -> Result<()> {
+    let root = project.checkout.root();
+    let machine = machines::find(root, here::NAME, &[])?;
+    let host = Host::default();
+    let title = here::title(&host, &here::cpus(&host));
+    if machine.title != title {
+        bail!(Stop::BadInput(format!(
+            "--keep-prices: machines/{}.toml is of `{}`, this is `{title}`; leave the option out, or run `cargo runner \
+             calibrate`",
+            machine.name, machine.title
+        )));
+    }
+    Ok(())
+}
+
+/// The newest prediction of exactly what is `wanted`, if not everything of it was measured.
+fn begun(parent: &Path, wanted: &Asked) -> Option<SweepDir> {
+    let predicted = newest(parent, |manifest| is_prediction(manifest, Some(wanted)))?;
+    let prediction = predicted.manifest().ok()?;
+    let measured = newest(parent, |manifest| is_measurement(manifest, &prediction));
+    let is_over = measured.is_some_and(|it| it.manifest().is_ok_and(|it| it.is_finished()));
+    (!is_over).then_some(predicted)
+}
+
+fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<SweepDir> {
+    let is_it = |sweep: &SweepDir| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
+    SweepDir::all(parent).into_iter().rev().find(is_it)
+}
+
+fn is_prediction(manifest: &Manifest, wanted: Option<&Asked>) -> bool {
+    let asked = &manifest.asked;
+    asked.machine.as_ref().is_some_and(|it| it.name == here::NAME)
+        && asked.experiment.as_ref().is_some_and(|it| it.name == EXPERIMENT)
+        && wanted.is_none_or(|wanted| wanted == asked)
+}
+
+/// Whether a sweep measured the cells of `prediction` on this host, after it.
+fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
+    let asked = Asked { machine: None, ..prediction.asked.clone() };
+    manifest.asked == asked
+        && manifest.host == Host::default().id()
+        && manifest.created_at > prediction.created_at
+}
+
+fn compare(project: &Project, predicted: &SweepDir, measured: &SweepDir) -> Result<Exit> {
+    let root = project.checkout.root();
+    let output = root.join("results/reports").join(measured.name());
+    let python = Python::set_up(root)?;
+    let mut command = python.module("sweep_analysis");
+    command.arg("validate").args([predicted.path(), measured.path()]);
+    command.args(["--format", "md"]).arg("--output").arg(&output);
+    eprintln!("figure: {}", project.checkout.shown(&output.join("validation.svg")));
+    analysis::wait(&mut command)
+}
