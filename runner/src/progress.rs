@@ -165,15 +165,17 @@ pub struct Progress {
     failed: usize,
     total: usize,
     current: Option<(Kind, Instant)>,
+    at_once: usize,
     first_round: Option<FirstRound>,
     left: HashMap<Kind, usize>,
     seen: HashMap<Kind, (usize, Duration)>,
 }
 
 impl Progress {
-    /// Progress of a plan of what was asked, of which the trials `done` were recorded by earlier runs.
+    /// Progress of a plan of what was asked, of which the trials `done` were recorded by earlier runs, and so many run at
+    /// a time.
     #[must_use]
-    pub fn new(asked: &Asked, plan: &Plan, done: &HashSet<Id>) -> Self {
+    pub fn new(asked: &Asked, plan: &Plan, done: &HashSet<Id>, at_once: usize) -> Self {
         let first_round = FirstRound::of(asked, plan, done);
         let mut left: HashMap<Kind, usize> = HashMap::new();
         for trial in plan.trials() {
@@ -194,6 +196,7 @@ impl Progress {
             failed: 0,
             total,
             current: None,
+            at_once,
             first_round,
             left,
             seen: HashMap::new(),
@@ -263,7 +266,10 @@ impl Watch for Progress {
     fn end(&mut self, record: &Record) {
         if let Some((kind, started)) = self.current.take() {
             let seen = self.seen.entry(kind).or_default();
-            *seen = (seen.0 + 1, seen.1 + started.elapsed());
+            // Of trials that run side by side, only the end is seen.
+            let share =
+                Duration::from_nanos(record.process_ns) / u32::try_from(self.at_once).unwrap_or(1);
+            *seen = (seen.0 + 1, seen.1 + started.elapsed().max(share));
             if let Some(left) = self.left.get_mut(&kind) {
                 *left = left.saturating_sub(1);
             }
