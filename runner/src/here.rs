@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use probes::{Cpu, Price};
@@ -12,7 +12,6 @@ use toml::{Table, Value};
 
 use crate::frequency::clock;
 use crate::host::{CPUS, Host, cpu_list};
-use crate::machines;
 
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
@@ -23,15 +22,19 @@ const UNKNOWN_MHZ: f64 = 1_000.0;
 /// Digits of a price after the point.
 const DIGITS: usize = 3;
 
-/// Measures the host, and says what the file has to say. It takes some seconds.
+/// Measures the host, and says what the file has to say. It takes some seconds. `file_of` finds a shipped machine.
 ///
 /// # Errors
 /// If the shipped machine that is most like it cannot be read.
-pub(crate) fn measured(root: &Path, host: &Host, while_busy: &str) -> Result<String> {
+pub(crate) fn measured(
+    file_of: impl Fn(&str) -> PathBuf,
+    host: &Host,
+    while_busy: &str,
+) -> Result<String> {
     let cpus = cpus(host);
     let numbers: Vec<usize> = cpus.iter().map(|cpu| cpu.number).collect();
     let like = like(host);
-    let file = machines::file(root, like);
+    let file = file_of(like);
     let shipped = std::fs::read_to_string(&file)
         .with_context(|| format!("{} cannot be read", file.display()))?;
     let shipped: Table =
@@ -162,8 +165,8 @@ mod tests {
     const FREE: Cpu = Cpu { number: 0, cluster: 0, socket: 0 };
 
     fn shipped() -> Table {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let text = std::fs::read_to_string(machines::file(root, "zen4-64")).unwrap();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/zen4-64.toml");
+        let text = std::fs::read_to_string(file).unwrap();
         text.parse::<Table>().unwrap()["price"].as_table().unwrap().clone()
     }
 

@@ -15,7 +15,7 @@ use crate::digest;
 use crate::here;
 use crate::host::Host;
 use crate::pick::{no_such, pick};
-use crate::plan::{Asked, AskedMachine, Load, Mode, Trial};
+use crate::plan::{Asked, AskedMachine, Load, Mode, PRICE, Trial};
 use crate::stop::Stop;
 
 /// Folder of the machines in a checkout.
@@ -32,9 +32,6 @@ pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch that others are compared with where the published crate cannot run: its twin in the fork.
 pub(crate) const BASELINE: &str = "packed";
-
-/// The parameter of a load that says which price is another than in the machine's file.
-pub const PRICE: &str = "price";
 
 /// Its value where none is.
 const AS_WRITTEN: &str = "as-written";

@@ -88,7 +88,7 @@ pub(super) fn here(project: &Project) -> Result<()> {
     let root = project.checkout.root();
     work(project, &machines::charges_here(root))?;
     let host = Host::default();
-    let text = here::measured(root, &host, while_busy(&host))?;
+    let text = here::measured(|name| machines::file(root, name), &host, while_busy(&host))?;
     let output = machines::file(root, here::NAME);
     whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
     println!("{}", project.checkout.shown(&output));

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
 use crate::host::Host;
-use crate::machines::PRICE;
+
+/// The parameter of a load that says which price is another than in the machine's file.
+pub const PRICE: &str = "price";
 
 /// How the CPU frequency is treated.
 #[derive(

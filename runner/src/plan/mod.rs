@@ -18,7 +18,7 @@ use crate::id::Id;
 
 pub(crate) use asked::is_free;
 pub use asked::{
-    Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, Regime,
+    Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime,
 };
 pub use shard::Shard;
 
