@@ -33,6 +33,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
     across = alt.X("x:Q", scale=scale)
     threads = sorted(cells["threads"].unique(), key=int)
     points = alt.Chart(cells)
+    key = alt.Legend(orient="bottom", title="threads")
     return finished(
         alt.LayerChart(
             layer=[
@@ -43,10 +44,8 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                 points.mark_point(filled=True, size=36, opacity=0.75).encode(
                     x=x,
                     y=y,
-                    color=alt.Color(
-                        "threads:N", sort=threads, legend=alt.Legend(orient="bottom", title="threads")
-                    ).scale(scheme="tableau10"),
-                    shape=alt.Shape("threads:N", sort=threads),
+                    color=alt.Color("threads:N", sort=threads, legend=key).scale(scheme="tableau10"),
+                    shape=alt.Shape("threads:N", sort=threads, legend=key),
                 ),
                 points.transform_filter("!datum.is_near")
                 .mark_text(align="left", dx=6, fontSize=9, color=theme.faint_ink)
