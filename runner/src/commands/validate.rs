@@ -22,8 +22,8 @@ use crate::{experiments, here, machines, selection};
 const EXPERIMENT: &str = "validation";
 
 /// Options of `sweep` that this command sets by itself, or that mean nothing to it.
-pub(crate) const REFUSED: [&str; 7] =
-    ["machine", "prices", "resume", "shard", "experiment", "preset", "instrument"];
+pub(crate) const REFUSED: [&str; 8] =
+    ["machine", "prices", "placement", "resume", "shard", "experiment", "preset", "instrument"];
 
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
@@ -116,6 +116,7 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
     let refused = [
         ("machine", given.machine.is_some()),
         ("prices", given.prices.is_some()),
+        ("placement", given.placement.is_some()),
         ("resume", arguments.resume.is_some()),
         ("shard", given.shard.is_some()),
         ("experiment", given.experiment.is_some()),
@@ -187,9 +188,10 @@ fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
 }
 
 fn compare(project: &Project, predicted: &SweepDir, measured: &SweepDir) -> Result<Exit> {
-    let root = project.checkout.root();
-    let output = root.join("results/reports").join(measured.name());
-    let python = Python::set_up(root)?;
+    // Beside the folder of sweeps, as other reports are.
+    let sweeps = measured.path().parent().context("a sweep lies in a folder")?;
+    let output = sweeps.with_file_name("reports").join(measured.name());
+    let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
     command.arg("validate").args([predicted.path(), measured.path()]);
     command.args(["--format", "md"]).arg("--output").arg(&output);

@@ -90,6 +90,8 @@ fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compar
     compared.stdout(contains("of 1 cell within 20%").and(contains("before it was measured")));
     let both = manifests(&sweeps);
     assert_eq!(both.len(), 2);
+    let report = folder.path().join("reports").join(both[1]["name"].as_str().unwrap());
+    assert!(report.join("validation.svg").is_file());
     assert!(both[1]["asked"]["machine"].is_null());
     for field in ["workloads", "threads", "branches", "trials"] {
         assert_eq!(both[0]["asked"][field], both[1]["asked"][field], "{field}");
