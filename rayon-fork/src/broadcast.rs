@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::job::{SharedJob, StackJob};
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
+use crate::scope::local::Awaited;
 
 /// What a broadcast closure is told about the worker it runs on.
 ///
@@ -116,7 +117,7 @@ where
     let jobs: Vec<_> = (0..registry.num_threads()).map(|_| StackJob::new(&latch, &share)).collect();
     // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
     registry.submit_to_each(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
-    latch.wait(caller);
+    latch.wait(caller, Awaited::NONE);
     jobs.into_iter().map(StackJob::into_result).collect()
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::deque::{Injector, settle};
 use crate::hooks::{self, Event};
 use crate::latch::Latch;
+use crate::scope::local;
 use crate::unwind::{self, Fatal, Payload};
 
 /// A job behind an erased pointer.
@@ -152,6 +153,7 @@ where
         // The waiting frame holds this job: unwinding past the latch would leave it waiting for ever.
         let fatal = Fatal::unless_done("the end of a job");
         hooks::reads(this);
+        local::begin_other_job();
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");

@@ -9,6 +9,7 @@ use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
+use crate::scope::local;
 use crate::unwind::{self, Payload};
 
 /// Whether a second closure that nobody stole is called where it lies, or moved out of its slot
@@ -153,7 +154,7 @@ where
                     };
                     return (result_a, result_b);
                 }
-                Some(job) => job.execute(),
+                Some(job) => local::run_within(worker, job),
                 None => {
                     // Stolen. Help others until the thief is done.
                     worker.wait_until(&job_b.latch);

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use crate::core_latch::CoreLatch;
 use crate::registry::{Registry, Worker};
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering};
+use crate::scope::local::Awaited;
+use crate::sync::modelled::{AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex};
 
 /// Something that is set once and that somebody waits for.
 pub(crate) trait Latch {
@@ -132,9 +134,46 @@ enum Waiter {
     OtherThread(Arc<LockLatch>),
 }
 
+/// The number in a [`CountLatch`].
+pub(crate) struct Count(pub(crate) AtomicUsize);
+
+assert_size!(Count: 8);
+
+impl Count {
+    pub(crate) fn new(count: usize) -> Self {
+        Self(AtomicUsize::new(count))
+    }
+
+    #[inline]
+    pub(crate) fn add(&self, more: usize) {
+        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and what is
+        // added is handed on through a queue that orders this before it is taken off.
+        let before = self.0.fetch_add(more, Ordering::Relaxed);
+        debug_assert_ne!(before, 0, "a latch that was set is counted up");
+    }
+
+    /// `true` if nothing is left.
+    #[inline]
+    pub(crate) fn take_off(&self, count: usize) -> bool {
+        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off; acquire makes
+        // the one that reaches zero see those of all the others before it lets the waiter go on.
+        let before = self.0.fetch_sub(count, Ordering::AcqRel);
+        debug_assert!(before >= count, "more is taken off a latch than was counted");
+        before == count
+    }
+
+    /// Whether so many are left.
+    #[inline]
+    pub(crate) fn is(&self, count: usize) -> bool {
+        // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is left is
+        // its own goes on as after a set latch, and must see what those did whose jobs were taken off.
+        self.0.load(Ordering::Acquire) == count
+    }
+}
+
 /// Set when it was counted down to zero.
 pub(crate) struct CountLatch {
-    count: AtomicUsize,
+    count: Count,
     waiter: Waiter,
 }
 
@@ -151,38 +190,53 @@ impl CountLatch {
             },
             None => Waiter::OtherThread(LockLatch::new_shared()),
         };
-        Self { count: AtomicUsize::new(count), waiter }
+        Self { count: Count::new(count), waiter }
     }
 
     /// One more `set` to wait for.
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and what is
-        // added is handed on through a queue that orders this before the `set` that takes it off.
-        let before = self.count.fetch_add(more, Ordering::Relaxed);
-        debug_assert_ne!(before, 0, "a latch that was set is counted up");
+        self.count.add(more);
     }
 
-    /// Waits until the count is zero. `owner` is the one that `new` got.
-    pub(crate) fn wait(&self, owner: Option<&Worker>) {
+    /// Waits until the count is zero, or all that is left is held by the owner. `owner` is the one that
+    /// `new` got.
+    pub(crate) fn wait(&self, owner: Option<&Worker>, awaited: Awaited) {
         match &self.waiter {
-            Waiter::Worker { core, registry, index } => {
+            Waiter::Worker { core, .. } => {
                 let owner = owner.expect("the latch was made for a worker");
-                debug_assert!(owner.is_in(registry) && owner.index() == *index);
-                owner.wait_until(core);
+                debug_assert!(self.is_awaited_by(owner));
+                owner.wait_for(core, awaited);
             }
             Waiter::OtherThread(latch) => latch.wait(),
         }
     }
-}
 
-impl Latch for CountLatch {
+    /// Whether `worker` is the one that waits.
+    pub(crate) fn is_awaited_by(&self, worker: &Worker) -> bool {
+        match &self.waiter {
+            Waiter::Worker { registry, index, .. } => {
+                *index == worker.index() && worker.is_in(registry)
+            }
+            Waiter::OtherThread(_) => false,
+        }
+    }
+
+    /// Whether so many are left to wait for. If so, what was done for all others is visible.
     #[inline]
-    unsafe fn set(this: *const Self) {
-        // ORDERING: AcqRel. Release publishes this job's effects; acquire makes the one that reaches
-        // zero see those of all the others before it lets the waiter go on.
+    pub(crate) fn is(&self, count: usize) -> bool {
+        self.count.is(count)
+    }
+
+    /// As [`Latch::set`], so many times.
+    ///
+    /// # Safety
+    ///
+    /// As there; so many are counted for the caller.
+    #[inline]
+    pub(crate) unsafe fn take_off(this: *const Self, count: usize) {
         // SAFETY: alive, because the count is not zero yet (contract).
-        if unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) } != 1 {
+        if !unsafe { (*this).count.take_off(count) } {
             return;
         }
         // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may
@@ -200,6 +254,14 @@ impl Latch for CountLatch {
                 latch.set_and_notify();
             }
         }
+    }
+}
+
+impl Latch for CountLatch {
+    #[inline]
+    unsafe fn set(this: *const Self) {
+        // SAFETY: the caller's promise; it is among what is counted.
+        unsafe { Self::take_off(this, 1) };
     }
 }
 

@@ -16,6 +16,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, SpinLatch};
+use crate::scope::local::{self, Awaited};
 use crate::sleep::Sleep;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use crate::thread_builder::ThreadBuilder;
@@ -124,7 +125,7 @@ impl Registry {
 
     /// Blocks until every worker runs.
     pub(crate) fn wait_until_up(&self) {
-        self.all_up.wait(None);
+        self.all_up.wait(None, Awaited::NONE);
     }
 
     /// A job from outside the pool: any worker may take it.
@@ -211,6 +212,7 @@ impl Registry {
     ///
     /// Aborts the process if there is no handler or if it panics itself.
     pub(crate) fn run_detached(&self, body: impl FnOnce()) {
+        local::begin_other_job();
         if let Err(payload) = unwind::capture(body) {
             self.handle_panic(payload);
         }

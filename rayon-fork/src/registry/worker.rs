@@ -10,6 +10,7 @@ use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
+use crate::scope::local::{self, Awaited};
 use crate::sleep::Queues;
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
@@ -24,6 +25,8 @@ pub(crate) struct Worker {
     fifo: JobFifo,
     index: usize,
     rng: XorShift64Star,
+    /// Units of a scope's count.
+    held: local::Held,
     registry: Arc<Registry>,
 }
 
@@ -43,6 +46,7 @@ impl Worker {
             fifo: JobFifo::new(),
             index: thread.index,
             rng: XorShift64Star::new(),
+            held: local::Held::new(),
             registry: thread.registry,
         }
     }
@@ -89,6 +93,12 @@ impl Worker {
     #[inline]
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// What the worker holds of a scope's count.
+    #[inline]
+    pub(crate) fn held(&self) -> &local::Held {
+        &self.held
     }
 
     /// Whether this is a worker of `registry`.
@@ -197,30 +207,47 @@ impl Worker {
 
     /// Runs one job from anywhere, without waiting for any. `false` if there was none.
     pub(crate) fn run_one(&self) -> bool {
-        run(self.find_job())
+        self.run(self.find_job())
     }
 
     /// Runs one job of the own queues. `false` if there was none.
     pub(crate) fn run_one_local(&self) -> bool {
-        run(self.take_local())
+        self.run(self.take_local())
+    }
+
+    /// `false` if there is no job to run.
+    #[inline]
+    fn run(&self, job: Option<JobRef>) -> bool {
+        let Some(job) = job else { return false };
+        local::run_within(self, job);
+        true
     }
 
     /// Runs jobs until `latch` is set; sleeps while there are none.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch) {
+        self.wait_for(latch, Awaited::NONE);
+    }
+
+    /// As [`Self::wait_until`], for a scope that may have ended before its latch says so.
+    #[inline]
+    pub(crate) fn wait_for(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
-            self.work_until(latch);
+            self.work_until(latch, scope);
         }
     }
 
     #[cold]
-    fn work_until(&self, latch: &CoreLatch) {
+    fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
         let fatal = Fatal::unless_done("a worker's wait");
         let sleep = &self.registry.sleep;
-        while !latch.probe() {
+        while !scope.is_over(self) && !latch.probe() {
             // Local jobs first: they need no word to anybody else.
             if let Some(job) = self.take_local() {
                 job.execute();
+                continue;
+            }
+            if local::turn_away(self) {
                 continue;
             }
             let mut idle = sleep.begin_search(self.index);
@@ -240,16 +267,9 @@ impl Worker {
                 job.execute();
             }
         }
+        local::end_wait(self, scope);
         fatal.disarm();
     }
-}
-
-/// `false` if there is no job to run.
-#[inline]
-fn run(job: Option<JobRef>) -> bool {
-    let Some(job) = job else { return false };
-    job.execute();
-    true
 }
 
 impl Queues for Worker {

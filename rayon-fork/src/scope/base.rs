@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use crate::broadcast::BroadcastContext;
 use crate::job::{HeapJob, JobRef};
-use crate::latch::{CountLatch, Latch};
+use crate::latch::CountLatch;
 use crate::registry::{Registry, Worker};
+use crate::scope::local;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 
@@ -39,8 +40,8 @@ impl<'scope> ScopeBase<'scope> {
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         // SAFETY: alive, as the caller has it by reference; the count began with one for `op`.
-        let result = unsafe { Self::run_counted(self, op) };
-        self.unfinished.wait(owner);
+        let result = unsafe { Self::keep_panic(self, op) };
+        local::wait(&self.unfinished, &self.registry, owner);
         // If there is a result, unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
@@ -56,7 +57,7 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the things that `unfinished` counts. `None` if it panicked.
+    /// Runs one of the jobs that `unfinished` counts.
     ///
     /// Not a method: a reference in an argument promises that it is good until the call returns, but
     /// once the count is zero the owner may free the scope while this is still returning.
@@ -64,18 +65,29 @@ impl<'scope> ScopeBase<'scope> {
     /// # Safety
     ///
     /// The scope is alive, and `body` is among what it counts.
-    unsafe fn run_counted<R>(this: *const Self, body: impl FnOnce() -> R) -> Option<R> {
-        let result = match unwind::capture(body) {
+    unsafe fn run_counted(this: *const Self, body: impl FnOnce()) {
+        // SAFETY: the caller's promise, until the last line; the scope is not touched after that.
+        unsafe {
+            local::begin_job(ptr::addr_of!((*this).unfinished));
+            Self::keep_panic(this, body);
+            local::end_job(ptr::addr_of!((*this).unfinished));
+        }
+    }
+
+    /// Runs one of the things that `unfinished` counts. `None` if it panicked.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::run_counted`].
+    unsafe fn keep_panic<R>(this: *const Self, body: impl FnOnce() -> R) -> Option<R> {
+        match unwind::capture(body) {
             Ok(result) => Some(result),
             Err(payload) => {
                 // SAFETY: alive (contract), since `body` is still counted.
                 unsafe { (*this).keep_if_first(payload) };
                 None
             }
-        };
-        // SAFETY: as above; not touched after this.
-        unsafe { CountLatch::set(ptr::addr_of!((*this).unfinished)) };
-        result
+        }
     }
 
     fn keep_if_first(&self, payload: Payload) {
@@ -104,7 +116,8 @@ impl<'scope> ScopeBase<'scope> {
     {
         let this = ScopeRef(ptr::from_ref(scope));
         // SAFETY: the caller has the scope by reference.
-        unsafe { (*S::base(this.as_ptr())).unfinished.add(1) };
+        let base = unsafe { &*S::base(this.as_ptr()) };
+        local::count_job(&base.unfinished, &base.registry);
         // A mutable reference in an argument, also one that a closure captured, promises that nobody
         // else uses what it leads to until the call returns. `run_counted` returns after the owner may
         // have gone on and used what `body` borrowed, so it is passed in something that promises nothing.

@@ -18,7 +18,7 @@ mod counters;
 mod parking;
 
 #[cfg(all(test, fork_loom))]
-mod models;
+pub(crate) mod models;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 

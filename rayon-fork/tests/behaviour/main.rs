@@ -21,6 +21,7 @@ mod pool;
 mod pool_threads;
 mod scope;
 mod scope_broadcast;
+mod scope_ends;
 mod scope_in_place;
 mod scope_panics;
 mod spawn;

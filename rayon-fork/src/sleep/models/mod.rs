@@ -37,9 +37,9 @@ const DEEP: &str = "FORK_LOOM_DEEP";
 /// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep
 /// within it.
 #[derive(Clone, Copy)]
-struct Bounds {
-    fast: Option<usize>,
-    deep: Option<usize>,
+pub(crate) struct Bounds {
+    pub(crate) fast: Option<usize>,
+    pub(crate) deep: Option<usize>,
 }
 
 impl Bounds {
@@ -53,7 +53,7 @@ const PAIR: Bounds = Bounds { fast: Some(2), deep: None };
 /// Two threads that both sleep. The larger bound is what can be waited for.
 const TWO_SLEEPERS: Bounds = Bounds { fast: Some(2), deep: Some(4) };
 /// Three threads. The larger bound is what can be waited for.
-const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
+pub(crate) const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 /// Three threads whose pushes hold a step more, the light fence.
 const TRIO_WITH_STEPS: Bounds = Bounds { fast: Some(1), deep: Some(2) };
 
@@ -103,7 +103,7 @@ fn explore(bounds: Bounds, scenario: fn()) -> usize {
 }
 
 /// The scenario must hold in every execution.
-fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
+pub(crate) fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
     let executions = explore(bounds, play);
     assert!(executions > 2, "a model with one execution has modelled nothing");
     report(subject, bounds, executions, "holds");
@@ -113,7 +113,7 @@ fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
 ///
 /// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
 /// process with it.
-fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
+pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
     if std::env::var_os(CHILD).is_some() {
         let executions = explore(bounds, play);
         println!("nothing found in {executions} executions");

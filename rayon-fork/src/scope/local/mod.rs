@@ -1,0 +1,227 @@
+//! What the scheduler does for the feature `local-scopes`, in one line each; nothing without it.
+//!
+//! The lines are where `README.md` says that a worker turns to a scope or away from it.
+
+#[cfg(any(feature = "local-scopes", all(test, fork_loom)))]
+mod reserve;
+
+#[cfg(all(test, fork_loom))]
+mod models;
+
+#[cfg(not(feature = "local-scopes"))]
+pub(crate) use direct::*;
+#[cfg(feature = "local-scopes")]
+pub(crate) use reserved::*;
+
+/// What this folder adds to the variant's name.
+pub(crate) const MODIFIER: &str = if cfg!(feature = "local-scopes") { "+local-scopes" } else { "" };
+
+/// Every job is counted where it is spawned and where it ends, as in the published crate.
+#[cfg(not(feature = "local-scopes"))]
+mod direct {
+    use crate::job::JobRef;
+    use crate::latch::{CountLatch, Latch};
+    use crate::registry::{Registry, Worker};
+
+    /// What a worker holds: nothing.
+    pub(crate) struct Held;
+
+    impl Held {
+        #[inline]
+        pub(crate) fn new() -> Self {
+            Self
+        }
+    }
+
+    /// A scope of which a worker that waits for it may hold units: none.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Awaited;
+
+    // Where units are held, it is asked which.
+    #[allow(clippy::unused_self)]
+    impl Awaited {
+        pub(crate) const NONE: Self = Self;
+
+        /// Whether it has ended, although its latch may not say so.
+        #[inline]
+        pub(crate) fn is_over(self, _worker: &Worker) -> bool {
+            false
+        }
+    }
+
+    /// A job is spawned into the scope of `count`, which is a scope of `registry`.
+    #[inline]
+    pub(crate) fn count_job(count: &CountLatch, _registry: &Registry) {
+        count.add(1);
+    }
+
+    /// A job of the scope of `count` begins on the calling worker.
+    #[inline]
+    pub(crate) fn begin_job(_count: *const CountLatch) {}
+
+    /// A job of no scope begins on the calling worker.
+    #[inline]
+    pub(crate) fn begin_other_job() {}
+
+    /// A job of the scope of `count` has ended on the calling worker.
+    ///
+    /// # Safety
+    ///
+    /// The scope is open, as the job is counted. It may be freed when this returns.
+    #[inline]
+    pub(crate) unsafe fn end_job(count: *const CountLatch) {
+        // SAFETY: the caller's promise.
+        unsafe { CountLatch::set(count) };
+    }
+
+    /// The closure of the scope of `count` has ended: waits for the jobs.
+    #[inline]
+    pub(crate) fn wait(count: &CountLatch, _registry: &Registry, owner: Option<&Worker>) {
+        // SAFETY: alive, as we have it by reference; the closure was counted.
+        unsafe { CountLatch::set(count) };
+        count.wait(owner, Awaited::NONE);
+        debug_assert!(count.is(0), "a scope ends before its jobs");
+    }
+
+    /// The worker has no local job and is about to search. `true` if it should look at what it waits for
+    /// once more.
+    #[inline]
+    pub(crate) fn turn_away(worker: &Worker) -> bool {
+        let Held = worker.held();
+        false
+    }
+
+    /// The worker's wait is over, and the code that waited goes on.
+    #[inline]
+    pub(crate) fn end_wait(_worker: &Worker, _awaited: Awaited) {}
+
+    /// Runs a job while code on the worker's stack waits for it to return, and knows.
+    #[inline]
+    pub(crate) fn run_within(_worker: &Worker, job: JobRef) {
+        job.execute();
+    }
+}
+
+/// Workers hold units of a scope's count.
+#[cfg(feature = "local-scopes")]
+mod reserved {
+    use super::reserve::{Counted, Reserve};
+    use crate::job::JobRef;
+    use crate::latch::{CountLatch, Latch};
+    use crate::registry::{Registry, Worker};
+
+    /// What a worker holds.
+    pub(crate) type Held = Reserve<CountLatch>;
+
+    impl Counted for CountLatch {
+        #[inline]
+        fn add(&self, units: usize) {
+            self.add(units);
+        }
+
+        #[inline]
+        fn is(&self, units: usize) -> bool {
+            self.is(units)
+        }
+
+        #[inline]
+        unsafe fn take_off(this: *const Self, units: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { Self::take_off(this, units) };
+        }
+    }
+
+    /// A scope of which a worker that waits for it may hold units, if it is one of the worker's pool.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
+
+    impl Awaited<'_> {
+        pub(crate) const NONE: Self = Self(None);
+
+        /// Whether it has ended, although its latch may not say so.
+        #[inline]
+        pub(crate) fn is_over(self, worker: &Worker) -> bool {
+            self.0.is_some_and(|count| worker.held().completes(count, 0))
+        }
+    }
+
+    /// A job is spawned into the scope of `count`, which is a scope of `registry`.
+    #[inline]
+    pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
+        Worker::with_current(|worker| match worker {
+            Some(worker) if worker.is_in(registry) => {
+                worker.held().count_job(count, || count.is_awaited_by(worker));
+            }
+            _ => count.add(1),
+        });
+    }
+
+    /// A job of the scope of `count` begins on the calling worker.
+    #[inline]
+    pub(crate) fn begin_job(count: *const CountLatch) {
+        // SAFETY: used until this returns.
+        unsafe { Worker::running() }.held().begin_job(count);
+    }
+
+    /// A job of no scope begins on the calling worker.
+    #[inline]
+    pub(crate) fn begin_other_job() {
+        // SAFETY: used until this returns.
+        unsafe { Worker::running() }.held().turn_away();
+    }
+
+    /// A job of the scope of `count` has ended on the calling worker.
+    ///
+    /// # Safety
+    ///
+    /// The scope is open, as the job is counted. It may be freed when the worker has turned away.
+    #[inline]
+    pub(crate) unsafe fn end_job(count: *const CountLatch) {
+        // SAFETY: used until this returns.
+        unsafe { Worker::running() }.held().end_job(count);
+    }
+
+    /// The closure of the scope of `count` has ended: waits for the jobs.
+    #[inline]
+    pub(crate) fn wait(count: &CountLatch, registry: &Registry, owner: Option<&Worker>) {
+        match owner {
+            Some(owner) if owner.is_in(registry) => {
+                // The closure's own unit is nobody's but ours.
+                if owner.held().completes(count, 1) {
+                    owner.held().forget(count);
+                } else {
+                    owner.held().end_job(count);
+                    count.wait(Some(owner), Awaited(Some(count)));
+                }
+            }
+            _ => {
+                // SAFETY: alive, as we have it by reference; the closure was counted.
+                unsafe { CountLatch::set(count) };
+                count.wait(owner, Awaited::NONE);
+            }
+        }
+    }
+
+    /// The worker has no local job and is about to search. `true` if it should look at what it waits for
+    /// once more.
+    #[inline]
+    pub(crate) fn turn_away(worker: &Worker) -> bool {
+        worker.held().turn_away()
+    }
+
+    /// The worker's wait is over, and the code that waited goes on.
+    #[inline]
+    pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
+        if let Some(count) = awaited.0 {
+            worker.held().forget(count);
+        }
+        worker.held().turn_away();
+    }
+
+    /// Runs a job while code on the worker's stack waits for it to return, and knows.
+    // Not inlined: jobs nest, and the caller's frame need not hold this.
+    #[inline(never)]
+    pub(crate) fn run_within(worker: &Worker, job: JobRef) {
+        worker.held().run_within(|| job.execute());
+    }
+}

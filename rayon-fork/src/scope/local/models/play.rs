@@ -1,0 +1,296 @@
+//! Workers, an owner, and a scope whose jobs they run.
+
+use crate::core_latch::CoreLatch;
+use crate::latch::Count;
+use crate::scope::local::reserve::{Counted, Reserve};
+use crate::sync::modelled::{Condvar, Mutex};
+use loom::cell::UnsafeCell;
+use loom::thread;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What a twin does otherwise. By default nothing.
+pub(super) trait Twin: Send + Sync + 'static {
+    const TURNS_AWAY_BEFORE_SEARCHING: bool = true;
+    const TURNS_AWAY_FOR_OTHER_JOBS: bool = true;
+    const TURNS_AWAY_AFTER_WAITING: bool = true;
+    const OTHER_JOBS_COUNT_DIRECTLY: bool = true;
+
+    fn take_off(count: &Count, units: usize) -> bool {
+        count.take_off(units)
+    }
+
+    fn is(count: &Count, units: usize) -> bool {
+        count.is(units)
+    }
+}
+
+/// What a job does. Each scope job leaves a mark of its own.
+#[derive(Clone, Copy)]
+pub(super) enum Job {
+    /// Of the scope: nothing else.
+    Leaf(usize),
+    /// Of the scope: spawns a leaf into it.
+    Parent(usize, usize),
+    /// Of no scope: goes on until the scope has ended.
+    Other,
+    /// Of no scope, but runs code that was lent the scope: spawns a leaf into it, then goes on until
+    /// the scope has ended.
+    OtherThatSpawns(usize),
+    /// Of no scope: waits for something, runs a job meanwhile, then goes on until the scope has ended.
+    OtherThatWaits,
+}
+
+struct Queues {
+    /// For anybody.
+    jobs: Vec<Job>,
+    /// For workers that wait for nothing.
+    other: Vec<Job>,
+    is_closed: bool,
+}
+
+/// A scope, the queues of its pool, and what its jobs have done.
+pub(super) struct Scope<T> {
+    count: Count,
+    latch: CoreLatch,
+    queues: Mutex<Queues>,
+    news: Condvar,
+    /// Opened by a job of no scope, awaited by the scope's closure; and opened at the scope's end.
+    has_begun: (Mutex<bool>, Condvar),
+    has_ended: (Mutex<bool>, Condvar),
+    marks: Vec<UnsafeCell<bool>>,
+    /// Read where the scope is used and written where it is freed, so that loom finds uses that are not
+    /// ordered before the end.
+    is_freed: UnsafeCell<bool>,
+    twin: PhantomData<T>,
+}
+
+impl<T: Twin> Counted for Scope<T> {
+    fn add(&self, units: usize) {
+        self.assert_alive();
+        self.count.add(units);
+    }
+
+    fn is(&self, units: usize) -> bool {
+        self.assert_alive();
+        T::is(&self.count, units)
+    }
+
+    unsafe fn take_off(this: *const Self, units: usize) {
+        // SAFETY: models keep the scope in memory.
+        let this = unsafe { &*this };
+        this.assert_alive();
+        if T::take_off(&this.count, units) {
+            // The real one reads here who waits.
+            this.assert_alive();
+            // SAFETY: as above.
+            unsafe { CoreLatch::set(&raw const this.latch) };
+            drop(this.queues.lock());
+            this.news.notify_all();
+        }
+    }
+}
+
+fn open(gate: &(Mutex<bool>, Condvar)) {
+    *gate.0.lock() = true;
+    gate.1.notify_all();
+}
+
+fn pass(gate: &(Mutex<bool>, Condvar)) {
+    let mut is_open = gate.0.lock();
+    while !*is_open {
+        is_open = gate.1.wait(is_open);
+    }
+}
+
+impl<T: Twin> Scope<T> {
+    fn new(marks: usize, other: Vec<Job>) -> Self {
+        Self {
+            count: Count::new(1),
+            latch: CoreLatch::new(),
+            queues: Mutex::new(Queues { jobs: Vec::new(), other, is_closed: false }),
+            news: Condvar::new(),
+            has_begun: (Mutex::new(false), Condvar::new()),
+            has_ended: (Mutex::new(false), Condvar::new()),
+            marks: (0..marks).map(|_| UnsafeCell::new(false)).collect(),
+            is_freed: UnsafeCell::new(false),
+            twin: PhantomData,
+        }
+    }
+
+    fn assert_alive(&self) {
+        // SAFETY: loom fails if another thread may write here.
+        let is_freed = self.is_freed.with(|is_freed| unsafe { *is_freed });
+        assert!(!is_freed, "a scope is used after its end");
+    }
+
+    fn spawn(&self, held: &Reserve<Self>, is_own: bool, job: Job) {
+        held.count_job(self, || is_own);
+        self.queues.lock().jobs.push(job);
+        self.news.notify_all();
+    }
+
+    fn mark(&self, mark: usize) {
+        self.marks[mark].with_mut(|mark| {
+            // SAFETY: loom fails if another thread may be here.
+            let was_marked = unsafe { mark.replace(true) };
+            assert!(!was_marked, "a job was run twice");
+        });
+    }
+
+    fn run(&self, held: &Reserve<Self>, is_owner: bool, job: Job) {
+        match job {
+            Job::Leaf(mark) => {
+                held.begin_job(self);
+                self.mark(mark);
+                held.end_job(self);
+            }
+            Job::Parent(mark, of_leaf) => {
+                held.begin_job(self);
+                self.mark(mark);
+                self.spawn(held, is_owner, Job::Leaf(of_leaf));
+                held.end_job(self);
+            }
+            Job::Other | Job::OtherThatSpawns(_) | Job::OtherThatWaits => {
+                if T::TURNS_AWAY_FOR_OTHER_JOBS {
+                    held.turn_away();
+                }
+                if let Job::OtherThatSpawns(of_leaf) = job {
+                    self.spawn(held, !T::OTHER_JOBS_COUNT_DIRECTLY, Job::Leaf(of_leaf));
+                    open(&self.has_begun);
+                }
+                if let Job::OtherThatWaits = job {
+                    open(&self.has_begun);
+                    if let Some(job) = self.take(false) {
+                        if T::TURNS_AWAY_AFTER_WAITING {
+                            held.run_within(|| self.run(held, false, job));
+                        } else {
+                            self.run(held, false, job);
+                        }
+                    }
+                }
+                pass(&self.has_ended);
+            }
+        }
+    }
+
+    /// A job, if one waits.
+    fn take(&self, may_be_other: bool) -> Option<Job> {
+        let mut queues = self.queues.lock();
+        let job = queues.jobs.pop();
+        job.or_else(|| if may_be_other { queues.other.pop() } else { None })
+    }
+
+    /// Searches and sleeps: a job, or nothing if what is waited for has happened.
+    fn search(&self, is_owner: bool) -> Option<Job> {
+        let mut queues = self.queues.lock();
+        loop {
+            if if is_owner { self.latch.probe() } else { queues.is_closed } {
+                return None;
+            }
+            let job = queues.jobs.pop();
+            let job = job.or_else(|| if is_owner { None } else { queues.other.pop() });
+            if job.is_some() {
+                return job;
+            }
+            queues = self.news.wait(queues);
+        }
+    }
+
+    /// What a worker does until the model ends, or an owner until the scope does.
+    fn work(&self, held: &Reserve<Self>, is_owner: bool) {
+        loop {
+            if is_owner && (held.completes(self, 0) || self.latch.probe()) {
+                return held.forget(self);
+            }
+            if let Some(job) = self.take(!is_owner) {
+                self.run(held, is_owner, job);
+                continue;
+            }
+            if T::TURNS_AWAY_BEFORE_SEARCHING && held.turn_away() {
+                continue;
+            }
+            let job = self.search(is_owner);
+            held.turn_away();
+            match job {
+                Some(job) => self.run(held, is_owner, job),
+                None => return,
+            }
+        }
+    }
+}
+
+/// `workers` workers beside the owner of a scope, whose closure spawns `jobs`; `other` jobs wait from the
+/// start, and may have to begin before.
+fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) {
+    let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
+    let scope = Arc::new(Scope::<T>::new(marks, other));
+    let threads: Vec<_> = (0..workers)
+        .map(|_| {
+            let scope = Arc::clone(&scope);
+            thread::spawn(move || scope.work(&Reserve::new(), false))
+        })
+        .collect();
+
+    let held = Reserve::new();
+    if is_other_first {
+        pass(&scope.has_begun);
+    }
+    for job in jobs {
+        scope.spawn(&held, true, job);
+    }
+    if held.completes(&*scope, 1) {
+        held.forget(&*scope);
+    } else {
+        held.end_job(&*scope);
+        scope.work(&held, true);
+    }
+    // SAFETY: loom fails if another thread may be here.
+    scope.is_freed.with_mut(|is_freed| unsafe { *is_freed = true });
+    for mark in &scope.marks {
+        // SAFETY: loom fails if another thread may be here.
+        assert!(mark.with(|mark| unsafe { *mark }), "a scope ended before a job of it");
+    }
+
+    open(&scope.has_ended);
+    scope.queues.lock().is_closed = true;
+    scope.news.notify_all();
+    for thread in threads {
+        thread.join().expect("a failed thread has failed the model");
+    }
+}
+
+/// One job, for the owner or a worker.
+pub(super) fn one_job<T: Twin>() {
+    play::<T>(1, 1, vec![Job::Leaf(0)], vec![]);
+}
+
+/// A job spawns another; either may be run by the owner or by a worker.
+pub(super) fn job_of_a_job<T: Twin>() {
+    play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![]);
+}
+
+/// Two jobs, of which two workers and the owner take what they can.
+pub(super) fn two_jobs<T: Twin>() {
+    play::<T>(2, 2, vec![Job::Leaf(0), Job::Leaf(1)], vec![]);
+}
+
+/// A job of a job, with two workers.
+pub(super) fn job_of_a_job_among_three<T: Twin>() {
+    play::<T>(2, 2, vec![Job::Parent(0, 1)], vec![]);
+}
+
+/// A worker has a job of the scope and one that goes on until the scope has ended.
+pub(super) fn other_job<T: Twin>() {
+    play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![Job::Other]);
+}
+
+/// The other job spawns into the scope.
+pub(super) fn other_job_that_spawns<T: Twin>() {
+    play::<T>(1, 1, vec![], vec![Job::OtherThatSpawns(0)]);
+}
+
+/// The other job waits, and may run a job of the scope meanwhile.
+pub(super) fn other_job_that_waits<T: Twin>() {
+    play::<T>(1, 1, vec![Job::Leaf(0)], vec![Job::OtherThatWaits]);
+}

@@ -1,0 +1,197 @@
+//! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes on until the
+//! scope has ended, and would wait for itself if it kept the scope open.
+
+use std::sync::mpsc;
+use std::thread;
+
+use rayon_core::{Scope, Yield, join, yield_local, yield_now};
+
+use crate::common::{Count, Tally, UNTIL_ASLEEP, patiently, pool};
+
+/// Says once, to anybody who waits, that a scope has ended.
+fn end() -> (Tally, Tally) {
+    let ended = Tally::new();
+    (ended.clone(), ended)
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
+    patiently("a detached job after a scope's", || {
+        let pool = pool(1);
+        let (ended, until_ended) = end();
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| pool.spawn(move || until_ended.wait_for(1)));
+        });
+        ended.add_one();
+    });
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_a_fifo_job() {
+    patiently("a FIFO job after a scope's", || {
+        let pool = pool(1);
+        let (ended, until_ended) = end();
+        pool.in_place_scope_fifo(|scope| {
+            scope.spawn_fifo(|_| pool.spawn_fifo(move || until_ended.wait_for(1)));
+        });
+        ended.add_one();
+    });
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_a_share_of_a_broadcast() {
+    patiently("a share of a broadcast after a scope's job", || {
+        let pool = pool(1);
+        let (ended, until_ended) = end();
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| pool.spawn_broadcast(move |_| until_ended.wait_for(1)));
+        });
+        ended.add_one();
+    });
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_a_job_of_another_scope() {
+    patiently("a job of one scope after that of another", || {
+        let pool = pool(1);
+        let (ended, until_ended) = end();
+        pool.in_place_scope(|outer| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| outer.spawn(move |_| until_ended.wait_for(1)));
+            });
+            ended.add_one();
+        });
+    });
+}
+
+#[test]
+fn a_scope_ends_though_its_job_ran_in_a_yield_of_a_job_that_goes_on() {
+    for yields in [yield_now, yield_local] {
+        patiently("a job that yields to a scope's", || {
+            let pool = pool(1);
+            let (ended, until_ended) = end();
+            let (begun, has_begun) = mpsc::channel();
+            pool.spawn(move || {
+                begun.send(()).unwrap();
+                // The first brings the injected job, whose own job then waits here.
+                while yield_now() != Some(Yield::Executed) {}
+                assert_eq!(yields(), Some(Yield::Executed));
+                until_ended.wait_for(1);
+            });
+            has_begun.recv().unwrap();
+            pool.in_place_scope(|scope| scope.spawn(|scope| scope.spawn(|_| ())));
+            ended.add_one();
+        });
+    }
+}
+
+#[test]
+fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
+    patiently("a job that runs a scope's while it waits", || {
+        let (pool, other) = (pool(1), pool(1));
+        let (ended, until_ended) = end();
+        let (begun, has_begun) = mpsc::channel();
+        let ran = Tally::new();
+        let until_run = ran.clone();
+        pool.spawn(move || {
+            begun.send(()).unwrap();
+            other.install(|| until_run.wait_for(1));
+            until_ended.wait_for(1);
+        });
+        has_begun.recv().unwrap();
+        pool.in_place_scope(|scope| {
+            let ran = &ran;
+            scope.spawn(move |_| {
+                ran.add_one();
+                // So that the wait is over when this is.
+                thread::sleep(UNTIL_ASLEEP);
+            });
+        });
+        ended.add_one();
+    });
+}
+
+/// What the program hands to a job that no scope waits for.
+struct Lent(*const Scope<'static>);
+
+// SAFETY: scopes are `Sync`.
+unsafe impl Send for Lent {}
+
+/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope, until it calls its second
+/// argument; it goes on until its third says that the scope has ended.
+fn lend(borrower: impl FnOnce(&Scope<'static>, &(dyn Fn() + Sync), &Tally) + Send + 'static) {
+    let pool = pool(1);
+    let (ended, until_ended) = end();
+    let (lender, lent) = mpsc::channel::<Lent>();
+    let (gives_back, is_back) = mpsc::channel();
+    pool.spawn(move || {
+        let scope = lent.recv().unwrap().0;
+        // SAFETY: the closure of the scope waits for the message, and `borrower` spawns only before.
+        let scope = unsafe { &*scope };
+        borrower(scope, &|| gives_back.send(()).unwrap(), &until_ended);
+    });
+    pool.in_place_scope(|scope| {
+        lender.send(Lent(scope)).unwrap();
+        is_back.recv().unwrap();
+    });
+    ended.add_one();
+}
+
+#[test]
+fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
+    patiently("a job that is lent a scope", || {
+        lend(|scope, give_back, until_ended| {
+            scope.spawn(|_| ());
+            give_back();
+            assert_eq!(yield_local(), Some(Yield::Executed));
+            until_ended.wait_for(1);
+        });
+    });
+}
+
+#[test]
+fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
+    patiently("a join that runs a scope's job before its second half", || {
+        lend(|scope, give_back, until_ended| {
+            let spawns = || {
+                scope.spawn(|_| ());
+                give_back();
+            };
+            join(spawns, || until_ended.wait_for(1));
+        });
+    });
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_the_half_of_a_join() {
+    patiently("a half of a join right after a scope's job", || {
+        lend(|scope, give_back, until_ended| {
+            let other = pool(1);
+            let spawns_and_waits = || {
+                scope.spawn(|_| ());
+                give_back();
+                // Meanwhile the worker runs the scope's job, and then the second half.
+                other.install(|| until_ended.wait_for(1));
+            };
+            join(spawns_and_waits, || until_ended.wait_for(1));
+        });
+    });
+}
+
+#[test]
+fn a_scope_ends_after_the_jobs_that_each_part_of_a_tree_of_joins_spawned_into_it() {
+    fn tree<'s>(scope: &Scope<'s>, height: u32, count: &'s Count) {
+        scope.spawn(move |_| count.add(1));
+        if height > 0 {
+            join(|| tree(scope, height - 1, count), || tree(scope, height - 1, count));
+            scope.spawn(move |_| count.add(1));
+        }
+    }
+    patiently("joins that spawn", || {
+        for workers in 1..=3 {
+            let (pool, count) = (pool(workers), Count::new());
+            pool.scope(|scope| tree(scope, 6, &count));
+            assert_eq!(count.get(), 127 + 63, "on {workers} workers");
+        }
+    });
+}
