@@ -262,7 +262,7 @@ impl Worker {
             };
             // Also when the latch ended the search: somebody may have counted on this searcher for a
             // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
-            sleep.end_search(idle);
+            sleep.end_search(idle, self);
             if let Some(job) = job {
                 job.execute();
             }

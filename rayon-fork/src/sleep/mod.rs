@@ -24,10 +24,10 @@ mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
 
-use self::counters::axes::Events;
+use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;
 use self::counters::fences::Fence;
-use self::counters::{EventsOf, FenceOf, Selected, SleepCounters, SleepyTicket};
+use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
@@ -152,15 +152,15 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         IdlePeriod { worker, phase: Phase::AWAKE }
     }
 
-    /// The worker found work, or what it waited for has happened. Up to two sleepers come to search
-    /// in its stead: publishers that saw it searching relied on it (README, section 6).
+    /// The worker found work, or what it waited for has happened. Sleepers come to search in its stead:
+    /// publishers that saw it searching relied on it (README, section 6).
     #[inline]
     // The period is over, and may not be used again.
     #[allow(clippy::needless_pass_by_value)]
-    pub(crate) fn end_search(&self, idle: IdlePeriod) {
+    pub(crate) fn end_search(&self, idle: IdlePeriod, queues: &impl Queues) {
         hooks::end_search();
         let sleepers_to_wake = self.counters.end_search(idle.worker);
-        if sleepers_to_wake > 0 {
+        if sleepers_to_wake > 0 && (!LeaveRuleOf::<C>::LOOKS_FIRST || sees_work::<C>(queues)) {
             self.wake_any(sleepers_to_wake);
         }
     }
@@ -329,4 +329,14 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             slot.park_unless_claimed();
         }
     }
+}
+
+/// Whether anybody but the worker that stopped searching could find work. It is no longer counted.
+// Not inlined: the job that it found runs in its caller's frame, and jobs nest.
+#[inline(never)]
+fn sees_work<C: SleepCounters>(queues: &impl Queues) -> bool {
+    // A publisher that relied on this worker fenced, or was made to, before it read the counters: the same
+    // pair as between a publisher and a sleeper.
+    FenceOf::<C>::after_registering();
+    queues.has_injected() || queues.has_stealable()
 }

@@ -159,7 +159,7 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
         sleep.found_nothing(&mut idle, &latch, &queues);
     }
     assert_eq!((queues.scans.get(), sleep.counters.sleeping()), (0, 0));
-    sleep.end_search(idle);
+    sleep.end_search(idle, &queues);
     assert_eq!(sleep.counters.inactive(), 0);
 }
 
@@ -234,13 +234,34 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
         }
         let idle = sleep.begin_search(3);
         until_blocked(&sleep, 3);
-        sleep.end_search(idle);
+        sleep.end_search(idle, &Scripted::default());
         assert_eq!(sleep.counters.sleeping(), 1);
         while roused[..2].iter().any(|roused| roused.load(Ordering::Acquire) == 0) {
             std::thread::yield_now();
         }
         assert_eq!(roused[2].load(Ordering::Acquire), 0);
         assert!(sleep.wake_worker(2));
+    });
+}
+
+#[test]
+fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it_sees_work() {
+    type LooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
+    let _watchdog = Watchdog::new("a searcher that looks first");
+    let sleep = Sleep::<LooksFirst>::with_workers(2).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let latch = CoreLatch::new();
+            let mut idle = sleep.begin_search(0);
+            rounds_until_scan(&sleep, &mut idle, &latch, &Scripted::default());
+            sleep.end_search(idle, &Scripted::default());
+        });
+        until_blocked(&sleep, 1);
+        sleep.end_search(sleep.begin_search(1), &Scripted::default());
+        assert_eq!(sleep.counters.sleeping(), 1, "woken for nothing");
+        let injected = Scripted { injected: true, ..Scripted::default() };
+        sleep.end_search(sleep.begin_search(1), &injected);
+        assert_eq!(sleep.counters.sleeping(), 0, "left asleep beside a job");
     });
 }
 
@@ -279,7 +300,7 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
                             sleep.found_nothing(&mut idle, latch, &Injector(waiting));
                         }
                     }
-                    sleep.end_search(idle);
+                    sleep.end_search(idle, &Injector(waiting));
                     done.fetch_add(usize::from(has_found), Ordering::SeqCst);
                 }
             });

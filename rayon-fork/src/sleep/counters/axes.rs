@@ -2,6 +2,7 @@
 
 use super::fences::Fence;
 use crossbeam_utils::CachePadded;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// One choice on each axis.
@@ -10,6 +11,7 @@ pub(crate) trait Axes: Send + Sync + 'static {
     type Fence: Fence;
     type WakeRule: WakeRule;
     type Padding: Padding;
+    type LeaveRule: LeaveRule;
 
     /// What the choices add to the variant's name, in this order.
     const MODIFIERS: &'static [&'static str];
@@ -20,6 +22,7 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
     type Fence = F;
     type WakeRule = W;
     type Padding = P;
+    type LeaveRule = WakeTwo;
 
     const MODIFIERS: &'static [&'static str] = {
         assert!(
@@ -27,6 +30,24 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
             "without events nothing tells a sleeper of a job, so it must scan"
         );
         &[E::MODIFIER, F::MODIFIER, W::MODIFIER, P::MODIFIER]
+    };
+}
+
+/// The axes `A`, with workers that look for work before they wake anybody in their stead.
+pub(crate) struct LookFirst<A>(PhantomData<A>);
+
+impl<A: Axes> Axes for LookFirst<A> {
+    type Events = A::Events;
+    type Fence = A::Fence;
+    type WakeRule = A::WakeRule;
+    type Padding = A::Padding;
+    type LeaveRule = WakeWhereWorkIs;
+
+    const MODIFIERS: &'static [&'static str] = {
+        let [events, fence, wake_rule, padding] = A::MODIFIERS else {
+            panic!("an axis more is an axis more here")
+        };
+        &[*events, *fence, *wake_rule, *padding, "+wake-where-work-is"]
     };
 }
 
@@ -158,5 +179,38 @@ impl WakeRule for SleepersOnly {
     ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
         1
+    }
+}
+
+/// How many sleepers come to search in the stead of a worker that stops (README, section 6).
+pub(crate) trait LeaveRule: Send + Sync + 'static {
+    /// Whether it is in vain to wake anybody unless there is work to be seen.
+    const LOOKS_FIRST: bool;
+
+    /// Sleepers to wake, of `sleeping`. `searching` is asked only if the answer depends on it.
+    fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize;
+}
+
+/// Up to two, always. The rule of rayon-core.
+pub(crate) enum WakeTwo {}
+
+/// One, by the last searcher.
+pub(crate) enum WakeWhereWorkIs {}
+
+impl LeaveRule for WakeTwo {
+    const LOOKS_FIRST: bool = false;
+
+    #[inline]
+    fn sleepers_to_wake(sleeping: usize, _searching: impl FnOnce() -> usize) -> usize {
+        sleeping.min(2)
+    }
+}
+
+impl LeaveRule for WakeWhereWorkIs {
+    const LOOKS_FIRST: bool = true;
+
+    #[inline]
+    fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize {
+        usize::from(sleeping > 0 && searching() == 0)
     }
 }

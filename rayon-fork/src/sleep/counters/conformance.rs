@@ -234,11 +234,28 @@ fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one()
 }
 
 #[test]
+fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
+    fn check<C: Counts>() {
+        for (asleep, searching) in [(0, 1), (1, 1), (3, 1), (1, 2), (3, 3)] {
+            let counters = pool::<C>(asleep, searching);
+            let is_last = searching == 1 || !C::COUNTS_SEARCHERS;
+            let expected = usize::from(asleep > 0 && is_last);
+            assert_eq!(counters.end_search(asleep), expected, "{}: {asleep} asleep", C::NAME);
+        }
+    }
+    macro_rules! check {
+        ($packing:ident $($axis:ident)*) => { check::<$packing<LookFirst<($($axis),*)>>>(); };
+    }
+    for_every_variant!(here check);
+}
+
+#[test]
 fn no_two_variants_share_a_name_and_one_of_them_was_built() {
     let mut names = Vec::new();
     macro_rules! add_name {
         ($packing:ident $($axis:ident)*) => {
             names.push(<$packing<($($axis),*)>>::NAME);
+            names.push(<$packing<LookFirst<($($axis),*)>>>::NAME);
         };
     }
     for_every_variant!(here add_name);

@@ -45,9 +45,6 @@ const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
 /// in rayon-core.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
-/// Sleepers that come to search in the stead of a worker that stops. Inherited from rayon-core.
-const WAKES_PER_END_OF_SEARCH: usize = 2;
-
 /// Knows who searches and who sleeps, and so how many sleepers a new job deserves.
 ///
 /// The calls of one worker come in this order: `begin_search`, then any number of times
@@ -102,6 +99,8 @@ pub(crate) struct SleepyTicket(pub(crate) usize);
 pub(crate) type EventsOf<C> = <<C as SleepCounters>::Axes as Axes>::Events;
 /// The fences that go with counters of type `C`.
 pub(crate) type FenceOf<C> = <<C as SleepCounters>::Axes as Axes>::Fence;
+/// Whom a worker that stops searching wakes by counters of type `C`.
+pub(crate) type LeaveRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::LeaveRule;
 /// How many sleepers a new job wakes by counters of type `C`.
 #[cfg(all(test, not(fork_loom)))]
 type WakeRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::WakeRule;

@@ -14,9 +14,9 @@
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
 //! lines of its own.
 
-use super::axes::{Axes, Events, Line, WakeRule};
+use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::counted::{self, CountedWord};
-use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, words};
 use crate::name::Name;
 use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
@@ -143,7 +143,9 @@ impl<A: Axes> SleepCounters for Packed<A> {
             before.inactive() > before.sleeping(),
             "a worker stops searching while it is counted as asleep"
         );
-        before.sleeping().min(WAKES_PER_END_OF_SEARCH)
+        A::LeaveRule::sleepers_to_wake(before.sleeping(), || {
+            before.inactive() - 1 - before.sleeping()
+        })
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {

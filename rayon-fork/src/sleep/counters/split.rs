@@ -18,9 +18,9 @@
 //! There is no snapshot of all three. What that means for each step, and why values of different
 //! age do no harm, is in the sleep README, section 8.
 
-use super::axes::{Axes, Events, Line, WakeRule};
+use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::counted::{self, CountedWord};
-use super::{MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use super::{MAX_WORKERS, SleepCounters, SleepyTicket, words};
 use crate::name::Name;
 use crate::sync::modelled::{Ordering, fence_for_loom};
 use std::marker::PhantomData;
@@ -105,9 +105,10 @@ impl<A: Axes> SleepCounters for Split<A> {
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        words::end_search::<A::WakeRule>(&self.inactive);
+        let inactive = words::end_search::<A::WakeRule>(&self.inactive);
         // ORDERING: SeqCst, as all accesses to counters.
-        self.sleeping.load(Ordering::SeqCst).min(WAKES_PER_END_OF_SEARCH)
+        let sleeping = self.sleeping.load(Ordering::SeqCst);
+        A::LeaveRule::sleepers_to_wake(sleeping, || inactive.saturating_sub(sleeping))
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {

@@ -19,9 +19,9 @@
 //! Sleepers and events go together as in `packed.rs`, searchers are apart as in `split.rs`; why
 //! values of different age do no harm is in the sleep README, section 8.
 
-use super::axes::{Axes, CountedEvents, Line, WakeRule};
+use super::axes::{Axes, CountedEvents, LeaveRule, Line, WakeRule};
 use super::counted::{self, CountedWord};
-use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, WAKES_PER_END_OF_SEARCH, words};
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, words};
 use crate::name::Name;
 use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
@@ -136,8 +136,9 @@ impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        words::end_search::<A::WakeRule>(&self.inactive);
-        self.load().sleeping().min(WAKES_PER_END_OF_SEARCH)
+        let inactive = words::end_search::<A::WakeRule>(&self.inactive);
+        let sleeping = self.load().sleeping();
+        A::LeaveRule::sleepers_to_wake(sleeping, || inactive.saturating_sub(sleeping))
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {

@@ -4,7 +4,7 @@
 //! This is the only file that names a counter feature. Which features exclude each other is in
 //! `Cargo.toml`, and refused by `build.rs`.
 
-use super::axes::{IdleFirst, Inline, Jec, NoJec, Padded, SleepersOnly};
+use super::axes::{IdleFirst, Inline, Jec, LookFirst, NoJec, Padded, SleepersOnly};
 use super::fences::{AsymmetricFence, NoFence, PushFence, ScanFence};
 use super::{Packed, SleepCounters, Split, SplitIdle};
 
@@ -32,9 +32,14 @@ choose! { SelectedFence:
 choose! { SelectedWakeRule: "sleepers-only" => SleepersOnly, IdleFirst }
 choose! { SelectedPadding: "cache-padded" => Padded, Inline }
 
+#[cfg(feature = "wake-where-work-is")]
+type SelectedLeaving<A> = LookFirst<A>;
+#[cfg(not(feature = "wake-where-work-is"))]
+type SelectedLeaving<A> = A;
+
 /// What the pool counts with.
 pub(crate) type Selected =
-    Packing<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>;
+    Packing<SelectedLeaving<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>>;
 
 /// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of its
 /// own, such as `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no module; with
@@ -93,6 +98,7 @@ pub(crate) use for_every_variant;
 macro_rules! mention {
     ($packing:ident $($axis:ident)*) => {
         const _: &str = <$packing<($($axis),*)> as SleepCounters>::NAME;
+        const _: &str = <$packing<LookFirst<($($axis),*)>> as SleepCounters>::NAME;
     };
 }
 for_every_variant!(here mention);

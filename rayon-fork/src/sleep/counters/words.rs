@@ -35,9 +35,10 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     }
 }
 
-/// A worker ends its search, where I is a word of its own. The caller reads S next.
+/// A worker ends its search, where I is a word of its own; returns how many are still inactive, if they
+/// are counted. The caller reads S next.
 #[inline]
-pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
+pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
         // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a
         // publisher that counted on this worker read I before this, so the load shows the sleepers
@@ -46,6 +47,9 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
         let before = inactive.fetch_sub(1, Ordering::SeqCst);
         debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
         fence_for_loom();
+        before.wrapping_sub(1)
+    } else {
+        0
     }
 }
 

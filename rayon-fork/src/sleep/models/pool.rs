@@ -43,6 +43,8 @@ pub(super) struct Setup {
     pub(super) starts_with_news: bool,
     /// Mistake: sleepers do not look at these before they block.
     pub(super) unseen: Option<Unseen>,
+    /// Mistake: a worker that stops searching looks for work first, and then says that it stopped.
+    pub(super) looks_before_leaving: bool,
     /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
     /// the jobs, which end nobody but that wait.
     pub(super) is_owned: bool,
@@ -58,6 +60,7 @@ impl Setup {
             shares: Vec::new(),
             starts_with_news: false,
             unseen: None,
+            looks_before_leaving: false,
             is_owned: false,
         }
     }
@@ -80,6 +83,7 @@ pub(super) struct Pool<C, S> {
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
     unseen: Option<Unseen>,
+    looks_before_leaving: bool,
     is_owned: bool,
     asker: Option<Asker<C, S>>,
     /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
@@ -106,6 +110,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
             unseen: setup.unseen,
+            looks_before_leaving: setup.looks_before_leaving,
             is_owned: setup.is_owned,
             asker: None,
         }
@@ -204,7 +209,12 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
                     self.sleep.found_nothing(&mut idle, latch, &queues);
                 }
             }
-            self.sleep.end_search(idle);
+            if self.looks_before_leaving {
+                let seen = Seen(queues.has_injected() || queues.has_stealable());
+                self.sleep.end_search(idle, &seen);
+            } else {
+                self.sleep.end_search(idle, &queues);
+            }
             if let Some(job) = found {
                 self.run(job);
             }
@@ -264,5 +274,22 @@ impl<C, S> Queues for View<'_, C, S> {
             && self.pool.unseen != Some(Unseen::Deques)
             && !self.pool.deque.is_unused()
             && !self.pool.deque.looks_empty()
+    }
+}
+
+/// What a look found, whatever comes later.
+struct Seen(bool);
+
+impl Queues for Seen {
+    fn has_broadcasts(&self) -> bool {
+        false
+    }
+
+    fn has_injected(&self) -> bool {
+        self.0
+    }
+
+    fn has_stealable(&self) -> bool {
+        false
     }
 }

@@ -90,7 +90,18 @@ pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
     play::<C, S>(setup, |pool| pool.inject());
 }
 
-/// The same with the second job pushed by a busy worker.
+/// The same by workers that look for work before they leave.
+pub(super) fn inject_what_a_job_awaits_looking_first<C: Counts, S: ParkingSlot + 'static>() {
+    let setup = Setup {
+        injected: vec![Job::AwaitGate, Job::OpenGate],
+        waiting: 1,
+        looks_before_leaving: true,
+        ..Setup::new(2)
+    };
+    play::<C, S>(setup, |pool| pool.inject());
+}
+
+/// As [`inject_what_a_job_awaits`], with the second job pushed by a busy worker.
 pub(super) fn push_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::AwaitGate],

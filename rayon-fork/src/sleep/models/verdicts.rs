@@ -85,6 +85,65 @@ macro_rules! holds_for_all {
 }
 for_every_variant!(in_modules every_scenario [inline: Inline]);
 
+/// What rests on whom a worker wakes that stops searching, for those that look first.
+macro_rules! looking_scenario {
+    ($packing:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
+    ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
+        looking_holds! { $packing<LookFirst<($events, NoFence, $wake_rule, $padding)>> }
+    };
+    ($packing:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
+        looking_holds! { $packing<LookFirst<($events, AsymmetricFence, $wake_rule, $padding)>> }
+        looking_holds_with_fences! { $packing<LookFirst<($events, AsymmetricFence, $wake_rule, $padding)>>, TRIO_WITH_STEPS }
+    };
+    ($packing:ident $($axis:ident)*) => {
+        looking_holds! { $packing<LookFirst<($($axis),*)>> }
+        looking_holds_with_fences! { $packing<LookFirst<($($axis),*)>>, TRIO }
+    };
+}
+
+macro_rules! looking_holds {
+    ($counters:ty) => {
+        holds! {
+            a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits, $counters;
+            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
+            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope, $counters;
+        }
+    };
+}
+
+macro_rules! looking_holds_with_fences {
+    ($counters:ty, $trio:ident) => {
+        holds! {
+            a_pushed_job_is_not_left_to_a_searcher_that_stops: $trio, play::push_what_a_job_awaits, $counters;
+            a_job_that_waits_for_the_next_one_gets_it: $trio, play::push_two_dependent_jobs, $counters;
+        }
+    };
+}
+
+mod workers_that_wake_where_work_is {
+    use super::*;
+    for_every_variant!(in_modules looking_scenario [inline: Inline]);
+}
+
+mod looking_for_work_before_leaving_is_caught {
+    use super::*;
+    type Looking<E, F> = LookFirst<(E, F, IdleFirst, Inline)>;
+    is_caught! {
+        packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Packed<Looking<Jec, NoFence>>, Slot;
+        split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<Jec, NoFence>>, Slot;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<NoJec, ScanFence>>, Slot;
+        split_idle: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, SplitIdle<Looking<Jec, NoFence>>, Slot;
+    }
+}
+
+mod leaving_the_work_to_sleepers_is_caught {
+    use super::*;
+    is_caught! {
+        packed: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Packed<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>>, Slot;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Split<LookFirst<(NoJec, ScanFence, IdleFirst, Inline)>>>, Slot;
+    }
+}
+
 type PackedJec<W> = Packed<(Jec, NoFence, W, Inline)>;
 type PackedNoJec<W> = Packed<(NoJec, ScanFence, W, Inline)>;
 type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
