@@ -244,13 +244,19 @@ fn count(object: *mut u8, lives: bool) -> Chunk {
     *chunk
 }
 
+/// Whether the heap of the run serves the code that runs. Not while a core panics: another one that then panics, too,
+/// would end the process if this one gave its turn away inside the panic hook.
+fn is_simulated() -> bool {
+    engine::is_core() && !std::thread::panicking()
+}
+
 // SAFETY: objects of one class lie apart from one another in chunks of their own, are as long as the class says, and
 // aligned to 16, or to their size where that is a power of two; what wants more gets chunks of its own, which are
 // aligned to 64 KiB. An object is given out again only after it was freed. Nothing here unwinds but in an assertion that
 // ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !engine::is_core() || layout.align() > CHUNK {
+        if !is_simulated() || layout.align() > CHUNK {
             // SAFETY: the caller's promise, passed on.
             return unsafe { System.alloc(layout) };
         }
@@ -281,7 +287,7 @@ unsafe impl GlobalAlloc for Heap {
             return unsafe { System.dealloc(object, layout) };
         }
         let chunk = count(object, false);
-        if !engine::is_core() {
+        if !is_simulated() {
             return;
         }
         engine::allocation();

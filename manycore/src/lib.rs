@@ -25,10 +25,12 @@
 //! ```
 
 pub mod atomic;
+pub mod channel;
 mod engine;
 mod heap;
 pub mod lock;
 pub mod machine;
+mod number;
 mod stall;
 mod stuck;
 pub mod thread;

@@ -1,13 +1,15 @@
 //! Locks of the interface of `std::sync`, over a word that cores share and queues of blocked cores.
 
-use std::cell::UnsafeCell;
+use std::cell::{OnceCell, UnsafeCell};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-use crate::atomic::{AtomicU32, Ordering};
+use crate::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine;
+use crate::number::Number;
 
 /// Nobody has the lock.
 const FREE: u32 = 0;
@@ -166,6 +168,22 @@ impl Condvar {
         lock.lock()
     }
 
+    /// Waits, at least until `is_early` says no.
+    ///
+    /// # Errors
+    /// Never, as [`Self::wait`].
+    #[track_caller]
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut is_early: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        while is_early(&mut guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
     /// Wakes one of those who wait.
     #[track_caller]
     pub fn notify_one(&self) {
@@ -185,49 +203,102 @@ impl Condvar {
     }
 }
 
-/// A cell that is written once. Whoever comes while it is being written waits.
+/// A place where threads wait until so many have come, again and again.
+#[derive(Debug)]
+pub struct Barrier {
+    threads: usize,
+    /// How many have come this time, and how many times all have.
+    come: Mutex<(usize, usize)>,
+    all_have_come: Condvar,
+}
+
+impl Barrier {
+    /// A barrier for so many threads; 0 are as 1.
+    #[must_use]
+    pub const fn new(threads: usize) -> Self {
+        Self { threads, come: Mutex::new((0, 0)), all_have_come: Condvar::new() }
+    }
+
+    /// Blocks until all have come.
+    ///
+    /// # Panics
+    /// Never: the lock is not poisoned.
+    #[track_caller]
+    pub fn wait(&self) {
+        let mut come = self.come.lock().expect("it is never poisoned");
+        come.0 += 1;
+        if come.0 >= self.threads {
+            *come = (0, come.1 + 1);
+            drop(come);
+            self.all_have_come.notify_all();
+            return;
+        }
+        let round = come.1;
+        drop(self.all_have_come.wait_while(come, |come| come.1 == round));
+    }
+}
+
+/// A cell that is written once in each run: a run is a program of its own, and finds none of another's values in its
+/// statics. Whoever comes while it is being written waits.
 pub struct OnceLock<T> {
-    value: std::cell::OnceCell<T>,
+    number: Number,
+    value: PhantomData<T>,
+}
+
+/// What a [`OnceLock`] is in one run.
+#[repr(align(64))]
+struct Once<T> {
+    value: OnceCell<T>,
     lock: Mutex<()>,
-    is_set: crate::atomic::AtomicBool,
+    is_set: AtomicBool,
 }
 
 // SAFETY: as of `std::sync::OnceLock`: the value is written under the lock before `is_set`, and only read after it.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
-impl<T> OnceLock<T> {
+impl<T: 'static> OnceLock<T> {
     /// An empty cell.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            value: std::cell::OnceCell::new(),
-            lock: Mutex::new(()),
-            is_set: crate::atomic::AtomicBool::new(false),
-        }
+        Self { number: Number::new(), value: PhantomData }
+    }
+
+    /// What it is in this run; nothing outside a simulation. It stays when the run is over: a reference may, too.
+    fn of_run(&self) -> Option<&'static Once<T>> {
+        let once = engine::of_run(self.number.get(), || {
+            Box::leak(Box::new(Once::<T> {
+                value: OnceCell::new(),
+                lock: Mutex::new(()),
+                is_set: AtomicBool::new(false),
+            }))
+        })?;
+        Some(once.downcast_ref().expect("a number belongs to one cell"))
     }
 
     /// The value, if it is there.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        self.is_set.load(Ordering::Acquire).then(|| self.value.get()).flatten()
+        let once = self.of_run()?;
+        once.is_set.load(Ordering::Acquire).then(|| once.value.get()).flatten()
     }
 
     /// The value; `make` makes it if it is not there.
     ///
     /// # Panics
-    /// If `make` does, or comes back here.
+    /// If `make` does, or comes back here; and outside a simulation.
     #[track_caller]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        if self.get().is_none() {
-            let _guard = self.lock.lock();
-            self.value.get_or_init(make);
-            self.is_set.store(true, Ordering::Release);
+        let once = self.of_run().expect("a simulation runs: the cell is one of its program");
+        if !once.is_set.load(Ordering::Acquire) {
+            let _guard = once.lock.lock();
+            once.value.get_or_init(make);
+            once.is_set.store(true, Ordering::Release);
         }
-        self.value.get().expect("it was made above, or before")
+        once.value.get().expect("it was made above, or before")
     }
 }
 
-impl<T> Default for OnceLock<T> {
+impl<T: 'static> Default for OnceLock<T> {
     fn default() -> Self {
         Self::new()
     }

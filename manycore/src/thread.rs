@@ -6,11 +6,11 @@ use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering as HostOrdering};
 use std::time::Duration;
 
 use crate::engine;
 use crate::lock::{Condvar, Mutex};
+use crate::number::Number;
 
 /// What a thread gave back: its value, or what it panicked with.
 pub type Result<T> = std::thread::Result<T>;
@@ -83,9 +83,22 @@ impl Builder {
         self,
         body: impl FnOnce() -> T + 'static,
     ) -> io::Result<JoinHandle<T>> {
+        // SAFETY: what lives for ever outlives every thread.
+        unsafe { self.spawn_unchecked(body, || ()) }
+    }
+
+    /// [`Self::spawn`] of a `body` that borrows; `after` is called when the thread holds nothing of it any more.
+    ///
+    /// # Safety
+    /// What `body` and its result borrow lives until `after` has been called, or the thread could not be started.
+    unsafe fn spawn_unchecked<'a, T: 'a>(
+        self,
+        body: impl FnOnce() -> T + 'a,
+        after: impl FnOnce() + 'a,
+    ) -> io::Result<JoinHandle<T>> {
         let packet = Arc::new(Packet { result: Mutex::new(None), is_done: Condvar::new() });
         let of_thread = Arc::clone(&packet);
-        let body = Box::new(move || {
+        let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let value = body();
                 drop(engine::take_locals());
@@ -93,7 +106,12 @@ impl Builder {
             }));
             *of_thread.result.lock().expect("it is never poisoned") = Some(result);
             of_thread.is_done.notify_all();
+            // Whoever drops the packet last drops the result, too.
+            drop(of_thread);
+            after();
         });
+        // SAFETY: the caller's promise; after `after` the thread does not touch `body` any more.
+        let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         engine::spawn(self.name, body).map(|_| JoinHandle { packet }).ok_or_else(|| {
             let cores = engine::cores().unwrap_or(0);
             io::Error::other(format!(
@@ -123,16 +141,35 @@ pub fn sleep(time: Duration) {
     }
 }
 
-/// A number that tells threads of a run apart; 0 outside a simulation.
-#[must_use]
-pub fn current_number() -> u64 {
-    engine::thread_number()
+/// Tells threads of a run apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ThreadId(u64);
+
+/// What a thread is called.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    id: ThreadId,
+    name: Option<String>,
 }
 
-/// The name of the thread.
+/// The thread that runs; outside a simulation it has the same number everywhere, and no name.
 #[must_use]
-pub fn current_name() -> Option<String> {
-    engine::thread_name()
+pub fn current() -> Thread {
+    Thread { id: ThreadId(engine::thread_number()), name: engine::thread_name() }
+}
+
+impl Thread {
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    /// Its name, if it was given one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
 }
 
 impl<T> Local<Cell<T>> {
@@ -196,7 +233,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// If every core has a thread.
-    pub fn spawn(&self, body: impl FnOnce() + 'scope) -> JoinHandle<()> {
+    pub fn spawn<T: 'scope>(&self, body: impl FnOnce() -> T + 'scope) -> JoinHandle<T> {
         Builder::new().spawn_scoped(self, body).expect("a free core")
     }
 }
@@ -206,21 +243,19 @@ impl Builder {
     ///
     /// # Errors
     /// As there.
-    pub fn spawn_scoped<'scope>(
+    pub fn spawn_scoped<'scope, T: 'scope>(
         self,
         scope: &Scope<'scope>,
-        body: impl FnOnce() + 'scope,
-    ) -> io::Result<JoinHandle<()>> {
+        body: impl FnOnce() -> T + 'scope,
+    ) -> io::Result<JoinHandle<T>> {
         let of_thread = Arc::clone(&scope.unfinished);
-        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
-            drop(catch_unwind(AssertUnwindSafe(body)));
-            of_thread.change(|threads| *threads -= 1);
-        });
-        // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the thread has counted
-        // itself off, after which it does not touch `body` any more.
-        let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         scope.unfinished.change(|threads| *threads += 1);
-        self.spawn(body).inspect_err(|_| scope.unfinished.change(|threads| *threads -= 1))
+        // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the thread has counted
+        // itself off.
+        let thread = unsafe {
+            self.spawn_unchecked(body, move || of_thread.change(|threads| *threads -= 1))
+        };
+        thread.inspect_err(|_| scope.unfinished.change(|threads| *threads -= 1))
     }
 }
 
@@ -228,22 +263,18 @@ impl Builder {
 /// them has its own as well.
 pub struct Local<T: 'static> {
     make: fn() -> T,
-    /// From 1 on; 0 as long as nobody has asked.
-    number: AtomicUsize,
+    number: Number,
     outside: Outside<T>,
 }
 
 /// Calls a function with the value of a thread of the host.
 type Outside<T> = fn(&dyn Fn(&T));
 
-/// Numbers given to [`Local`]s, in the order of their first use.
-static LOCALS: AtomicUsize = AtomicUsize::new(1);
-
 impl<T: 'static> Local<T> {
     /// Made by [`crate::core_local!`].
     #[doc(hidden)]
     pub const fn new(make: fn() -> T, outside: Outside<T>) -> Self {
-        Self { make, number: AtomicUsize::new(0), outside }
+        Self { make, number: Number::new(), outside }
     }
 
     /// Calls `visit` with this thread's value, which is made at the first call.
@@ -260,13 +291,8 @@ impl<T: 'static> Local<T> {
             });
             return result.into_inner().expect("it was called");
         }
-        let mut number = self.number.load(HostOrdering::Relaxed);
-        if number == 0 {
-            number = LOCALS.fetch_add(1, HostOrdering::Relaxed);
-            self.number.store(number, HostOrdering::Relaxed);
-        }
         let make = || -> Box<dyn Any> { Box::new((self.make)()) };
-        let value = engine::local(number, make).expect("a simulation runs");
+        let value = engine::local(self.number.get(), make).expect("a simulation runs");
         // SAFETY: the value is boxed and stays until its thread ends; this thread runs this code.
         let value = unsafe { &*value };
         visit(value.downcast_ref().expect("the number is this place's own"))

@@ -22,11 +22,6 @@ mod host {
     #[inline(always)]
     pub fn charge_moving(_units: u64, _bytes: u64) {}
 
-    /// Tells threads apart.
-    pub(crate) fn thread_id() -> thread::ThreadId {
-        thread::current().id()
-    }
-
     /// Threads that can run at once.
     pub(crate) fn cores() -> usize {
         thread::available_parallelism().map_or(1, usize::from)
@@ -64,11 +59,6 @@ mod simulated {
         manycore::work_moving(price_of(units), bytes);
     }
 
-    /// Tells threads apart.
-    pub(crate) fn thread_id() -> u64 {
-        thread::current_number()
-    }
-
     /// Threads that can run at once.
     pub(crate) fn cores() -> usize {
         manycore::cores().unwrap_or(1)
@@ -79,6 +69,11 @@ mod simulated {
 pub use host::*;
 #[cfg(fork_sim)]
 pub use simulated::*;
+
+/// Tells threads apart.
+pub(crate) fn thread_id() -> thread::ThreadId {
+    thread::current().id()
+}
 
 /// Refuses more threads, those of the pool and `outside` of it, than a simulated machine has cores.
 pub(crate) fn check_cores(threads: usize, outside: usize) -> Result<(), Refusal> {

@@ -143,6 +143,8 @@ pub(crate) struct Engine {
     waits: Waits,
     /// Who waits at which address, first come first.
     queues: FxHashMap<usize, VecDeque<usize>>,
+    /// What the program's statics are in this run, by number.
+    statics: FxHashMap<usize, &'static dyn Any>,
     random: fastrand::Rng,
     progress: Arc<Progress>,
     threads_started: u64,
@@ -169,6 +171,7 @@ impl Engine {
             heap: RunHeap::new(cores),
             waits: Waits::default(),
             queues: FxHashMap::default(),
+            statics: FxHashMap::default(),
             random: fastrand::Rng::with_seed(seed),
             progress: stall::progress(),
             threads_started: 0,

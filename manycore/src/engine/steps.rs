@@ -324,6 +324,15 @@ pub(crate) fn take_locals() -> Vec<Option<Box<dyn Any>>> {
     on_engine(|engine| std::mem::take(&mut engine.cores[engine.current].locals)).unwrap_or_default()
 }
 
+/// What static `number` is in this run; what `make` makes, if nobody has asked before. `make` runs no code from outside
+/// this crate.
+pub(crate) fn of_run(
+    number: usize,
+    make: impl FnOnce() -> &'static dyn Any,
+) -> Option<&'static dyn Any> {
+    on_engine(|engine| *engine.statics.entry(number).or_insert_with(make))
+}
+
 /// Accesses so far.
 pub(crate) fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)

@@ -1,0 +1,139 @@
+//! Channels of the interface of `std::sync::mpsc`, over a [`Mutex`] and a [`Condvar`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+pub use std::sync::mpsc::{RecvError, SendError, TryRecvError};
+
+use crate::lock::{Condvar, Mutex, MutexGuard};
+
+struct State<T> {
+    messages: VecDeque<T>,
+    senders: usize,
+    has_receiver: bool,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+impl<T> Shared<T> {
+    #[track_caller]
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().expect("it is never poisoned")
+    }
+}
+
+/// The end that sends; may be cloned.
+pub struct Sender<T>(Arc<Shared<T>>);
+
+/// The end that receives.
+pub struct Receiver<T>(Arc<Shared<T>>);
+
+/// A channel without bound.
+#[must_use]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let state = State { messages: VecDeque::new(), senders: 1, has_receiver: true };
+    let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+    (Sender(Arc::clone(&shared)), Receiver(shared))
+}
+
+impl<T> Sender<T> {
+    /// Sends without blocking.
+    ///
+    /// # Errors
+    /// The message, if the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        let mut state = self.0.lock();
+        if !state.has_receiver {
+            return Err(SendError(message));
+        }
+        state.messages.push_back(message);
+        drop(state);
+        self.0.changed.notify_one();
+        Ok(())
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.0.lock().senders += 1;
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.0.lock().senders -= 1;
+        self.0.changed.notify_one();
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Blocks until there is a message.
+    ///
+    /// # Errors
+    /// If there is none and every sender is gone.
+    ///
+    /// # Panics
+    /// Never: the lock is not poisoned.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
+        let state = self.0.changed.wait_while(self.0.lock(), is_early);
+        state.expect("it is never poisoned").messages.pop_front().ok_or(RecvError)
+    }
+
+    /// The next message, if it is there.
+    ///
+    /// # Errors
+    /// If there is none, now or for ever.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let mut state = self.0.lock();
+        let is_over = state.senders == 0;
+        let none = if is_over { TryRecvError::Disconnected } else { TryRecvError::Empty };
+        state.messages.pop_front().ok_or(none)
+    }
+
+    /// Messages, as by [`Self::recv`], until every sender is gone.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        std::iter::from_fn(|| self.recv().ok())
+    }
+
+    /// Messages that are there.
+    pub fn try_iter(&self) -> impl Iterator<Item = T> {
+        std::iter::from_fn(|| self.try_recv().ok())
+    }
+}
+
+/// All messages of a channel.
+pub struct IntoIter<T>(Receiver<T>);
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter(self)
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let messages = {
+            let mut state = self.0.lock();
+            state.has_receiver = false;
+            std::mem::take(&mut state.messages)
+        };
+        // Not under the lock: a message may own a sender of this channel.
+        drop(messages);
+    }
+}

@@ -1,0 +1,29 @@
+//! Numbers by which each run finds what a static is in it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The number of a static, given at its first use; no other has it.
+pub(crate) struct Number(AtomicUsize);
+
+/// Numbers that were given; 0 stands for none.
+static GIVEN: AtomicUsize = AtomicUsize::new(0);
+
+impl Number {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        // Relaxed, here and below: nothing but the number itself passes from one thread of the host to another, and the
+        // exchange lets only one of them give it.
+        let number = self.0.load(Ordering::Relaxed);
+        if number != 0 {
+            return number;
+        }
+        let new = GIVEN.fetch_add(1, Ordering::Relaxed) + 1;
+        match self.0.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => new,
+            Err(number) => number,
+        }
+    }
+}

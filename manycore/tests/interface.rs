@@ -1,0 +1,159 @@
+//! What stands in for the standard library does what that does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use manycore::atomic::{AtomicUsize, Ordering};
+use manycore::channel::{RecvError, SendError, TryRecvError, channel};
+use manycore::lock::{Barrier, OnceLock};
+use manycore::{FrequencyMode, Machine, run, thread};
+
+#[global_allocator]
+static HEAP: manycore::Heap = manycore::Heap;
+
+fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
+    let mut machine = Machine::free(cores);
+    machine.prices.transfer = [0, 20_000, 20_000, 20_000];
+    machine.prices.hit = 1_000;
+    run(&machine, FrequencyMode::Fixed, 1, main).unwrap().result
+}
+
+#[test]
+fn threads_of_a_scope_borrow_and_give_back_what_they_return_or_panic_with() {
+    let (sum, panic) = simulate(3, || {
+        let numbers = [1, 2, 3];
+        thread::scope(|threads| {
+            let halves =
+                [0..1, 1..3].map(|part| threads.spawn(|| numbers[part].iter().sum::<i32>()));
+            let panics = threads.spawn(|| panic!("on purpose"));
+            let sum: i32 = halves.into_iter().map(|half| half.join().unwrap()).sum();
+            (sum, *panics.join().unwrap_err().downcast::<&str>().unwrap())
+        })
+    });
+    assert_eq!((sum, panic), (6, "on purpose"));
+}
+
+#[test]
+fn a_result_that_nobody_asks_for_is_dropped_before_its_scope_returns() {
+    struct Counts<'c>(&'c AtomicUsize);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_micros(5));
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let dropped = simulate(1, || {
+        let dropped = AtomicUsize::new(0);
+        thread::scope(|threads| drop(threads.spawn(|| Counts(&dropped))));
+        dropped.into_inner()
+    });
+    assert_eq!(dropped, 1);
+}
+
+#[test]
+fn a_thread_knows_its_number_and_the_name_it_was_given() {
+    simulate(2, || {
+        let tell = || (thread::current().id(), thread::current().name().map(str::to_owned));
+        let named = thread::Builder::new().name("named".to_owned()).spawn(tell).unwrap();
+        let (first, second) = (named.join().unwrap(), thread::spawn(tell).join().unwrap());
+        assert_eq!((first.1.as_deref(), second.1), (Some("named"), None));
+        assert!(first.0 != second.0 && first.0 != thread::current().id());
+    });
+}
+
+#[test]
+fn a_barrier_lets_nobody_through_before_all_have_come_each_time() {
+    simulate(4, || {
+        let shared = Arc::new((Barrier::new(4), AtomicUsize::new(0)));
+        let threads = [0, 1, 2, 3].map(|i| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                for round in 1..=10 {
+                    thread::sleep(Duration::from_nanos(i * 700 % 900));
+                    shared.1.fetch_add(1, Ordering::Relaxed);
+                    shared.0.wait();
+                    assert_eq!(shared.1.load(Ordering::Relaxed), 4 * round);
+                    shared.0.wait();
+                }
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn messages_arrive_in_order_until_the_last_sender_is_gone() {
+    simulate(2, || {
+        let (sender, receiver) = channel();
+        let again = sender.clone();
+        thread::spawn(move || (0..3).for_each(|i| sender.send(i).unwrap()));
+        thread::spawn(move || {
+            thread::sleep(Duration::from_micros(50));
+            again.send(3).unwrap();
+        });
+        assert_eq!(receiver.recv(), Ok(0));
+        thread::sleep(Duration::from_micros(10));
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [3]);
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+        assert_eq!(receiver.recv(), Err(RecvError));
+    });
+}
+
+#[test]
+fn what_was_sent_ends_with_the_receiver_and_later_messages_come_back() {
+    simulate(1, || {
+        let (sender, receiver) = channel();
+        let message = Arc::new(());
+        sender.send(Arc::clone(&message)).unwrap();
+        drop(receiver);
+        assert_eq!(Arc::strong_count(&message), 1);
+        assert!(matches!(sender.send(message), Err(SendError(_))));
+    });
+}
+
+static CELL: OnceLock<usize> = OnceLock::new();
+
+#[test]
+fn a_cell_that_is_a_static_is_empty_in_every_run_also_of_several_at_once() {
+    let visit = |value: usize| {
+        simulate(1, move || {
+            assert_eq!(CELL.get(), None);
+            for _ in 0..100 {
+                assert_eq!(*CELL.get_or_init(|| value), value);
+                thread::sleep(Duration::from_micros(1));
+            }
+            CELL.get().copied()
+        })
+    };
+    std::thread::scope(|threads| {
+        for value in 0..4 {
+            threads.spawn(move || (0..5).for_each(|_| assert_eq!(visit(value), Some(value))));
+        }
+    });
+    assert_eq!(CELL.get(), None, "no run");
+}
+
+#[test]
+fn cores_that_panic_at_the_same_time_do_not_end_the_process() {
+    let texts = simulate(8, || {
+        let body = |i: usize| {
+            move || {
+                let text = |round| {
+                    // The hook has this text made, and so allocates.
+                    let body = || panic!("thread {i} round {round} {}", "long ".repeat(20));
+                    let panic = catch_unwind(AssertUnwindSafe(|| -> () { body() })).unwrap_err();
+                    *panic.downcast::<String>().unwrap()
+                };
+                (0..20).map(text).all(|text| text.starts_with(&format!("thread {i} ")))
+            }
+        };
+        let threads: Vec<_> = (0..8).map(|i| thread::spawn(body(i))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(texts, [true; 8]);
+}
