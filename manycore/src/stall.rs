@@ -1,6 +1,7 @@
 //! Notices that the host's thread has stopped inside a core's code.
 
 use std::cell::Cell;
+use std::io::{self, Write};
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Exit code of a process whose simulation has stalled.
+/// Exit code of a process whose simulation has stalled. The line of standard error that begins with `error: ` says where.
 pub const STALLED: i32 = 4;
 
 /// What the thread of the simulation tells its watcher.
@@ -57,12 +58,13 @@ pub(crate) fn watch(limit: Duration) -> Watch {
     let progress = Arc::new(Progress::default());
     NEXT.set(Some(Arc::clone(&progress)));
     let (over, is_over) = channel();
+    let name = thread::current().name().unwrap_or("unnamed").to_owned();
     let thread = thread::spawn(move || {
         let mut turns = u64::MAX;
         while is_over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
             let now = progress.turns.load(Ordering::Relaxed);
             if now == turns {
-                give_up(limit, &progress);
+                give_up(&name, limit, &progress);
             }
             turns = now;
         }
@@ -70,17 +72,20 @@ pub(crate) fn watch(limit: Duration) -> Watch {
     Watch { over: Some(over), thread: Some(thread) }
 }
 
-fn give_up(limit: Duration, progress: &Progress) -> ! {
+fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {
     let at = progress.at.load(Ordering::Relaxed);
     // SAFETY: null, or a `&'static Location` as `Progress::access` got it.
     let at = unsafe { at.as_ref() };
     let at = at.map_or_else(|| "there was none".to_owned(), ToString::to_string);
-    eprintln!(
-        "error: the simulation stands still: for {} s no core has taken a turn; the last access to shared memory: {at}. A \
-         lock of the standard library that is held over such an access does that: take the lock from `manycore`, or \
-         free it before. So does a computation that takes longer",
+    let text = format!(
+        "error: the simulation on thread `{thread}` stands still: for {} s no core has taken a turn; the last access to \
+         shared memory: {at}\n\
+         A lock of the standard library that is held over such an access does that: take the lock from `manycore`, or free \
+         it before. So does a computation that takes longer.\n",
         limit.as_secs_f64()
     );
+    // Not `eprintln!`, whose text a test harness would keep for an end that never comes.
+    drop(io::stderr().write_all(text.as_bytes()));
     std::process::exit(STALLED);
 }
 

@@ -148,10 +148,11 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
         let name =
             "a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process";
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = again.args([name, "--exact", "--nocapture"]).env(MARK, "1").output().unwrap();
+        let output = again.args([name, "--exact"]).env(MARK, "1").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(manycore::STALLED), "{said}");
-        assert!(said.contains("the simulation stands still"), "{said}");
+        let stands_still = format!("the simulation on thread `{name}` stands still");
+        assert!(said.contains(&stands_still), "{said}");
         assert!(said.contains("the last access to shared memory: manycore/"), "{said}");
         return;
     }

@@ -173,6 +173,7 @@ fn judge(finished: &Finished, limit: Duration) -> Result<Outcome, TrialFailure> 
 
 fn how_it_ended(finished: &Finished) -> String {
     match (finished.status.code(), finished.status.signal()) {
+        (Some(manycore::STALLED), _) if let Some(said) = error_of(&finished.stderr) => said,
         (Some(code), _) => {
             format!("ended with exit code {code} and said nothing the protocol knows")
         }
@@ -190,6 +191,11 @@ fn how_it_ended(finished: &Finished) -> String {
         }
         (None, None) => "ended in an unknown way".to_owned(),
     }
+}
+
+/// What a process said of its own end.
+fn error_of(stderr: &str) -> Option<String> {
+    stderr.lines().rev().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -218,6 +224,15 @@ mod tests {
         let failure = ask_script("kill -SEGV $$");
         assert_eq!(failure.ending, Ending::Crash);
         assert!(failure.reason.contains("SIGSEGV"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_simulation_that_stands_still_is_a_crash_that_says_where() {
+        let failure = ask_script("echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert_eq!(failure.reason, "it stands still at x.rs:1");
+        assert!(failure.stderr_tail.unwrap().ends_with("Advice."));
+        assert!(ask_script("exit 4").reason.contains("exit code 4"));
     }
 
     #[test]
