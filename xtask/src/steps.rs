@@ -92,15 +92,15 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: b
         stamp.set(sh)
     };
     run(Part::Fork, &|| fork(sh, variants))?;
+    // Each takes builds; the other variants are made of the parts of these two.
+    let ends: Vec<_> =
+        variants.first().into_iter().chain(variants.iter().skip(1).last()).cloned().collect();
     run(Part::Dependency, &|| {
         dependency::test(sh)?;
-        // Each takes two builds; the other variants are made of the parts of these two.
-        let ends: Vec<_> =
-            variants.first().into_iter().chain(variants.iter().skip(1).last()).cloned().collect();
         dependency::stack::run(sh, &ends)
     })?;
     run(Part::Models, &|| models(sh, Depth::Fast))?;
-    run(Part::Simulated, &|| simulated(sh))?;
+    run(Part::Simulated, &|| simulated(sh, &ends))?;
     run(Part::Workloads, &|| {
         let packages = ["--package", "protocol", "--package", "workloads", "--package", "services"];
         step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))
@@ -116,14 +116,22 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: b
     Ok(())
 }
 
-/// The simulated machines, and the fork's own sources on them: its deque and its pool.
-fn simulated(sh: &Shell) -> Result<()> {
+/// The simulated machines, and the fork's own sources on them: its deque, its pool, and its behaviour on `variants`.
+fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages = ["--package", "manycore", "--package", "probes"];
     step("simulated machines, and probes of hosts", cmd!(sh, "cargo test --quiet {packages...}"))?;
     // Cargo reads the flags in that folder's `.cargo/config.toml`.
     let _folder = sh.push_dir("rayon-fork/simulated");
     step("deque of simulated machines", cmd!(sh, "cargo test --quiet --release --lib deque"))?;
-    step("pool on simulated machines", cmd!(sh, "cargo test --quiet --release --test pool"))
+    step("pool on simulated machines", cmd!(sh, "cargo test --quiet --release --test pool"))?;
+    for variant in variants {
+        let features = variant.features();
+        step(
+            &format!("behaviour on simulated machines, {}", variant.name()),
+            cmd!(sh, "cargo test --quiet --release --test behaviour --features {features}"),
+        )?;
+    }
+    Ok(())
 }
 
 /// Whether a part is among those asked for, which are all if none is named.

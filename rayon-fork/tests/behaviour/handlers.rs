@@ -1,11 +1,10 @@
 //! Start, exit and panic handlers.
 
-use std::sync::mpsc;
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::Arc;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
+use crate::common::machine::{Barrier, mpsc, thread};
 use crate::common::{Log, Tally, meet, patiently, payload_text};
 
 #[test]

@@ -1,11 +1,14 @@
 //! `join`: both halves run, results and panics come back.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use rayon_core::{current_thread_index, join, scope};
 
+use crate::common::machine::{
+    Barrier,
+    atomic::{AtomicBool, Ordering},
+    thread,
+};
 use crate::common::{AddsWhenDropped, Count, Log, Tally, panic_text, patiently, pool, rounds};
 
 fn sort(numbers: &mut [u32]) {
@@ -102,7 +105,7 @@ fn the_payload_that_does_not_come_out_is_dropped_once() {
             pool(1).join(|| panic!("first"), || std::panic::panic_any(AddsWhenDropped(&DROPPED)))
         });
         assert_eq!(text, "first");
-        assert_eq!(DROPPED.get(), 1);
+        assert_eq!(DROPPED.take(), 1);
     });
 }
 
@@ -153,7 +156,7 @@ fn a_panic_of_the_first_half_waits_for_a_stolen_second_half() {
 #[test]
 fn the_two_halves_run_at_the_same_time_if_a_worker_is_free() {
     patiently("a join whose halves meet at a barrier", || {
-        let meeting = std::sync::Barrier::new(2);
+        let meeting = Barrier::new(2);
         pool(2).join(|| meeting.wait(), || meeting.wait());
     });
 }

@@ -1,10 +1,9 @@
 //! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from threads that
 //! are no workers go to the global pool: their rows are in `tests/process/global.rs`.
 
-use std::sync::Barrier;
-
 use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now};
 
+use crate::common::machine::{Barrier, thread};
 use crate::common::{Log, meet, panic_text, patiently, pool};
 
 /// What both halves are told when the first half does `during` before it returns.
@@ -66,7 +65,7 @@ fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrate
         // The job comes from outside, so the waiting worker finds the second half first.
         let waits = || {
             scope(|scope| {
-                std::thread::scope(|threads| {
+                thread::scope(|threads| {
                     threads.spawn(|| scope.spawn(|_| ()));
                 });
             });

@@ -1,11 +1,13 @@
 //! Threads that the program makes itself for a pool: spawn handlers and scoped pools.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
+use crate::common::machine::{
+    atomic::{AtomicUsize, Ordering},
+    mpsc, thread, thread_local,
+};
 use crate::common::{Count, Log, Tally, panic_text, patiently, pool};
 
 thread_local!(static MARK: Cell<usize> = const { Cell::new(0) });
@@ -55,7 +57,7 @@ fn a_thread_builder_without_options_has_none_and_shows_itself() {
 fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
     patiently("one thread for two pools", || {
         thread::scope(|threads| {
-            let (hand_over, to_run) = std::sync::mpsc::channel::<rayon_core::ThreadBuilder>();
+            let (hand_over, to_run) = mpsc::channel::<rayon_core::ThreadBuilder>();
             let served = threads.spawn(move || {
                 let mut indices = Vec::new();
                 for thread in to_run {
@@ -231,6 +233,7 @@ fn a_worker_that_is_never_run_leaves_the_others_to_work() {
 }
 
 #[test]
+#[cfg_attr(fork_sim, ignore = "every simulated thread has the same stack, whatever is asked for")]
 fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
     // Miri has no stacks of its own to run out of.
     if cfg!(miri) {

@@ -1,9 +1,8 @@
 //! `scope` and `scope_fifo`: what they wait for, and what jobs may borrow.
 
-use std::sync::Mutex;
-
 use rayon_core::{Scope, ScopeFifo, ThreadPool, current_thread_index, join, scope, scope_fifo};
 
+use crate::common::machine::{Mutex, thread};
 use crate::common::{Count, patiently, pool, rounds};
 
 #[test]
@@ -151,7 +150,7 @@ fn a_static_scope_may_borrow_locals_in_its_closure() {
                 scope.spawn(move |_: &Scope<'static>| COUNT.add(number));
             }
         });
-        assert_eq!(COUNT.get(), 6);
+        assert_eq!(COUNT.take(), 6);
     });
 }
 
@@ -187,12 +186,12 @@ fn a_scope_takes_jobs_from_threads_that_are_no_workers() {
             count.add(1);
         };
         pool.scope(|scope| {
-            std::thread::scope(|threads| {
+            thread::scope(|threads| {
                 threads.spawn(|| scope.spawn(|_| job()));
             });
         });
         pool.scope_fifo(|scope| {
-            std::thread::scope(|threads| {
+            thread::scope(|threads| {
                 threads.spawn(|| scope.spawn_fifo(|_| job()));
             });
         });

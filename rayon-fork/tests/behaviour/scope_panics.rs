@@ -195,6 +195,6 @@ fn payloads_that_do_not_come_out_are_dropped() {
             });
         });
         assert!(outcome.is_err_and(|payload| payload.is::<AddsWhenDropped<'static>>()));
-        assert_eq!(DROPPED.get(), 5);
+        assert_eq!(DROPPED.take(), 5);
     });
 }

@@ -1,10 +1,10 @@
 //! `spawn` and `spawn_fifo`: detached jobs, and where their panics go.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::mpsc;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index, spawn, spawn_fifo};
 
+use crate::common::machine::{mpsc, thread};
 use crate::common::{Log, Tally, patiently, payload_text, pool, rounds};
 
 #[test]
@@ -26,7 +26,7 @@ fn a_job_from_a_worker_runs_in_its_pool() {
         let (sender, names) = mpsc::channel();
         pool.install(|| {
             let again = sender.clone();
-            let name = || std::thread::current().name().map(str::to_owned);
+            let name = || thread::current().name().map(str::to_owned);
             spawn(move || sender.send(name()).unwrap());
             spawn_fifo(move || again.send(name()).unwrap());
         });
@@ -42,7 +42,7 @@ fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
         let (sender, names) = mpsc::channel();
         let spawn_both = || {
             let (first, second) = (sender.clone(), sender.clone());
-            let name = || std::thread::current().name().map(str::to_owned);
+            let name = || thread::current().name().map(str::to_owned);
             pool.spawn(move || first.send(name()).unwrap());
             pool.spawn_fifo(move || second.send(name()).unwrap());
         };
