@@ -1,8 +1,7 @@
 //! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes on until the
 //! scope has ended, and would wait for itself if it kept the scope open.
 
-use std::sync::mpsc;
-use std::thread;
+use crate::common::machine::{mpsc, thread};
 
 use rayon_core::{Scope, Yield, join, yield_local, yield_now};
 
