@@ -25,6 +25,7 @@ from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.say.placements import placement_table
+from sweep_analysis.say.validation import validation_sentences
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.claims import UNTESTED
@@ -33,6 +34,7 @@ from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
 from sweep_analysis.stats.noise import second_look
 from sweep_analysis.stats.simulated import line_wait_rates
+from sweep_analysis.stats.validation import validation
 
 PICTURES = CHECKOUT / "results" / "figures"
 """Where the pictures of statements lie."""
@@ -367,6 +369,26 @@ def _prices(asked: Asked) -> str:
     return tables.markdown(tables.sensitivity_table(rows))
 
 
+def _validated(asked: Asked) -> str:
+    """How near a prediction of a host is, a row a workload and a number of threads. Two sweeps: simulated, measured."""
+    simulated, measured = (analysis.sweep for analysis in asked.sweeps)
+    found = validation(simulated, measured)
+    ratio = pl.col("ratio")
+    rows = (
+        with_panel(found.cells)
+        .group_by("workload", "threads")
+        .agg(
+            pl.col("is_near").sum().alias("near"),
+            pl.len().alias("cells"),
+            ratio.log().mean().exp().round(2).alias("simulated over measured"),
+            pl.col("predicted_scaling").log().mean().exp().round(2).alias("simulated, against 1 thread"),
+            pl.col("measured_scaling").log().mean().exp().round(2).alias("measured, against 1 thread"),
+        )
+        .sort("workload", "threads")
+    )
+    return "\n".join([*validation_sentences(found, simulated, measured)[-1:], "", tables.markdown(rows)])
+
+
 def _claims(asked: Asked) -> str:
     """What became of the claims of `branches.toml` that the sweep tests, a row each.
 
@@ -426,6 +448,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "waits": _waits,
     "prices": _prices,
     "claims": _claims,
+    "validated": _validated,
     "second-look": _second_look,
 }
 
