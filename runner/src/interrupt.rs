@@ -6,9 +6,11 @@ use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Shared between the signal handler's thread and the threads that wait for a process.
-static STATE: Mutex<State> = Mutex::new(State { is_requested: false, groups: Vec::new() });
+static STATE: Mutex<State> =
+    Mutex::new(State { is_installed: false, is_requested: false, groups: Vec::new() });
 
 struct State {
+    is_installed: bool,
     is_requested: bool,
     /// One, but for builds that go on at the same time.
     groups: Vec<Pid>,
@@ -18,11 +20,14 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on; called once, by the binary.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on. A command that does what several do may call this again.
 ///
 /// # Errors
 /// If the handler cannot be installed.
 pub fn install() -> Result<()> {
+    if std::mem::replace(&mut state().is_installed, true) {
+        return Ok(());
+    }
     ctrlc::set_handler(|| {
         let mut state = state();
         state.is_requested = true;
