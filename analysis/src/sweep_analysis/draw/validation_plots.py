@@ -14,10 +14,14 @@ SIDE = 420
 """Width and height in pixels."""
 
 
+MOST_NAMED = 6
+"""So many workloads have their name in the figure."""
+
+
 def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:
     """Simulated time upwards, measured time across, both in factors; a point per cell.
 
-    On the line the prediction is right; in the shade it is near. Missed cells have their workload beside them.
+    On the line the prediction is right; in the shade it is near. The workloads that are farthest off have a name.
     """
     cells = with_panel(found.cells).with_columns(pl.col("threads").cast(pl.String))
     both = pl.concat([cells["predicted_ms"], cells["measured_ms"]])
@@ -47,7 +51,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                     color=alt.Color("threads:N", sort=threads, legend=key).scale(scheme="tableau10"),
                     shape=alt.Shape("threads:N", sort=threads, legend=key),
                 ),
-                points.transform_filter("!datum.is_near")
+                alt.Chart(_named(cells))
                 .mark_text(align="left", dx=6, fontSize=9, color=theme.faint_ink)
                 .encode(x=x, y=y, text="workload:N"),
             ]
@@ -56,9 +60,15 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
             height=SIDE,
             title=alt.TitleParams(
                 "simulated against measured time",
-                subtitle=f"shade: within {MARGIN:.0%}; labels: cells outside",
+                subtitle=f"shade: within {MARGIN:.0%}; labels: the {MOST_NAMED} workloads that are farthest off",
                 subtitleColor=theme.faint_ink,
             ),
         ),
         theme,
     )
+
+
+def _named(cells: pl.DataFrame) -> pl.DataFrame:
+    """The worst cell of each of the workloads that are farthest off: more names would lie on one another."""
+    missed = cells.filter(~pl.col("is_near")).sort(pl.col("ratio").log().abs(), descending=True)
+    return missed.unique("workload", keep="first", maintain_order=True).head(MOST_NAMED)

@@ -166,7 +166,7 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         asked.sweep.judgement.comparisons.filter(
             pl.col("level") == level, pl.col("baseline") == against, pl.col("branch").is_in(branches)
         )
-    )
+    ).sort("mode", maintain_order=True)
     if name != "all":
         rows = rows.filter(workload=name)
     if threads:
@@ -205,6 +205,7 @@ def _change(asked: Asked) -> str:
     workloads = asked.sweep.times["workload"].n_unique()
     where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{row['workload']}`"
     where += f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
+    where += f" at {row['mode']} frequency" if found["mode"].n_unique() > 1 else ""
     doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
     size = percent(row["time_ratio"])[1:]
     equal = asked.sweep.sweep.replicates.equal
@@ -386,7 +387,8 @@ def _validated(asked: Asked) -> str:
         )
         .sort("workload", "threads")
     )
-    return "\n".join([*validation_sentences(found, simulated, measured)[-1:], "", tables.markdown(rows)])
+    sentence = validation_sentences(found, simulated, measured)[-1]
+    return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{tables.markdown(rows)}"
 
 
 def _claims(asked: Asked) -> str:

@@ -51,7 +51,8 @@ def made(file: Path) -> dict[Path, str]:
             raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
         sweeps = [_analysis(find_sweep(Path(name))) for name in named]
         asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named])
-        if kind != "evidence":  # which has a line for each
+        # The one has a line for each sweep, the other says of each number which it is.
+        if kind not in ("evidence", "validated"):
             refuse_mixed([it.sweep for it in sweeps], where)
         text, pictures = KINDS[kind](asked)
         label = sweeps[0].sweep.label
