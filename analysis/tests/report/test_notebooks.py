@@ -79,6 +79,7 @@ def test_there_is_a_notebook_for_each_question() -> None:
         "05_packets",
         "06_frequency",
         "07_services",
+        "08_simulated_machines",
     ]
 
 

@@ -50,7 +50,7 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     drawn += ["gains", "idle", "efficiency", "drift", "places", "outliers"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
     names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"]
-    names += ["places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits"]
+    names += ["places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"]
     assert files == {
         "index.html",
         "tables/provenance.json",
