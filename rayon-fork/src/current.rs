@@ -51,7 +51,9 @@ impl Yield {
 /// });
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    Worker::with_current(|worker| Some(Yield::from_executed(worker?.run_one())))
+    // SAFETY: used until this returns.
+    let worker = unsafe { Worker::current() }?;
+    Some(Yield::from_executed(worker.run_one(Worker::find_job)))
 }
 
 /// As [`yield_now`], but only a job that waits in the calling worker's own queues.
@@ -68,7 +70,9 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(yield_local(), None); // no worker
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    Worker::with_current(|worker| Some(Yield::from_executed(worker?.run_one_local())))
+    // SAFETY: used until this returns.
+    let worker = unsafe { Worker::current() }?;
+    Some(Yield::from_executed(worker.run_one(Worker::take_local)))
 }
 
 /// The calling thread's index in its pool, `0..num_threads`; `None` if it is no worker.

@@ -9,7 +9,7 @@ use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
-use crate::scope::local;
+use crate::scope::local::{self, Awaited};
 use crate::unwind::{self, Payload};
 
 /// Whether a second closure that nobody stole is called where it lies, or moved out of its slot
@@ -154,10 +154,14 @@ where
                     };
                     return (result_a, result_b);
                 }
-                Some(job) => local::run_within(worker, job),
+                Some(job) => {
+                    let place = local::leave(worker);
+                    job.execute();
+                    local::go_back(worker, place);
+                }
                 None => {
                     // Stolen. Help others until the thief is done.
-                    worker.wait_until(&job_b.latch);
+                    worker.wait_until(&job_b.latch, Awaited::NONE);
                     break;
                 }
             }
@@ -170,6 +174,6 @@ where
 /// The first closure panicked, but the second job may be running and use this frame.
 #[cold]
 fn wait_before_unwinding(worker: &Worker, latch: &CoreLatch, payload: Payload) -> ! {
-    worker.wait_until(latch);
+    worker.wait_until(latch, Awaited::NONE);
     unwind::resume(payload)
 }

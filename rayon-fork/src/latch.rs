@@ -163,6 +163,8 @@ impl Count {
     }
 
     /// Whether so many are left.
+    // Who holds no units does not ask.
+    #[allow(dead_code)]
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is left is
@@ -206,7 +208,7 @@ impl CountLatch {
             Waiter::Worker { core, .. } => {
                 let owner = owner.expect("the latch was made for a worker");
                 debug_assert!(self.is_awaited_by(owner));
-                owner.wait_for(core, awaited);
+                owner.wait_until(core, awaited);
             }
             Waiter::OtherThread(latch) => latch.wait(),
         }
@@ -223,6 +225,7 @@ impl CountLatch {
     }
 
     /// Whether so many are left to wait for. If so, what was done for all others is visible.
+    #[allow(dead_code)]
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         self.count.is(count)

@@ -301,7 +301,7 @@ impl ThreadPool {
     /// assert_eq!(other.install(|| pool.yield_now()), None);
     /// ```
     pub fn yield_now(&self) -> Option<Yield> {
-        self.with_own_worker(|worker| Yield::from_executed(worker.run_one()))
+        self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::find_job)))
     }
 
     /// [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.
@@ -316,7 +316,7 @@ impl ThreadPool {
     /// assert_eq!(yielded, [Some(Yield::Executed), Some(Yield::Idle)]);
     /// ```
     pub fn yield_local(&self) -> Option<Yield> {
-        self.with_own_worker(|worker| Yield::from_executed(worker.run_one_local()))
+        self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::take_local)))
     }
 
     /// What the handle leads to.

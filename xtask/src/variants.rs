@@ -90,12 +90,6 @@ impl Variant {
         self.features.iter().map(|feature| format!("--features={package}/{feature}")).collect()
     }
 
-    /// The same without one feature.
-    pub(crate) fn without(&self, feature: &str) -> Self {
-        let kept = self.features.iter().filter(|it| *it != feature);
-        Self { features: kept.cloned().collect() }
-    }
-
     /// [`Self::features`] and `instrument`.
     pub(crate) fn instrumented_features(&self) -> String {
         self.features.iter().map(String::as_str).chain(["instrument"]).collect::<Vec<_>>().join(",")

@@ -203,7 +203,7 @@ impl Registry {
             StackJob::new(SpinLatch::cross(caller), |_| op(unsafe { Worker::running() }, false));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
-        caller.wait_until(&job.latch);
+        caller.wait_until(&job.latch, Awaited::NONE);
         hooks::reads(&job);
         job.into_result()
     }

@@ -159,7 +159,7 @@ impl Worker {
     /// A job from anywhere: own deque, own broadcasts, other workers, injector.
     // Not inlined: the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
-    fn find_job(&self) -> Option<JobRef> {
+    pub(crate) fn find_job(&self) -> Option<JobRef> {
         self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
     }
 
@@ -205,33 +205,20 @@ impl Worker {
         }
     }
 
-    /// Runs one job from anywhere, without waiting for any. `false` if there was none.
-    pub(crate) fn run_one(&self) -> bool {
-        self.run(self.find_job())
-    }
-
-    /// Runs one job of the own queues. `false` if there was none.
-    pub(crate) fn run_one_local(&self) -> bool {
-        self.run(self.take_local())
-    }
-
-    /// `false` if there is no job to run.
+    /// Runs one job, found in one of the two ways, without waiting for any. `false` if there was none.
     #[inline]
-    fn run(&self, job: Option<JobRef>) -> bool {
-        let Some(job) = job else { return false };
-        local::run_within(self, job);
+    pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
+        let Some(job) = find(self) else { return false };
+        let place = local::leave(self);
+        job.execute();
+        local::go_back(self, place);
         true
     }
 
-    /// Runs jobs until `latch` is set; sleeps while there are none.
+    /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may have
+    /// ended before its latch says so.
     #[inline]
-    pub(crate) fn wait_until(&self, latch: &CoreLatch) {
-        self.wait_for(latch, Awaited::NONE);
-    }
-
-    /// As [`Self::wait_until`], for a scope that may have ended before its latch says so.
-    #[inline]
-    pub(crate) fn wait_for(&self, latch: &CoreLatch, scope: Awaited) {
+    pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
             self.work_until(latch, scope);
         }
@@ -240,35 +227,42 @@ impl Worker {
     #[cold]
     fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
         let fatal = Fatal::unless_done("a worker's wait");
-        let sleep = &self.registry.sleep;
         while !scope.is_over(self) && !latch.probe() {
             // Local jobs first: they need no word to anybody else.
-            if let Some(job) = self.take_local() {
-                job.execute();
-                continue;
-            }
-            if local::turn_away(self) {
-                continue;
-            }
-            let mut idle = sleep.begin_search(self.index);
-            let job = loop {
-                if latch.probe() {
-                    break None;
+            let mut job = self.take_local();
+            if job.is_none() {
+                if local::turn_away(self) {
+                    continue;
                 }
-                if let Some(job) = self.find_job() {
-                    break Some(job);
-                }
-                sleep.found_nothing(&mut idle, latch, self);
-            };
-            // Also when the latch ended the search: somebody may have counted on this searcher for a
-            // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
-            sleep.end_search(idle, self);
+                job = self.search(latch);
+            }
             if let Some(job) = job {
                 job.execute();
             }
         }
         local::end_wait(self, scope);
         fatal.disarm();
+    }
+
+    /// A job from anywhere, or nothing if `latch` is set first. Sleeps while there is none.
+    // Not inlined, as `find_job`.
+    #[inline(never)]
+    fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
+        let sleep = &self.registry.sleep;
+        let mut idle = sleep.begin_search(self.index);
+        let job = loop {
+            if latch.probe() {
+                break None;
+            }
+            if let Some(job) = self.find_job() {
+                break Some(job);
+            }
+            sleep.found_nothing(&mut idle, latch, self);
+        };
+        // Also when the latch ended the search: somebody may have counted on this searcher for a
+        // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
+        sleep.end_search(idle, self);
+        job
     }
 }
 
@@ -304,7 +298,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     if let Some(handler) = &registry.handlers.start {
         registry.run_detached(|| handler(worker.index));
     }
-    worker.wait_until(&registry.terminate[worker.index]);
+    worker.wait_until(&registry.terminate[worker.index], Awaited::NONE);
     debug_assert!(worker.take_local().is_none(), "the pool ended with jobs left");
     if let Some(handler) = &registry.handlers.exit {
         registry.run_detached(|| handler(worker.index));

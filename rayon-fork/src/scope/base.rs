@@ -39,9 +39,15 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        // SAFETY: alive, as the caller has it by reference; the count began with one for `op`.
-        let result = unsafe { Self::keep_panic(self, op) };
-        local::wait(&self.unfinished, &self.registry, owner);
+        let result = match unwind::capture(op) {
+            Ok(result) => Some(result),
+            Err(payload) => {
+                self.keep_if_first(payload);
+                None
+            }
+        };
+        let awaited = local::end_closure(&self.unfinished, &self.registry, owner);
+        self.unfinished.wait(owner, awaited);
         // If there is a result, unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
@@ -65,28 +71,15 @@ impl<'scope> ScopeBase<'scope> {
     /// # Safety
     ///
     /// The scope is alive, and `body` is among what it counts.
+    #[inline]
     unsafe fn run_counted(this: *const Self, body: impl FnOnce()) {
         // SAFETY: the caller's promise, until the last line; the scope is not touched after that.
         unsafe {
             local::begin_job(ptr::addr_of!((*this).unfinished));
-            Self::keep_panic(this, body);
-            local::end_job(ptr::addr_of!((*this).unfinished));
-        }
-    }
-
-    /// Runs one of the things that `unfinished` counts. `None` if it panicked.
-    ///
-    /// # Safety
-    ///
-    /// As [`Self::run_counted`].
-    unsafe fn keep_panic<R>(this: *const Self, body: impl FnOnce() -> R) -> Option<R> {
-        match unwind::capture(body) {
-            Ok(result) => Some(result),
-            Err(payload) => {
-                // SAFETY: alive (contract), since `body` is still counted.
-                unsafe { (*this).keep_if_first(payload) };
-                None
+            if let Err(payload) = unwind::capture(body) {
+                (*this).keep_if_first(payload);
             }
+            local::end_job(ptr::addr_of!((*this).unfinished));
         }
     }
 

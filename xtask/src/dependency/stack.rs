@@ -12,9 +12,8 @@ use crate::fork;
 use crate::variants::Variant;
 
 /// How much more a level may take than on the published crate: what the compiler's choice to inline a
-/// call or not makes of a frame or two. It was half of this before scopes got the calls that `local-scopes` needs, which
-/// are still there, empty, without it.
-const MARGIN: usize = 128;
+/// call or not makes of a frame or two.
+const MARGIN: usize = 64;
 
 /// Bytes per level for each way to nest, in the program's order.
 type Levels = Vec<(String, usize)>;
@@ -29,19 +28,15 @@ struct Row {
     largest: String,
 }
 
-/// It takes more stack than the published crate, and the fork's README says so.
-const TAKES_MORE: &str = "local-scopes";
-
 /// Compares the fork's `variants` with the published crate, prints a table for each profile, and fails if
 /// a level of any takes more than there.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let variants: Vec<Variant> = variants.iter().map(|it| it.without(TAKES_MORE)).collect();
     let mut excesses = Vec::new();
     for profile in ["release", "dev"] {
         let requirement = format!("\"={}\"", fork::PUBLISHED);
         let published = measure(sh, profile, "the published crate", &requirement)?;
         let mut measured = Vec::new();
-        for variant in &variants {
+        for variant in variants {
             let fork = fork::folder(sh);
             let features = variant.features().replace(',', "\", \"");
             let features = if features.is_empty() { features } else { format!("\"{features}\"") };

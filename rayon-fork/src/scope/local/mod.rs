@@ -19,7 +19,6 @@ pub(crate) const MODIFIER: &str = if cfg!(feature = "local-scopes") { "+local-sc
 /// Every job is counted where it is spawned and where it ends, as in the published crate.
 #[cfg(not(feature = "local-scopes"))]
 mod direct {
-    use crate::job::JobRef;
     use crate::latch::{CountLatch, Latch};
     use crate::registry::{Registry, Worker};
 
@@ -74,13 +73,16 @@ mod direct {
         unsafe { CountLatch::set(count) };
     }
 
-    /// The closure of the scope of `count` has ended: waits for the jobs.
+    /// The closure of the scope of `count` has ended. What its thread waits for now.
     #[inline]
-    pub(crate) fn wait(count: &CountLatch, _registry: &Registry, owner: Option<&Worker>) {
+    pub(crate) fn end_closure(
+        count: &CountLatch,
+        _registry: &Registry,
+        _owner: Option<&Worker>,
+    ) -> Awaited {
         // SAFETY: alive, as we have it by reference; the closure was counted.
         unsafe { CountLatch::set(count) };
-        count.wait(owner, Awaited::NONE);
-        debug_assert!(count.is(0), "a scope ends before its jobs");
+        Awaited::NONE
     }
 
     /// The worker has no local job and is about to search. `true` if it should look at what it waits for
@@ -95,18 +97,25 @@ mod direct {
     #[inline]
     pub(crate) fn end_wait(_worker: &Worker, _awaited: Awaited) {}
 
-    /// Runs a job while code on the worker's stack waits for it to return, and knows.
+    /// What the worker is at: nothing it must know.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Place;
+
+    /// A job is about to run while code on the worker's stack waits for it to return, and knows.
     #[inline]
-    pub(crate) fn run_within(_worker: &Worker, job: JobRef) {
-        job.execute();
+    pub(crate) fn leave(_worker: &Worker) -> Place {
+        Place
     }
+
+    /// The job has returned.
+    #[inline]
+    pub(crate) fn go_back(_worker: &Worker, _place: Place) {}
 }
 
 /// Workers hold units of a scope's count.
 #[cfg(feature = "local-scopes")]
 mod reserved {
     use super::reserve::{Counted, Reserve};
-    use crate::job::JobRef;
     use crate::latch::{CountLatch, Latch};
     use crate::registry::{Registry, Worker};
 
@@ -141,7 +150,7 @@ mod reserved {
         /// Whether it has ended, although its latch may not say so.
         #[inline]
         pub(crate) fn is_over(self, worker: &Worker) -> bool {
-            self.0.is_some_and(|count| worker.held().completes(count, 0))
+            self.0.is_some_and(|count| worker.held().completes(count))
         }
     }
 
@@ -181,23 +190,22 @@ mod reserved {
         unsafe { Worker::running() }.held().end_job(count);
     }
 
-    /// The closure of the scope of `count` has ended: waits for the jobs.
+    /// The closure of the scope of `count` has ended. What its thread waits for now.
     #[inline]
-    pub(crate) fn wait(count: &CountLatch, registry: &Registry, owner: Option<&Worker>) {
+    pub(crate) fn end_closure<'s>(
+        count: &'s CountLatch,
+        registry: &Registry,
+        owner: Option<&Worker>,
+    ) -> Awaited<'s> {
         match owner {
             Some(owner) if owner.is_in(registry) => {
-                // The closure's own unit is nobody's but ours.
-                if owner.held().completes(count, 1) {
-                    owner.held().forget(count);
-                } else {
-                    owner.held().end_job(count);
-                    count.wait(Some(owner), Awaited(Some(count)));
-                }
+                owner.held().end_job(count);
+                Awaited(Some(count))
             }
             _ => {
                 // SAFETY: alive, as we have it by reference; the closure was counted.
                 unsafe { CountLatch::set(count) };
-                count.wait(owner, Awaited::NONE);
+                Awaited::NONE
             }
         }
     }
@@ -218,10 +226,19 @@ mod reserved {
         worker.held().turn_away();
     }
 
-    /// Runs a job while code on the worker's stack waits for it to return, and knows.
-    // Not inlined: jobs nest, and the caller's frame need not hold this.
-    #[inline(never)]
-    pub(crate) fn run_within(worker: &Worker, job: JobRef) {
-        worker.held().run_within(|| job.execute());
+    /// What the worker is at.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Place(*const CountLatch);
+
+    /// A job is about to run while code on the worker's stack waits for it to return, and knows.
+    #[inline]
+    pub(crate) fn leave(worker: &Worker) -> Place {
+        Place(worker.held().scope())
+    }
+
+    /// The job has returned.
+    #[inline]
+    pub(crate) fn go_back(worker: &Worker, place: Place) {
+        worker.held().go_back(place.0);
     }
 }

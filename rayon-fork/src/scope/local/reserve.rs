@@ -75,12 +75,12 @@ impl<C: Counted> Reserve<C> {
         self.units.set(self.units.get() + 1);
     }
 
-    /// Whether the worker's units and `others`, which nobody else has, are all of the scope.
+    /// Whether the worker's units are all of the scope.
     #[inline]
-    pub(crate) fn completes(&self, scope: &C, others: usize) -> bool {
-        let own = if ptr::eq(self.scope.get(), scope) { self.units.get() } else { 0 };
+    pub(crate) fn completes(&self, scope: &C) -> bool {
+        let units = if ptr::eq(self.scope.get(), scope) { self.units.get() } else { 0 };
         // Where there are none, somebody else took off the last one, and may still be telling us.
-        own + others > 0 && scope.is(own + others)
+        units > 0 && scope.is(units)
     }
 
     /// The worker has waited for `scope`, which has ended: its units, if any, mean nothing now.
@@ -92,11 +92,15 @@ impl<C: Counted> Reserve<C> {
         }
     }
 
-    /// Runs a job inside the one that the worker is at, which goes on afterwards.
+    /// The scope that the worker is at, if any: for [`Self::go_back`].
     #[inline]
-    pub(crate) fn run_within(&self, run: impl FnOnce()) {
-        let scope = self.scope.get();
-        run();
+    pub(crate) fn scope(&self) -> *const C {
+        self.scope.get()
+    }
+
+    /// A job has ended that ran inside the one that the worker was at, when it was at `scope`.
+    #[inline]
+    pub(crate) fn go_back(&self, scope: *const C) {
         // If both are of one scope, what goes on keeps it open, and the units keep nobody waiting.
         if self.scope.get() != scope {
             self.turn_away();
@@ -112,7 +116,7 @@ impl<C: Counted> Reserve<C> {
             return false;
         }
         // SAFETY: the count includes these units, which are taken off once, as they are no longer here.
-        unsafe { C::take_off(scope, units) };
+        unsafe { give_back(scope, units) };
         true
     }
 
@@ -122,4 +126,12 @@ impl<C: Counted> Reserve<C> {
         self.turn_away();
         self.scope.set(scope);
     }
+}
+
+/// As [`Counted::take_off`].
+// Not inlined: jobs nest, and the caller's frame need not hold what ends a scope.
+#[inline(never)]
+unsafe fn give_back<C: Counted>(scope: *const C, units: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { C::take_off(scope, units) };
 }

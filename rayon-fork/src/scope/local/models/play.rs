@@ -163,7 +163,9 @@ impl<T: Twin> Scope<T> {
                     open(&self.has_begun);
                     if let Some(job) = self.take(false) {
                         if T::TURNS_AWAY_AFTER_WAITING {
-                            held.run_within(|| self.run(held, false, job));
+                            let scope = held.scope();
+                            self.run(held, false, job);
+                            held.go_back(scope);
                         } else {
                             self.run(held, false, job);
                         }
@@ -200,7 +202,7 @@ impl<T: Twin> Scope<T> {
     /// What a worker does until the model ends, or an owner until the scope does.
     fn work(&self, held: &Reserve<Self>, is_owner: bool) {
         loop {
-            if is_owner && (held.completes(self, 0) || self.latch.probe()) {
+            if is_owner && (held.completes(self) || self.latch.probe()) {
                 return held.forget(self);
             }
             if let Some(job) = self.take(!is_owner) {
@@ -239,12 +241,8 @@ fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) 
     for job in jobs {
         scope.spawn(&held, true, job);
     }
-    if held.completes(&*scope, 1) {
-        held.forget(&*scope);
-    } else {
-        held.end_job(&*scope);
-        scope.work(&held, true);
-    }
+    held.end_job(&*scope);
+    scope.work(&held, true);
     // SAFETY: loom fails if another thread may be here.
     scope.is_freed.with_mut(|is_freed| unsafe { *is_freed = true });
     for mark in &scope.marks {
