@@ -251,18 +251,19 @@ impl SweepDir {
 /// other.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// Keeps a second sweep off this host while it lives: two at once would measure each other.
+/// Keeps a second sweep off this host while it lives, as two at once would measure each other. Simulated sweeps share it:
+/// their figures do not mind what else runs.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
 }
 
 impl HostLock {
-    /// Takes the lock.
+    /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if another sweep runs on this host.
-    pub fn take() -> Result<Self> {
+    /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that measures.
+    pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
         // Opened without `create` first: in a shared temporary folder the kernel may refuse to
         // create what another user owns, while a lock needs only read access.
@@ -271,11 +272,11 @@ impl HostLock {
                 OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
             })
             .with_context(|| format!("{} cannot be opened", path.display()))?;
-        match file.try_lock() {
+        let locked = if is_simulated { file.try_lock_shared() } else { file.try_lock() };
+        match locked {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(
-                "another sweep runs on this host, and two at once would measure each other; \
-                 wait for it or end it"
+                "another sweep runs on this host, and what is measured would show it; wait for it or end it"
                     .to_owned()
             )),
             Err(TryLockError::Error(error)) => {

@@ -320,6 +320,24 @@ fn a_second_sweep_on_the_same_host_is_refused() {
 }
 
 #[test]
+fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
+    let folder = folder();
+    let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
+    let is_refused = |arguments: &[&str]| {
+        let output = common::runner(folder.path()).args(arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).contains("another sweep runs on this host")
+    };
+    // Neither gets as far as a trial: the folder has no such workload.
+    let simulated = ["sweep", "--machine", "zen4-64", "--workloads", "none"];
+    lock.lock_shared().unwrap();
+    assert!(!is_refused(&simulated));
+    assert!(is_refused(&["sweep", "--workloads", "none"]));
+    lock.unlock().unwrap();
+    lock.lock().unwrap();
+    assert!(is_refused(&simulated));
+}
+
+#[test]
 fn a_path_without_rayon_core_is_bad_input() {
     let folder = folder();
     let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
