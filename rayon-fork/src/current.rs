@@ -53,7 +53,7 @@ impl Yield {
 pub fn yield_now() -> Option<Yield> {
     // SAFETY: used until this returns.
     let worker = unsafe { Worker::current() }?;
-    Some(Yield::from_executed(worker.run_one(Worker::find_job)))
+    Some(Yield::from_executed(worker.run_one(Worker::find_any_job)))
 }
 
 /// As [`yield_now`], but only a job that waits in the calling worker's own queues.

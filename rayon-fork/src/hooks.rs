@@ -70,7 +70,7 @@ events! {
     WakeStacked = "wakes_stacked",
     /// A full fence stood between a push and its announcement.
     PushFence = "push_fences",
-    /// A worker that was about to block made all CPUs of the process fence.
+    /// A worker that was about to block, or to make jobs of another one public, made all CPUs of the process fence.
     HeavyFence = "heavy_fences",
 }
 

@@ -62,6 +62,21 @@ impl JobRef {
     }
 }
 
+#[cfg(feature = "demand")]
+impl crate::deque::on_demand::TwoWords for JobRef {
+    #[inline]
+    fn into_words(self) -> [*mut (); 2] {
+        [self.job.cast_mut(), self.execute as *mut ()]
+    }
+
+    #[inline]
+    unsafe fn from_words([job, execute]: [*mut (); 2]) -> Self {
+        // SAFETY: the words are from `into_words`, where this one was such a function.
+        let execute = unsafe { std::mem::transmute::<*mut (), unsafe fn(*const ())>(execute) };
+        Self { job: job.cast_const(), execute }
+    }
+}
+
 /// What a stack job has come to.
 enum Progress<R> {
     Waiting,

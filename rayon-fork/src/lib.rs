@@ -47,6 +47,15 @@ macro_rules! assert_size {
     };
 }
 
+/// Checked in debug builds and in models. In release builds the state is trusted.
+macro_rules! debug_or_loom_assert {
+    ($($claim:tt)*) => {
+        if cfg!(any(debug_assertions, fork_loom)) {
+            assert!($($claim)*);
+        }
+    };
+}
+
 mod broadcast;
 mod builder;
 mod configuration;
@@ -96,6 +105,9 @@ use name::Name;
 #[doc(hidden)]
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name =
-        Name::join(sleep::VARIANT, &[join::MODIFIER, latch::MODIFIER, scope::local::MODIFIER]);
+        Name::join(
+            sleep::VARIANT,
+            &[join::MODIFIER, latch::MODIFIER, scope::local::MODIFIER, deque::MODIFIER],
+        );
     NAME.as_str()
 }

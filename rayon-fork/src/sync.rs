@@ -23,14 +23,18 @@ use simulated as machine;
 /// What the crate takes from the machine it runs on.
 #[cfg(not(fork_sim))]
 mod machine {
+    #[cfg(all(any(feature = "demand", test), not(fork_loom)))]
+    pub(crate) use super::asymmetric::Fences;
     #[cfg(not(fork_loom))]
     pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
+    #[cfg(feature = "instrument")]
+    pub(crate) use std::sync::atomic::AtomicBool;
+    #[cfg(all(any(feature = "instrument", feature = "demand", test), not(fork_loom)))]
+    pub(crate) use std::sync::atomic::AtomicU64;
     #[cfg(not(fork_loom))]
     pub(crate) use std::sync::atomic::fence;
-    #[cfg(feature = "instrument")]
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     #[cfg(not(fork_loom))]
     pub(crate) use std::thread::yield_now;
@@ -167,6 +171,8 @@ pub(crate) use locks::{Condvar, Mutex};
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
+    #[cfg(any(feature = "demand", test))]
+    pub(crate) use super::machine::{AtomicPtr, AtomicU64, Fences};
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };
@@ -180,6 +186,8 @@ pub(crate) mod modelled {
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(fork_loom)]
 pub(crate) mod modelled {
+    #[cfg(test)]
+    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64};
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
 
     unpoisoned_locks!(loom::sync, loom::sync::MutexGuard);
@@ -238,6 +246,42 @@ pub(crate) mod modelled {
         fence(Ordering::SeqCst);
         // ORDERING: AcqRel, as in `light_fence`.
         ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Pairs of fences, as above.
+    #[cfg(test)]
+    #[derive(Clone, Copy)]
+    pub(crate) struct Fences {
+        /// If not, who should execute a heavy fence only fences for itself: a mistake.
+        is_heavy: bool,
+    }
+
+    #[cfg(test)]
+    impl Fences {
+        /// Made before the threads of a model start, for the reason in [`begin_execution`].
+        pub(crate) fn cheapest() -> Self {
+            light_fence();
+            Self { is_heavy: true }
+        }
+
+        /// Mistake: nobody fences for others.
+        pub(crate) fn without_heavy_ones() -> Self {
+            Self { is_heavy: false, ..Self::cheapest() }
+        }
+
+        /// The side of a pair that is executed often.
+        pub(crate) fn light(self) {
+            light_fence();
+        }
+
+        /// The side of a pair that is executed seldom.
+        pub(crate) fn heavy(self) {
+            if self.is_heavy {
+                heavy_fence();
+            } else {
+                fence(Ordering::SeqCst);
+            }
+        }
     }
 
     /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::deque::{Deque, Stealer};
+use crate::deque::{JobDeque, Stealer};
 use crate::job::JobRef;
 use crate::registry::{self, Registry};
 use crate::sync::thread;
@@ -34,7 +34,7 @@ use crate::sync::thread;
 pub struct ThreadBuilder {
     pub(crate) name: Option<String>,
     pub(crate) stack_size: Option<usize>,
-    pub(crate) deque: Deque<JobRef>,
+    pub(crate) deque: JobDeque<JobRef>,
     pub(crate) broadcasts: Stealer<JobRef>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) index: usize,

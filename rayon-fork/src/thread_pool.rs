@@ -301,7 +301,7 @@ impl ThreadPool {
     /// assert_eq!(other.install(|| pool.yield_now()), None);
     /// ```
     pub fn yield_now(&self) -> Option<Yield> {
-        self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::find_job)))
+        self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::find_any_job)))
     }
 
     /// [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Registry;
 use crate::ThreadPool;
-use crate::deque::{Deque, Stealer};
+use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
 /// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed
@@ -25,7 +25,7 @@ impl Registry {
     fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("num_threads", &self.num_threads()).field("id", &self.id());
         self.sleep.describe(pool);
-        let lengths = self.stealers.iter().map(Stealer::len).collect::<Vec<_>>();
+        let lengths = self.stealers.iter().map(JobStealer::len).collect::<Vec<_>>();
         pool.field("queued", &lengths);
         match self.broadcasts.try_lock() {
             Some(queues) => {

@@ -2,6 +2,7 @@
 
 mod describe;
 mod global;
+mod offer;
 mod worker;
 
 use std::ptr;
@@ -11,7 +12,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
-use crate::deque::{Deque, Injector, Stealer};
+use crate::deque::{Deque, Injector, JobDeque, JobStealer};
 use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
@@ -32,7 +33,7 @@ pub(crate) struct Registry {
     sleep: Sleep,
     /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart
     /// from everything that is written while the pool runs, because every steal reads it.
-    stealers: Box<[Stealer<JobRef>]>,
+    stealers: Box<[JobStealer<JobRef>]>,
     /// What each worker's main loop waits for.
     terminate: Box<[CachePadded<CoreLatch>]>,
     /// The pushing ends of the workers' broadcast queues; the lock keeps broadcasts in one order.
@@ -46,11 +47,23 @@ pub(crate) struct Registry {
     /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice
     /// per `spawn`, so it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
+    /// Whether a worker should show its jobs to others.
+    #[cfg(feature = "demand")]
+    demand: crate::sleep::Demand,
 }
+
+// For the size below, which not every build claims.
+#[cfg(feature = "demand")]
+#[allow(dead_code)]
+type DemandField = crate::sleep::Demand;
+#[cfg(not(feature = "demand"))]
+#[allow(dead_code)]
+type DemandField = ();
 
 // The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
+    + size_of::<DemandField>()
     + (size_of::<Sleep>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
@@ -69,14 +82,21 @@ impl Registry {
         }
         let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } =
             plan;
-        let deques: Vec<Deque<JobRef>> = (0..workers)
-            .map(|_| if is_fifo { Deque::new_fifo() } else { Deque::new_lifo() })
-            .collect();
+        #[cfg(feature = "demand")]
+        let fences = crate::sync::modelled::Fences::cheapest();
+        let new_lifo = || {
+            #[cfg(feature = "demand")]
+            return JobDeque::new_lifo(fences);
+            #[cfg(not(feature = "demand"))]
+            return JobDeque::new_lifo();
+        };
+        let deques: Vec<JobDeque<JobRef>> =
+            (0..workers).map(|_| if is_fifo { JobDeque::new_fifo() } else { new_lifo() }).collect();
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
         let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
         let registry = Arc::new(Self {
             sleep: Sleep::new(workers).map_err(ThreadPoolBuildError::io)?,
-            stealers: deques.iter().map(Deque::stealer).collect(),
+            stealers: deques.iter().map(JobDeque::stealer).collect(),
             terminate: (0..workers).map(|_| CachePadded::new(CoreLatch::new())).collect(),
             broadcasts: Mutex::new(broadcasts),
             handlers,
@@ -84,6 +104,8 @@ impl Registry {
             injector: Injector::new(),
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
+            #[cfg(feature = "demand")]
+            demand: crate::sleep::Demand::new(fences),
         });
 
         let unfinished = TerminateOnDrop(&registry);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Registry;
 use crate::core_latch::CoreLatch;
-use crate::deque::{Deque, Steal, Stealer, settle};
+use crate::deque::{JobDeque, Steal, Stealer, settle};
 use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
@@ -18,16 +18,16 @@ use crate::unwind::Fatal;
 
 /// What a worker has to itself; lives on its thread and is reached through a thread-local.
 pub(crate) struct Worker {
-    deque: Deque<JobRef>,
+    pub(super) deque: JobDeque<JobRef>,
     /// Jobs that this worker alone must run.
     broadcasts: Stealer<JobRef>,
     /// Behind the tokens of `spawn_fifo`.
     fifo: JobFifo,
-    index: usize,
-    rng: XorShift64Star,
+    pub(super) index: usize,
+    pub(super) rng: XorShift64Star,
     /// Units of a scope's count.
     held: local::Held,
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
 }
 
 // Its queues, and less than one line of the rest.
@@ -112,15 +112,6 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the own deque, where thieves find it, and wakes one if need be.
-    #[inline]
-    pub(crate) fn push(&self, job: JobRef) {
-        let queue_was_empty = self.deque.is_empty();
-        self.deque.push(job);
-        hooks::count(Event::Push);
-        self.registry.sleep.job_pushed(queue_was_empty);
-    }
-
     /// Puts `job` behind the worker's other FIFO jobs and a token for it on the own deque.
     ///
     /// # Safety
@@ -159,18 +150,18 @@ impl Worker {
     /// A job from anywhere: own deque, own broadcasts, other workers, injector.
     // Not inlined: the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
-    pub(crate) fn find_job(&self) -> Option<JobRef> {
+    pub(super) fn find_job(&self) -> Option<JobRef> {
         self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
     }
 
-    fn take_injected(&self) -> Option<JobRef> {
+    pub(super) fn take_injected(&self) -> Option<JobRef> {
         let job = settle(|| self.registry.injector.steal());
         hooks::count_if(job.is_some(), Event::InjectorTake);
         job
     }
 
     /// Tries every other worker once, from a random one onwards; again while any was contended.
-    fn steal(&self) -> Option<JobRef> {
+    pub(super) fn steal(&self) -> Option<JobRef> {
         // On the line of counters that are not padded.
         hooks::reads(ptr::addr_of!(self.registry.stealers));
         let stealers = &*self.registry.stealers;
@@ -250,11 +241,15 @@ impl Worker {
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
         let mut idle = sleep.begin_search(self.index);
+        self.ask_for_jobs();
         let job = loop {
             if latch.probe() {
                 break None;
             }
             if let Some(job) = self.find_job() {
+                break Some(job);
+            }
+            if let Some(job) = self.look_closer(&idle) {
                 break Some(job);
             }
             sleep.found_nothing(&mut idle, latch, self);
@@ -278,6 +273,16 @@ impl Queues for Worker {
     fn has_stealable(&self) -> bool {
         let others = self.registry.stealers.iter().enumerate();
         others.into_iter().any(|(index, victim)| index != self.index && !victim.is_empty())
+    }
+
+    #[inline]
+    fn are_silent(&self) -> bool {
+        self.are_pushes_silent()
+    }
+
+    #[inline]
+    fn before_scan(&self) {
+        self.ask_before_blocking();
     }
 }
 

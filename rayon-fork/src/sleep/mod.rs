@@ -5,16 +5,11 @@
 //! in `counters/`, how one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose
 //! sections the comments cite.
 
-/// Checked in debug builds and in models. In release builds the state is trusted.
-macro_rules! debug_or_loom_assert {
-    ($($claim:tt)*) => {
-        if cfg!(any(debug_assertions, fork_loom)) {
-            assert!($($claim)*);
-        }
-    };
-}
-
 mod counters;
+// Without the feature, models run parts of it.
+#[cfg(any(feature = "demand", test))]
+#[cfg_attr(not(feature = "demand"), allow(dead_code))]
+mod demand;
 mod parking;
 
 #[cfg(all(test, fork_loom))]
@@ -23,6 +18,8 @@ pub(crate) mod models;
 mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
+#[cfg(feature = "demand")]
+pub(crate) use demand::Demand;
 
 use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;
@@ -57,6 +54,17 @@ pub(crate) trait Queues {
     fn has_injected(&self) -> bool;
     /// Whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool;
+
+    /// Whether pushes may go unannounced while nobody searches, so that a worker must look over every queue before it
+    /// blocks.
+    #[inline]
+    fn are_silent(&self) -> bool {
+        false
+    }
+
+    /// Where they [are silent](Self::are_silent): the worker is counted as asleep, and looks over every queue next.
+    #[inline]
+    fn before_scan(&self) {}
 }
 
 /// One worker's search for work, from [`Sleep::begin_search`] to [`Sleep::end_search`].
@@ -80,6 +88,13 @@ impl Phase {
 }
 
 impl IdlePeriod {
+    /// Whether it is time to look for jobs that nobody has made public: after a few searches in vain, and then at times.
+    #[cfg(feature = "demand")]
+    #[inline]
+    pub(crate) fn wants_closer_look(&self) -> bool {
+        matches!(self.phase, Phase::Searching { rounds_left } if rounds_left % 8 == 4)
+    }
+
     fn restart(&mut self) {
         self.phase = Phase::AWAKE;
     }
@@ -257,7 +272,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if !latch.try_get_sleepy() {
             return;
         }
-        if FenceOf::<C>::SCANS_BEFORE_SLEEP {
+        if FenceOf::<C>::SCANS_BEFORE_SLEEP || queues.are_silent() {
             self.scan_and_park(idle, ticket, latch, queues);
         } else {
             self.check_and_park(idle, ticket, latch, queues);
@@ -323,6 +338,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             return;
         }
         FenceOf::<C>::after_registering();
+        queues.before_scan();
         if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
             slot.disarm(|| self.counters.end_sleep(worker));
         } else {

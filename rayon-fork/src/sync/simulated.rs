@@ -1,7 +1,9 @@
 //! The door onto a simulated machine: what `manycore` has in place of the standard library.
 
 #[cfg(feature = "instrument")]
-pub(crate) use manycore::atomic::{AtomicBool, AtomicU64};
+pub(crate) use manycore::atomic::AtomicBool;
+#[cfg(any(feature = "instrument", feature = "demand", test))]
+pub(crate) use manycore::atomic::AtomicU64;
 pub(crate) use manycore::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 pub(crate) use manycore::lock::OnceLock;
 pub(crate) use manycore::thread::yield_now;
@@ -45,6 +47,33 @@ pub(crate) fn heavy_fence() {
         manycore::heavy_fence();
     } else {
         fence(Ordering::SeqCst);
+    }
+}
+
+/// Pairs of fences, of which the light ones are free as above.
+#[cfg(any(feature = "demand", test))]
+#[derive(Clone, Copy)]
+pub(crate) struct Fences;
+
+#[cfg(any(feature = "demand", test))]
+// On a real machine there is something to take.
+#[allow(clippy::unused_self)]
+impl Fences {
+    /// The cheapest that there are.
+    pub(crate) fn cheapest() -> Self {
+        Self
+    }
+
+    /// The side of a pair that is executed often.
+    #[track_caller]
+    pub(crate) fn light(self) {
+        light_fence();
+    }
+
+    /// The side of a pair that is executed seldom.
+    #[track_caller]
+    pub(crate) fn heavy(self) {
+        heavy_fence();
     }
 }
 

@@ -1,5 +1,7 @@
 //! `scope` and `scope_fifo`: what they wait for, and what jobs may borrow.
 
+use std::time::Duration;
+
 use rayon_core::{Scope, ScopeFifo, ThreadPool, current_thread_index, join, scope, scope_fifo};
 
 use crate::common::machine::{Mutex, thread};
@@ -50,6 +52,33 @@ fn a_scope_returns_after_all_of_its_jobs() {
             assert_eq!(count.get(), 20);
             pool.scope_fifo(|scope| (0..20).for_each(|_| scope.spawn_fifo(|_| add_one())));
             assert_eq!(count.get(), 40);
+        }
+    });
+}
+
+#[test]
+fn idle_workers_run_the_jobs_behind_a_long_one() {
+    patiently("jobs behind a long one", || {
+        let pool = pool(2);
+        // The other worker is asleep, or runs a job of its own while the jobs are spawned.
+        for is_busy in [false, true] {
+            let (started, count) = (&Count::new(), &Count::new());
+            pool.scope(|scope| {
+                let place = current_thread_index();
+                scope.spawn_broadcast(move |_, context| {
+                    if is_busy && Some(context.index()) != place {
+                        started.add(1);
+                        thread::sleep(Duration::from_millis(100));
+                    }
+                });
+                while is_busy && started.get() == 0 {
+                    thread::yield_now();
+                }
+                (0..100).for_each(|_| scope.spawn(|_| count.add(1)));
+                // A long job that neither pushes nor pops.
+                thread::sleep(Duration::from_secs(1));
+                assert_eq!(count.get(), 100, "busy before: {is_busy}");
+            });
         }
     });
 }

@@ -87,7 +87,7 @@ const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15
 /// Whether this variant wakes a sleeper for every job on a busy worker's deque: there is a fence for each
 /// push, which `no-jec` brings along.
 fn covers_internal_jobs() -> bool {
-    let is_fenced = |part: &str| part == "no-jec" || part.ends_with("-fence");
+    let is_fenced = |part: &str| ["no-jec", "demand"].contains(&part) || part.ends_with("-fence");
     rayon_core::rayon_fork_variant().split('+').any(is_fenced)
 }
 

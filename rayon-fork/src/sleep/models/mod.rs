@@ -5,14 +5,16 @@
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
 //! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
+//! | `on_demand.rs` | jobs that are private until somebody is idle: pool and verdicts |
 //! | `pool.rs`      | workers that search, run and wait as the real ones do            |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
 //! | `twins.rs`     | the same code with one mistake planted                           |
 //! | `verdicts.rs`  | which scenario each variant must pass, and each twin must fail   |
 //!
-//! How to run them, and what they found, is in the README, section 10. Padding is not modelled: it
+//! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it
 //! is placement, and loom has none.
 
+mod on_demand;
 mod pool;
 mod queues;
 mod scenarios;
@@ -61,7 +63,10 @@ const TRIO_WITH_STEPS: Bounds = Bounds { fast: Some(1), deep: Some(2) };
 /// executions.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
     let test = this_test();
-    let claim = test.rsplit("verdicts::").next().unwrap_or(&test);
+    let claim = test
+        .rsplit_once("verdicts::")
+        .or_else(|| test.rsplit_once("models::"))
+        .map_or(test.as_str(), |(_, claim)| claim);
     let bound = bounds.chosen().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
     // The test harness leaves its own line open.
     println!("\n| {claim} | {subject} | {bound} | {executions} | {verdict} |");

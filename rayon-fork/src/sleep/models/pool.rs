@@ -1,5 +1,6 @@
 //! Workers that search, run and wait as the real ones do, around the real [`Sleep`].
 
+use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
 use crate::sleep::counters::counts::Counts;
@@ -48,6 +49,8 @@ pub(super) struct Setup {
     /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
     /// the jobs, which end nobody but that wait.
     pub(super) is_owned: bool,
+    /// Makes the pusher's jobs private until somebody asks for them.
+    pub(super) on_demand: Option<fn() -> OnDemand>,
 }
 
 impl Setup {
@@ -62,6 +65,7 @@ impl Setup {
             unseen: None,
             looks_before_leaving: false,
             is_owned: false,
+            on_demand: None,
         }
     }
 }
@@ -79,6 +83,7 @@ pub(super) struct Pool<C, S> {
     pub(super) sleep: Sleep<C, S>,
     latches: Vec<CoreLatch>,
     deque: Deque<Job>,
+    pub(super) on_demand: Option<OnDemand>,
     injector: Injector<Job>,
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
@@ -106,6 +111,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             ended: AtomicUsize::new(0),
             latches: (0..setup.workers).map(|_| CoreLatch::new()).collect(),
             deque: Deque::new(setup.pushed),
+            on_demand: setup.on_demand.map(|make| make()),
             injector: Injector::new(setup.injected, setup.waiting),
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
@@ -123,6 +129,9 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
 
     /// The worker that never searches pushes its next job.
     pub(super) fn push(&self) {
+        if let Some(on_demand) = &self.on_demand {
+            return on_demand.push(&self.sleep);
+        }
         let queue_was_empty = self.deque.is_empty();
         self.deque.push();
         self.sleep.job_pushed(queue_was_empty);
@@ -247,7 +256,9 @@ impl<C, S> View<'_, C, S> {
         if self.worker == 0 && !self.pool.shares.is_unused() {
             found = self.pool.shares.steal();
         }
-        if found.is_none() && !self.pool.deque.is_unused() {
+        if let Some(on_demand) = &self.pool.on_demand {
+            found = found.or_else(|| Some(self.pool.deque.job(on_demand.steal()?)));
+        } else if found.is_none() && !self.pool.deque.is_unused() {
             found = self.pool.deque.steal();
         }
         if found.is_none() && !self.pool.injector.is_unused() {
@@ -273,7 +284,20 @@ impl<C, S> Queues for View<'_, C, S> {
         !is_own
             && self.pool.unseen != Some(Unseen::Deques)
             && !self.pool.deque.is_unused()
-            && !self.pool.deque.looks_empty()
+            && match &self.pool.on_demand {
+                Some(on_demand) => on_demand.has_jobs(),
+                None => !self.pool.deque.looks_empty(),
+            }
+    }
+
+    fn are_silent(&self) -> bool {
+        self.pool.on_demand.is_some()
+    }
+
+    fn before_scan(&self) {
+        if let Some(on_demand) = &self.pool.on_demand {
+            on_demand.before_scan();
+        }
     }
 }
 

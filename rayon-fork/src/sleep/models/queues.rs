@@ -24,6 +24,11 @@ impl<J: Copy> Deque<J> {
         self.jobs.is_empty()
     }
 
+    /// The job of that number.
+    pub(super) fn job(&self, number: usize) -> J {
+        self.jobs[number]
+    }
+
     /// Asked by the owner.
     pub(super) fn is_empty(&self) -> bool {
         let back = self.back.load(Ordering::Relaxed);

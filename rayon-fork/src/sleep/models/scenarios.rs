@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
 /// here; then every job must have run.
-fn play<C: Counts, S: ParkingSlot + 'static>(
+pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
 ) {

@@ -1,0 +1,562 @@
+//! A deque whose jobs are its owner's alone until somebody asks for them.
+//!
+//! ```text
+//!             tail                split                 head
+//!              │                    │                    │
+//!   ───────────┼────────────────────┼────────────────────┼───────────
+//!     was here │ public: for thieves│ private: the owner's│ room
+//! ```
+//!
+//! Owner and thieves meet in one word, `public`: the tail in its upper bits, and in the lower ones how many jobs are
+//! public. While there are private jobs the owner pushes and pops without any look at that word. The oldest jobs become
+//! public first: mostly they are the largest.
+//!
+//! | step          | by                 | `public`                    | `limit`            | lock |
+//! |---------------|--------------------|-----------------------------|--------------------|------|
+//! | push          | owner              | –                           | –                  | –    |
+//! | pop           | owner              | –                           | is read            | –    |
+//! | expose        | owner              | count up                    | raised before      | try  |
+//! | expose for it | thief              | count up                    | raised before      | try  |
+//! | steal         | thief              | tail up, count down         | –                  | –    |
+//! | take back     | owner              | count down, or as a theft   | lowered afterwards | yes  |
+//!
+//! Two arguments carry it; `models.rs` has each with the mistakes that would break it.
+//!
+//! **Exposing for an owner who is busy.** An owner in a long job does not push, so it exposes nothing. A thief that
+//! finds only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The owner lowers
+//! the head to pop, makes a light fence, and reads `limit`. One of the two fences is first. So either the owner sees the
+//! limit above its job, and takes the lock; or the thief sees the lowered head, and leaves the job alone. `limit` is
+//! never below the split, so that its one load also tells the owner whether the job is private.
+//!
+//! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a compare-exchange; what it
+//! copied counts only if that succeeds. So between the two the slot at the tail must not change unless the tail does.
+//! It does not: a ring counts as full from the tail on; and of public jobs the owner takes back the newest by lowering
+//! the count, but never the last one so: that one it takes as a thief would, by stepping the tail. The tail itself has 40
+//! bits, so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed. To copy *after*
+//! the exchange would not do: the owner may reuse the slot at once.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use super::Steal;
+use crate::hooks::{self, Event};
+use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, MutexGuard, Ordering};
+
+#[cfg(all(test, fork_loom))]
+mod models;
+#[cfg(all(test, not(fork_sim)))]
+pub(crate) mod numbered;
+#[cfg(all(test, not(any(fork_loom, fork_sim))))]
+mod tests;
+
+/// Jobs for which a deque has room at first. A guess.
+const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 64 };
+
+/// Bits of `public` that count public jobs; the others are the tail.
+const COUNT_BITS: u32 = 24;
+
+/// The most jobs that can be public at a time.
+const MOST_PUBLIC: u64 = (1 << COUNT_BITS) - 1;
+
+/// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it believes that nobody wants
+/// any. A guess.
+const PUSHES_UNTIL_UNWANTED: u32 = 64;
+
+/// What fits into two words, which threads may read while others write them: only together and untouched are they a value.
+pub(crate) trait TwoWords {
+    /// The value as words.
+    fn into_words(self) -> [*mut (); 2];
+
+    /// The value of these words.
+    ///
+    /// # Safety
+    ///
+    /// The words are from one call of [`into_words`](Self::into_words), and are given back once.
+    unsafe fn from_words(words: [*mut (); 2]) -> Self;
+}
+
+/// What an owner can do for those who ask for jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// There was nothing public, and now there is.
+    Exposed,
+    /// There is something public, or a thief is about to make it so.
+    HasPublic,
+    /// There is something public, and it seems that nobody wants it.
+    Unwanted,
+}
+
+/// A value of the word `public`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Public(u64);
+
+impl Public {
+    /// Public jobs.
+    fn count(self) -> u64 {
+        self.0 & MOST_PUBLIC
+    }
+
+    /// The tail, as an index not far from `near`: the word has only its lower bits.
+    #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+    fn tail(self, near: u64) -> u64 {
+        let above = near.wrapping_sub(self.0 >> COUNT_BITS);
+        // Its lower bits, as a signed number.
+        let above = (above << COUNT_BITS) as i64 >> COUNT_BITS;
+        near.wrapping_sub(above as u64)
+    }
+
+    /// The split, as an index not far from `near`.
+    fn split(self, near: u64) -> u64 {
+        self.tail(near).wrapping_add(self.count())
+    }
+
+    /// The same after the oldest public job, which there is, was taken.
+    fn without_oldest(self) -> Self {
+        Self(self.0.wrapping_add(1 << COUNT_BITS) - 1)
+    }
+}
+
+/// One job, or what is left of one.
+struct Slot([AtomicPtr<()>; 2]);
+
+/// A ring of slots, a power of two of them.
+struct Ring {
+    slots: Box<[Slot]>,
+}
+
+impl Ring {
+    /// Leaks a ring.
+    fn leak(capacity: usize) -> *mut Self {
+        let empty = || Slot([AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())]);
+        Box::into_raw(Box::new(Self { slots: (0..capacity).map(|_| empty()).collect() }))
+    }
+
+    // The mask fits into a `usize`.
+    #[allow(clippy::cast_possible_truncation)]
+    #[inline]
+    fn slot(&self, index: u64) -> &Slot {
+        &self.slots[index as usize & (self.slots.len() - 1)]
+    }
+}
+
+impl Slot {
+    // Relaxed: `head` and `public` publish what slots hold, and a copy that was read while the owner wrote is thrown
+    // away, because the tail has moved then.
+    #[inline]
+    fn write(&self, words: [*mut (); 2]) {
+        self.0[0].store(words[0], Ordering::Relaxed);
+        self.0[1].store(words[1], Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn read(&self) -> [*mut (); 2] {
+        [self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed)]
+    }
+}
+
+/// What the owner writes with every push and pop.
+struct OwnersLine {
+    /// Where the next job goes. Lowered before the owner knows whether the job is its own, so that it may be one below
+    /// the split for a moment.
+    head: AtomicU64,
+    /// The owner takes jobs from here on without asking. Never below the split.
+    limit: AtomicU64,
+}
+
+/// What thieves read.
+struct ThievesLine {
+    public: AtomicU64,
+    ring: AtomicPtr<Ring>,
+    /// Who holds it may change the split, and has the rings that became too small: thieves may still read those. All
+    /// of them are smaller together than the one in use.
+    outgrown: Mutex<Vec<*mut Ring>>,
+}
+
+struct Shared<T> {
+    owners: CachePadded<OwnersLine>,
+    thieves: CachePadded<ThievesLine>,
+    fences: Fences,
+    jobs: PhantomData<T>,
+}
+
+// SAFETY: jobs go from one thread to another, never to two. The rest is atomics and a lock; rings are only freed with
+// the whole.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+/// The owner's end.
+pub(crate) struct Deque<T> {
+    shared: Arc<Shared<T>>,
+    /// The ring in use, which only the owner replaces.
+    ring: Cell<*const Ring>,
+    /// The head at which the ring may be full: the tail may have moved since this was found out.
+    full_at: Cell<u64>,
+    /// The tail when it was last seen to move because of a thief, or one that the owner itself has moved it to.
+    seen_tail: Cell<u64>,
+    /// Pushes since then for which the owner was asked.
+    unanswered: Cell<u32>,
+    fences: Fences,
+}
+
+// SAFETY: the pointer leads to a ring that lives as long as `shared`, which moves along.
+unsafe impl<T: Send> Send for Deque<T> {}
+
+/// The thieves' end.
+pub(crate) struct Stealer<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: TwoWords> Deque<T> {
+    /// An empty deque.
+    pub(crate) fn new(fences: Fences) -> Self {
+        Self::starting_at(0, FIRST_CAPACITY, fences)
+    }
+
+    /// An empty deque whose first job gets the index `start`.
+    fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
+        assert!(capacity.is_power_of_two());
+        let ring = Ring::leak(capacity);
+        let shared = Shared {
+            owners: CachePadded::new(OwnersLine {
+                head: AtomicU64::new(start),
+                limit: AtomicU64::new(start),
+            }),
+            thieves: CachePadded::new(ThievesLine {
+                public: AtomicU64::new(start << COUNT_BITS),
+                ring: AtomicPtr::new(ring),
+                outgrown: Mutex::new(Vec::new()),
+            }),
+            fences,
+            jobs: PhantomData,
+        };
+        Self {
+            shared: Arc::new(shared),
+            ring: Cell::new(ring),
+            full_at: Cell::new(start + capacity as u64),
+            seen_tail: Cell::new(start),
+            unanswered: Cell::new(0),
+            fences,
+        }
+    }
+
+    /// An end for thieves.
+    pub(crate) fn stealer(&self) -> Stealer<T> {
+        Stealer { shared: Arc::clone(&self.shared) }
+    }
+
+    #[inline]
+    fn head(&self) -> u64 {
+        // Relaxed: nobody else writes it.
+        self.shared.owners.head.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn set_head(&self, head: u64) {
+        // ORDERING: Release, pairs with the loads of the head by thieves: who sees this head may expose every job below
+        // it, so it must see what their slots hold. Also where the head goes down: that value hides the earlier one.
+        self.shared.owners.head.store(head, Ordering::Release);
+    }
+
+    #[inline]
+    fn slot(&self, index: u64) -> &Slot {
+        // SAFETY: the ring lives as long as `shared`.
+        unsafe { &*self.ring.get() }.slot(index)
+    }
+
+    /// Takes the private job below the head `head`.
+    #[inline]
+    fn take(&self, newest: u64) -> T {
+        // SAFETY: the caller has made the job its own, and `push` has written it.
+        unsafe { T::from_words(self.slot(newest).read()) }
+    }
+
+    /// Adds a job, which is private. Ends with a light fence: who asks for jobs, makes a heavy fence and then sees no
+    /// job here, is seen by what the caller reads next.
+    #[inline]
+    pub(crate) fn push(&self, job: T) {
+        let head = self.head();
+        if head == self.full_at.get() {
+            self.make_room(head);
+        }
+        self.slot(head).write(job.into_words());
+        self.set_head(head.wrapping_add(1));
+        // ORDERING: light fence, pairs with the heavy one in `Demand::before_scan`: the job is visible, the demand is
+        // read next.
+        self.fences.light();
+    }
+
+    /// Takes the newest job.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<T> {
+        let head = self.head();
+        let limit = &self.shared.owners.limit;
+        // Relaxed, and maybe stale: it is read again.
+        if head <= limit.load(Ordering::Relaxed) {
+            return self.take_back(head);
+        }
+        let newest = head - 1;
+        self.set_head(newest);
+        // ORDERING: light fence, pairs with the heavy one in `expose_for_owner`. The head is lowered, the limit read
+        // next: a thief that has raised it too late for that read finds the lowered head.
+        self.fences.light();
+        // Relaxed: the fence says what it may miss. Behind what it shows there is only a comparison.
+        if newest < limit.load(Ordering::Relaxed) {
+            self.set_head(head);
+            return self.take_back(head);
+        }
+        Some(self.take(newest))
+    }
+
+    /// Takes the newest job where that may be public, or about to become so.
+    // Not inlined: seldom called, and jobs run in the caller's frame.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self, head: u64) -> Option<T> {
+        // Relaxed: a stale tail is too low, and says that there are jobs.
+        let public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        if public.tail(head) == head {
+            return None;
+        }
+        let _lock = self.shared.thieves.outgrown.lock();
+        // Relaxed: a stale value fails below, unless its count is 0 and its split the head, and then it is true: of
+        // jobs below this split none comes back. The split is what the last holder of the lock has left.
+        let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        loop {
+            let split = public.split(head);
+            debug_or_loom_assert!(split <= head, "jobs are public that the owner has taken");
+            if split < head {
+                self.set_limit(split);
+                break;
+            }
+            let count = public.count();
+            if count == 0 {
+                return None;
+            }
+            // Half of them, so that not every pop comes here. Never the last one by the count: its slot must not be
+            // written again while the tail stays.
+            let back = count / 2;
+            let next = if back == 0 { public.without_oldest() } else { Public(public.0 - back) };
+            if let Err(now) = self.shared.exchange(public, next) {
+                public = now;
+                continue;
+            }
+            if back == 0 {
+                self.seen_tail.set(next.tail(head));
+                return Some(self.take(head - 1));
+            }
+            self.set_limit(split - back);
+            break;
+        }
+        // Nobody exposes while we hold the lock, so this job stays private.
+        self.set_head(head - 1);
+        Some(self.take(head - 1))
+    }
+
+    /// Sets the limit. The caller holds the lock.
+    fn set_limit(&self, limit: u64) {
+        // Relaxed: others read it only under the lock.
+        self.shared.owners.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// The ring is full from where the tail once was.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self, head: u64) {
+        // ORDERING: Acquire, pairs with the exchanges of `public`: the slots below this tail will be written again, and
+        // thieves that have stepped it must have read them before.
+        let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
+        let tail = public.tail(head);
+        // SAFETY: the ring lives as long as `shared`.
+        let old = unsafe { &*self.ring.get() };
+        let mut capacity = old.slots.len();
+        if head - tail == capacity as u64 {
+            capacity *= 2;
+            let new = Ring::leak(capacity);
+            for index in tail..head {
+                // SAFETY: it is not freed before `shared`.
+                unsafe { &*new }.slot(index).write(old.slot(index).read());
+            }
+            // ORDERING: Release, pairs with the load in `steal`, which must find the copies.
+            self.shared.thieves.ring.store(new, Ordering::Release);
+            self.shared.thieves.outgrown.lock().push(self.ring.get().cast_mut());
+            self.ring.set(new);
+        }
+        self.full_at.set(tail + capacity as u64);
+    }
+
+    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if none is.
+    #[cold]
+    pub(crate) fn answer(&self) -> Answer {
+        let head = self.head();
+        // Relaxed: the light fence of the push that brings us here says what a sleeper may rely on.
+        let public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        if public.count() > 0 {
+            return self.count_unanswered(public.tail(head));
+        }
+        // A thief that holds it exposes these very jobs.
+        let Some(lock) = self.shared.thieves.outgrown.try_lock() else { return Answer::HasPublic };
+        // Relaxed: under the lock only thefts can change it, and there is nothing to steal.
+        let public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        let split = public.split(head);
+        if public.count() > 0 || split == head {
+            return Answer::HasPublic;
+        }
+        let more = (head - split).div_ceil(2).min(MOST_PUBLIC);
+        self.set_limit(split + more);
+        self.shared.expose(more, &lock);
+        Answer::Exposed
+    }
+
+    /// There are public jobs: whether anybody has come for one lately.
+    fn count_unanswered(&self, tail: u64) -> Answer {
+        if self.seen_tail.replace(tail) != tail {
+            self.unanswered.set(0);
+        }
+        let unanswered = self.unanswered.get() + 1;
+        if unanswered < PUSHES_UNTIL_UNWANTED {
+            self.unanswered.set(unanswered);
+            return Answer::HasPublic;
+        }
+        self.unanswered.set(0);
+        Answer::Unwanted
+    }
+
+    /// Whether no job is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shared.is_empty()
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether no job is in it, be it public or private.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many jobs are in it. Exact if nobody changes it meanwhile.
+    #[allow(clippy::cast_possible_wrap)]
+    fn len(&self) -> usize {
+        // Relaxed: who relies on the answer makes a fence before.
+        let public = Public(self.thieves.public.load(Ordering::Relaxed));
+        let head = self.owners.head.load(Ordering::Relaxed);
+        // Of different moments, or while the owner looks at its last job, the head may be below the tail.
+        usize::try_from(head.wrapping_sub(public.tail(head)) as i64).unwrap_or(0)
+    }
+
+    fn exchange(&self, from: Public, to: Public) -> Result<(), Public> {
+        // ORDERING: AcqRel. Release: the copy of a job that a thief has made comes before the owner writes the slot
+        // again (`make_room`). Every change is a read-modify-write, so that who acquires any value sees what was
+        // exposed by an earlier one. Acquire keeps that chain.
+        self.thieves
+            .public
+            .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
+            .map(drop)
+            .map_err(Public)
+    }
+
+    /// Makes `more` private jobs public. The limit says so already.
+    fn expose(&self, more: u64, _lock: &MutexGuard<'_, Vec<*mut Ring>>) {
+        // ORDERING: AcqRel. Release, pairs with the load in `steal`: a thief sees what the slots hold, and their ring.
+        // Acquire as in `exchange`.
+        self.thieves.public.fetch_add(more, Ordering::AcqRel);
+    }
+}
+
+impl<T: TwoWords> Stealer<T> {
+    /// Takes the oldest public job.
+    #[inline]
+    pub(crate) fn steal(&self) -> Steal<T> {
+        let thieves = &*self.shared.thieves;
+        // ORDERING: Acquire, pairs with `expose`: the slots of public jobs hold them, and so does the ring read next.
+        let public = Public(thieves.public.load(Ordering::Acquire));
+        if public.count() == 0 {
+            return Steal::Empty;
+        }
+        // ORDERING: Acquire, pairs with the store in `make_room`.
+        let ring = thieves.ring.load(Ordering::Acquire);
+        // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is public, the slot at the
+        // tail holds it for as long as the tail stays.
+        let words = unsafe { &*ring }.slot(public.0 >> COUNT_BITS).read();
+        match self.shared.exchange(public, public.without_oldest()) {
+            // SAFETY: the step of the tail made the job ours, and says that the words are those of the job.
+            Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    /// Makes the older half of the owner's private jobs public, at least one, if none is. `true` if there are public
+    /// jobs now.
+    #[cold]
+    pub(crate) fn expose_for_owner(&self) -> bool {
+        let shared = &*self.shared;
+        if !self.has_public() && shared.is_empty() {
+            return false;
+        }
+        let Some(lock) = shared.thieves.outgrown.try_lock() else { return self.has_public() };
+        if self.has_public() {
+            return true;
+        }
+        // Relaxed: under the lock only thefts can change it, and there is nothing to steal.
+        let public = Public(shared.thieves.public.load(Ordering::Relaxed));
+        // ORDERING: Acquire, pairs with `set_head`, here and below.
+        let head = shared.owners.head.load(Ordering::Acquire);
+        let split = public.split(head);
+        if head <= split {
+            return false;
+        }
+        let wanted = (head - split).div_ceil(2).min(MOST_PUBLIC);
+        // Relaxed: the fence orders it.
+        shared.owners.limit.store(split + wanted, Ordering::Relaxed);
+        // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the head read next: an owner
+        // whose read of the limit misses that has lowered the head before.
+        shared.fences.heavy();
+        hooks::count(Event::HeavyFence);
+        let head = shared.owners.head.load(Ordering::Acquire);
+        let more = wanted.min(head.saturating_sub(split));
+        if more > 0 {
+            shared.expose(more, &lock);
+        }
+        // Relaxed: an owner that still finds the higher limit waits for the lock. Not earlier: below the split the owner
+        // would take what is public.
+        shared.owners.limit.store(split + more, Ordering::Relaxed);
+        more > 0
+    }
+
+    /// Whether there is a job to be stolen.
+    pub(crate) fn has_public(&self) -> bool {
+        // Relaxed: only a hint.
+        Public(self.shared.thieves.public.load(Ordering::Relaxed)).count() > 0
+    }
+}
+
+impl<T> Stealer<T> {
+    /// Whether no job is in it, be it public or private.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shared.is_empty()
+    }
+
+    /// How many jobs are in it, public and private.
+    pub(crate) fn len(&self) -> usize {
+        self.shared.len()
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // A model that has failed has no locks any more.
+        if cfg!(fork_loom) && std::thread::panicking() {
+            return;
+        }
+        // Relaxed: nobody else is left. Jobs that are left are dropped by nobody; a pool ends after its last job.
+        let last = self.thieves.ring.load(Ordering::Relaxed);
+        for ring in self.thieves.outgrown.lock().drain(..).chain([last]) {
+            // SAFETY: it came from a box, and nobody else is left to read it.
+            drop(unsafe { Box::from_raw(ring) });
+        }
+    }
+}

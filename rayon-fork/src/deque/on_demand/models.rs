@@ -1,0 +1,403 @@
+//! Loom models of the deque, and the same steps with one mistake planted: a job comes out twice, or never.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use loom::thread;
+
+use super::numbered::Numbered;
+use super::{
+    COUNT_BITS, Deque, Fences, MutexGuard, Ordering, Public, Ring, Steal, Stealer, TwoWords,
+};
+use crate::sleep::models::{Bounds, must_fail, must_hold};
+
+/// One thief.
+const PAIR: Bounds = Bounds { fast: Some(2), deep: Some(4) };
+/// Two.
+const TRIO: Bounds = Bounds { fast: Some(1), deep: Some(2) };
+
+/// How a planted mistake shows: a job came out twice, or never.
+const SEEN: &str = "times out of the deque";
+/// The same, found out by the owner at its next step.
+const OVERTAKEN: &str = "jobs are public that the owner has taken";
+/// The same, found out by the thief.
+const TORN: &str = "words of two jobs";
+
+/// How owner and thieves of a model do their steps.
+trait Steps: 'static {
+    fn fences() -> Fences {
+        Fences::cheapest()
+    }
+
+    fn pop(deque: &Deque<Numbered>) -> Option<Numbered> {
+        deque.pop()
+    }
+
+    fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
+        stealer.steal()
+    }
+
+    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
+        stealer.expose_for_owner()
+    }
+}
+
+/// As they are.
+enum Right {}
+
+impl Steps for Right {}
+
+/// A thief that exposes fences for itself alone.
+enum NoHeavyFence {}
+
+impl Steps for NoHeavyFence {
+    fn fences() -> Fences {
+        Fences::without_heavy_ones()
+    }
+}
+
+/// Exposes for the owner as the real one does, with the last three steps in the order of `finish`: it gets the split, the
+/// number of jobs, and the lock.
+fn expose_then(
+    stealer: &Stealer<Numbered>,
+    claims_first: bool,
+    finish: impl FnOnce(u64, u64, &MutexGuard<'_, Vec<*mut Ring>>),
+) -> bool {
+    let shared = &*stealer.shared;
+    let Some(lock) = shared.thieves.outgrown.try_lock() else { return false };
+    let public = Public(shared.thieves.public.load(Ordering::Relaxed));
+    let head = shared.owners.head.load(Ordering::Acquire);
+    let split = public.split(head);
+    if public.count() > 0 || head <= split {
+        return false;
+    }
+    let wanted = (head - split).div_ceil(2);
+    if claims_first {
+        shared.owners.limit.store(split + wanted, Ordering::Relaxed);
+        shared.fences.heavy();
+    }
+    let head = shared.owners.head.load(Ordering::Acquire);
+    let more = wanted.min(head.saturating_sub(split));
+    if more > 0 {
+        finish(split, more, &lock);
+    }
+    more > 0
+}
+
+/// The limit goes down before the jobs are public, as if the claim were over.
+enum ClearsTheLimitEarly {}
+
+impl Steps for ClearsTheLimitEarly {
+    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
+        expose_then(stealer, true, |split, more, lock| {
+            stealer.shared.owners.limit.store(split, Ordering::Relaxed);
+            stealer.shared.expose(more, lock);
+            stealer.shared.owners.limit.store(split + more, Ordering::Relaxed);
+        })
+    }
+}
+
+/// The jobs are public before the limit says so.
+enum MovesTheSplitBeforeTheClaim {}
+
+impl Steps for MovesTheSplitBeforeTheClaim {
+    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
+        expose_then(stealer, false, |split, more, lock| {
+            stealer.shared.expose(more, lock);
+            stealer.shared.owners.limit.store(split + more, Ordering::Relaxed);
+            stealer.shared.fences.heavy();
+        })
+    }
+}
+
+/// The job at the tail, in a ring that was in use before or after `public` was read.
+fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
+    // SAFETY: rings live as long as the deque.
+    unsafe { &*ring }.slot(public.0 >> COUNT_BITS).read()
+}
+
+/// A thief copies the job after it has stepped the tail.
+enum CopiesAfterTheExchange {}
+
+impl Steps for CopiesAfterTheExchange {
+    fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
+        let thieves = &*stealer.shared.thieves;
+        let public = Public(thieves.public.load(Ordering::Acquire));
+        if public.count() == 0 {
+            return Steal::Empty;
+        }
+        let ring = thieves.ring.load(Ordering::Acquire);
+        if stealer.shared.exchange(public, public.without_oldest()).is_err() {
+            return Steal::Retry;
+        }
+        // SAFETY: that it need not be this job any more is the mistake; words of two jobs are found out.
+        Steal::Success(unsafe { Numbered::from_words(copy(ring, public)) })
+    }
+}
+
+/// A thief reads first which ring is in use.
+enum FindsTheRingFirst {}
+
+impl Steps for FindsTheRingFirst {
+    fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
+        let thieves = &*stealer.shared.thieves;
+        let ring = thieves.ring.load(Ordering::Acquire);
+        let public = Public(thieves.public.load(Ordering::Acquire));
+        if public.count() == 0 {
+            return Steal::Empty;
+        }
+        let words = copy(ring, public);
+        match stealer.shared.exchange(public, public.without_oldest()) {
+            // SAFETY: as above.
+            Ok(()) => Steal::Success(unsafe { Numbered::from_words(words) }),
+            Err(_) => Steal::Retry,
+        }
+    }
+}
+
+/// The owner takes back the last public job, too, by lowering the count.
+enum TakesTheLastBackByTheCount {}
+
+impl Steps for TakesTheLastBackByTheCount {
+    fn pop(deque: &Deque<Numbered>) -> Option<Numbered> {
+        let head = deque.head();
+        let lock = deque.shared.thieves.outgrown.lock();
+        let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
+        if public.count() != 1 || public.split(head) != head {
+            drop(lock);
+            return deque.pop();
+        }
+        if deque.shared.exchange(public, Public(public.0 - 1)).is_err() {
+            return None;
+        }
+        deque.set_limit(head - 1);
+        deque.set_head(head - 1);
+        Some(deque.take(head - 1))
+    }
+}
+
+/// What has come out, and how often. Not loom's: it only checks, and must not add schedules.
+struct Tally {
+    times: Vec<AtomicUsize>,
+}
+
+impl Tally {
+    fn new(jobs: usize) -> Arc<Self> {
+        Arc::new(Self { times: (0..jobs).map(|_| AtomicUsize::new(0)).collect() })
+    }
+
+    fn add(&self, job: Option<Numbered>) -> bool {
+        if let Some(job) = job {
+            self.times[job.0].fetch_add(1, Ordering::Relaxed);
+        }
+        job.is_some()
+    }
+
+    fn check(&self) {
+        for (job, times) in self.times.iter().enumerate() {
+            let times = times.load(Ordering::Relaxed);
+            assert_eq!(times, 1, "job {job} came {times} times out of the deque");
+        }
+    }
+}
+
+/// Plays one model: the owner's part here, each of `thieves` in a thread of its own; then what is left comes out.
+fn play<S: Steps>(
+    jobs: usize,
+    capacity: usize,
+    thieves: &[fn(&Stealer<Numbered>) -> Option<Numbered>],
+    owner: impl FnOnce(&dyn Fn(usize), &dyn Fn(), &dyn Fn()),
+) {
+    let deque = Deque::starting_at(0, capacity, S::fences());
+    let tally = Tally::new(jobs);
+    deque.push(Numbered(0));
+    deque.push(Numbered(1));
+    let threads: Vec<_> = thieves
+        .iter()
+        .map(|&thief| {
+            let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
+            thread::spawn(move || {
+                tally.add(thief(&stealer));
+            })
+        })
+        .collect();
+    let push = |job| deque.push(Numbered(job));
+    let pop = || {
+        tally.add(S::pop(&deque));
+    };
+    let answer = || {
+        deque.answer();
+    };
+    owner(&push, &pop, &answer);
+    for thread in threads {
+        thread.join().expect("a failed thread has failed the model");
+    }
+    while tally.add(S::pop(&deque)) {}
+    tally.check();
+}
+
+/// A job that is public, if there is one and nobody else takes it at once.
+fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
+    match S::steal(stealer) {
+        Steal::Success(job) => Some(job),
+        Steal::Empty | Steal::Retry => None,
+    }
+}
+
+/// A job of whatever kind.
+fn expose_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
+    S::expose_for_owner(stealer);
+    steal::<S>(stealer)
+}
+
+/// The owner shows its jobs and pops them; a thief steals.
+fn owner_exposes<S: Steps>() {
+    play::<S>(3, 4, &[steal::<S>], |push, pop, answer| {
+        answer();
+        pop();
+        push(2);
+        answer();
+        pop();
+        pop();
+    });
+}
+
+/// The owner pops its private jobs while a thief exposes them.
+fn thief_exposes<S: Steps>() {
+    play::<S>(2, 4, &[expose_and_steal::<S>], |_, pop, _| {
+        pop();
+        pop();
+    });
+}
+
+/// The same, with a job pushed where one was popped.
+fn thief_exposes_while_indices_come_again<S: Steps>() {
+    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, _| {
+        pop();
+        push(2);
+        pop();
+        pop();
+    });
+}
+
+/// The owner and a thief both want to expose.
+fn both_expose<S: Steps>() {
+    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
+        push(2);
+        answer();
+        pop();
+        pop();
+    });
+}
+
+/// Two thieves expose and steal while the owner pops.
+fn two_thieves<S: Steps>() {
+    play::<S>(2, 4, &[expose_and_steal::<S>, expose_and_steal::<S>], |_, pop, _| {
+        pop();
+        pop();
+    });
+}
+
+/// Two thieves steal, one of them exposes, and the owner exposes.
+fn a_thief_and_an_exposer<S: Steps>() {
+    play::<S>(2, 4, &[steal::<S>, expose_and_steal::<S>], |_, pop, answer| {
+        answer();
+        pop();
+    });
+}
+
+/// The owner takes all public jobs back and makes a new one public while a thief steals.
+fn reuse<S: Steps>() {
+    play::<S>(3, 2, &[steal::<S>], |push, pop, answer| {
+        answer();
+        pop();
+        pop();
+        push(2);
+        answer();
+    });
+}
+
+/// The ring is full, and grows while a thief steals.
+fn growth<S: Steps>() {
+    play::<S>(4, 2, &[steal::<S>], |push, _, answer| {
+        answer();
+        push(2);
+        push(3);
+        answer();
+    });
+}
+
+/// A thief steals a public job while the owner goes on pushing where that was. The thief is the first thread here: loom
+/// remembers only the latest access to a word, and so would not let another thread's theft come early enough.
+fn theft_and_reuse<S: Steps>() {
+    let deque = Deque::starting_at(0, 2, S::fences());
+    let tally = Tally::new(4);
+    let stealer = deque.stealer();
+    deque.push(Numbered(0));
+    deque.push(Numbered(1));
+    deque.answer();
+    let owner = thread::spawn(move || {
+        deque.push(Numbered(2));
+        deque.push(Numbered(3));
+        deque
+    });
+    tally.add(steal::<S>(&stealer));
+    let deque = owner.join().expect("a failed thread has failed the model");
+    while tally.add(S::pop(&deque)) {}
+    tally.check();
+}
+
+/// The ring grows, and the owner takes jobs back before it makes a new one public.
+fn growth_and_reuse<S: Steps>() {
+    play::<S>(4, 2, &[steal::<S>], |push, pop, answer| {
+        push(2);
+        answer();
+        pop();
+        pop();
+        pop();
+        push(3);
+        answer();
+    });
+}
+
+/// One test for each row: a scenario that must hold.
+macro_rules! holds {
+    ($($name:ident: $bounds:ident, $scenario:ident;)*) => {
+        $(#[test]
+        fn $name() {
+            must_hold("on_demand", $bounds, $scenario::<Right>);
+        })*
+    };
+}
+
+/// One test for each row: a scenario in which the mistake must be caught.
+macro_rules! is_caught {
+    ($($name:ident: $bounds:ident, $symptom:expr, $scenario:ident, $steps:ident;)*) => {
+        $(#[test]
+        fn $name() {
+            must_fail(stringify!($steps), $symptom, $bounds, $scenario::<$steps>);
+        })*
+    };
+}
+
+holds! {
+    jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes;
+    jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes;
+    jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again;
+    jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose;
+    jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves;
+    jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer;
+    jobs_at_an_index_that_comes_again_come_out_once: PAIR, reuse;
+    jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: PAIR, theft_and_reuse;
+    jobs_of_a_ring_that_grows_come_out_once: PAIR, growth;
+    jobs_of_a_ring_that_grows_and_is_reused_come_out_once: PAIR, growth_and_reuse;
+}
+
+is_caught! {
+    fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes, NoHeavyFence;
+    clearing_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes, ClearsTheLimitEarly;
+    moving_the_split_before_the_claim_is_caught: PAIR, OVERTAKEN, thief_exposes, MovesTheSplitBeforeTheClaim;
+    copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
+    taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
+    finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
+}

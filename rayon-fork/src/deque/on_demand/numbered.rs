@@ -1,0 +1,20 @@
+//! Jobs for tests and models of the deque.
+
+use std::ptr;
+
+use super::TwoWords;
+
+/// A job that is its number, in both words: a copy of which the words are from two jobs shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbered(pub(crate) usize);
+
+impl TwoWords for Numbered {
+    fn into_words(self) -> [*mut (); 2] {
+        [ptr::without_provenance_mut(self.0); 2]
+    }
+
+    unsafe fn from_words([one, other]: [*mut (); 2]) -> Self {
+        assert_eq!(one, other, "words of two jobs");
+        Self(one.addr())
+    }
+}

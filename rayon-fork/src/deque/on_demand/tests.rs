@@ -1,0 +1,201 @@
+//! The deque by itself: what it does on one thread, against a sequential one, and under thieves.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use fastrand::Rng;
+
+use super::numbered::Numbered;
+use super::{Answer, Deque, PUSHES_UNTIL_UNWANTED, Stealer};
+use crate::deque::{Steal, settle};
+use crate::sync::modelled::Fences;
+
+/// Both kinds of fences: those that this system has, and full ones.
+fn every_kind_of_fences() -> [Fences; 2] {
+    [Fences::cheapest(), Fences::full()]
+}
+
+/// A deque with one job's room, so that it grows, whose indices wrap around where the word `public` ends.
+fn small(fences: Fences) -> Deque<Numbered> {
+    Deque::starting_at((1 << 40) - 5, 1, fences)
+}
+
+fn steal(stealer: &Stealer<Numbered>) -> Option<usize> {
+    settle(|| stealer.steal()).map(|job| job.0)
+}
+
+fn pop(deque: &Deque<Numbered>) -> Option<usize> {
+    deque.pop().map(|job| job.0)
+}
+
+#[test]
+fn a_private_job_is_not_for_thieves() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    deque.push(Numbered(1));
+    assert!(matches!(stealer.steal(), Steal::Empty) && !stealer.has_public());
+    assert!(!stealer.is_empty(), "a worker that is about to block must know of it");
+    assert_eq!((pop(&deque), pop(&deque)), (Some(1), None));
+    assert!(stealer.is_empty() && deque.is_empty());
+}
+
+#[test]
+fn an_answer_makes_the_older_half_public() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    (0..5).for_each(|job| deque.push(Numbered(job)));
+    assert_eq!(deque.answer(), Answer::Exposed);
+    assert_eq!([0; 4].map(|_| steal(&stealer)), [Some(0), Some(1), Some(2), None]);
+    assert_eq!(stealer.len(), 2);
+    assert_eq!(deque.answer(), Answer::Exposed);
+    assert_eq!(deque.answer(), Answer::HasPublic);
+    assert_eq!([0; 3].map(|_| pop(&deque)), [Some(4), Some(3), None]);
+}
+
+#[test]
+fn a_thief_makes_the_older_half_public_for_a_busy_owner() {
+    for fences in every_kind_of_fences() {
+        let deque = small(fences);
+        let stealer = deque.stealer();
+        assert!(!stealer.expose_for_owner(), "there is nothing");
+        (0..3).for_each(|job| deque.push(Numbered(job)));
+        assert!(stealer.expose_for_owner() && stealer.expose_for_owner());
+        assert_eq!([0; 3].map(|_| steal(&stealer)), [Some(0), Some(1), None]);
+        assert_eq!((pop(&deque), pop(&deque)), (Some(2), None));
+        assert!(!stealer.expose_for_owner());
+    }
+}
+
+#[test]
+fn what_nobody_stole_comes_back_newest_first() {
+    let deque = small(Fences::cheapest());
+    (0..40).for_each(|job| deque.push(Numbered(job)));
+    assert_eq!(deque.answer(), Answer::Exposed);
+    assert!((0..40).rev().all(|job| pop(&deque) == Some(job)) && pop(&deque).is_none());
+}
+
+#[test]
+fn after_many_pushes_without_a_thief_nobody_seems_to_want_jobs() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    let push = || {
+        deque.push(Numbered(0));
+        deque.answer()
+    };
+    assert_eq!(push(), Answer::Exposed);
+    let answers_until_unwanted = || {
+        (1..1000).find(|_| match push() {
+            Answer::HasPublic => false,
+            Answer::Unwanted => true,
+            Answer::Exposed => panic!("one was public"),
+        })
+    };
+    assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
+    assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
+    assert_eq!(push(), Answer::HasPublic);
+    assert!(steal(&stealer).is_some());
+    assert_eq!(deque.answer(), Answer::Exposed);
+    assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED), "counted from the theft");
+}
+
+/// Every step at random, on one thread, beside a sequential deque that knows what is public.
+#[test]
+fn random_steps_do_what_a_sequential_deque_does() {
+    for seed in 0..if cfg!(miri) { 4 } else { 300 } {
+        let mut rng = Rng::with_seed(seed);
+        let deque = small(every_kind_of_fences()[rng.usize(..2)]);
+        let stealer = deque.stealer();
+        let (mut jobs, mut public) = (VecDeque::new(), 0);
+        let push_more_often = rng.bool();
+        for step in 0..if cfg!(miri) { 100 } else { 2000 } {
+            let context = format!("seed {seed}, step {step}: {public} public of {jobs:?}");
+            match rng.u8(..if push_more_often { 8 } else { 6 }) {
+                0 | 1 => {
+                    assert_eq!(pop(&deque), jobs.pop_back(), "{context}");
+                    if public > jobs.len() {
+                        // The last one went as by a theft; else half of them came back first.
+                        public = if public == 1 { 0 } else { public - public / 2 };
+                    }
+                }
+                2 => {
+                    let stolen = if public > 0 { jobs.pop_front() } else { None };
+                    public -= usize::from(stolen.is_some());
+                    assert_eq!(steal(&stealer), stolen, "{context}");
+                }
+                3 => {
+                    let is_new = public == 0 && !jobs.is_empty();
+                    assert_eq!(deque.answer() == Answer::Exposed, is_new, "{context}");
+                    public = if is_new { jobs.len().div_ceil(2) } else { public };
+                }
+                4 => {
+                    assert_eq!(stealer.expose_for_owner(), !jobs.is_empty(), "{context}");
+                    public = if public == 0 { jobs.len().div_ceil(2) } else { public };
+                }
+                _ => {
+                    jobs.push_back(step);
+                    deque.push(Numbered(step));
+                }
+            }
+            assert_eq!((deque.is_empty(), stealer.len()), (jobs.is_empty(), jobs.len()));
+            assert_eq!(stealer.has_public(), public > 0, "{context}");
+        }
+    }
+}
+
+/// Owner and thieves as fast as they can, the ring growing under them: every job comes out once.
+#[test]
+fn under_thieves_every_job_comes_out_once() {
+    let rounds = if cfg!(miri) { 60 } else { 100_000 };
+    for fences in every_kind_of_fences() {
+        for exposers in [0, 1, 2] {
+            let deque = small(fences);
+            let stealers = [(); 2].map(|()| deque.stealer());
+            let has_ended = AtomicBool::new(false);
+            let mut all = thread::scope(|scope| {
+                let thieves: Vec<_> = stealers
+                    .iter()
+                    .enumerate()
+                    .map(|(i, stealer)| {
+                        let has_ended = &has_ended;
+                        scope.spawn(move || {
+                            let mut jobs = Vec::new();
+                            while !(has_ended.load(Ordering::Acquire) && stealer.is_empty()) {
+                                if i < exposers {
+                                    stealer.expose_for_owner();
+                                }
+                                match steal(stealer) {
+                                    Some(job) => jobs.push(job),
+                                    None => thread::yield_now(),
+                                }
+                            }
+                            jobs
+                        })
+                    })
+                    .collect();
+                let mut rng = Rng::with_seed(7);
+                let (mut own, mut next) = (Vec::new(), 0);
+                for _ in 0..rounds {
+                    for _ in 0..rng.usize(..4) {
+                        deque.push(Numbered(next));
+                        next += 1;
+                        if exposers < 2 && rng.bool() {
+                            deque.answer();
+                        }
+                    }
+                    (0..rng.usize(..5)).for_each(|_| own.extend(pop(&deque)));
+                }
+                while let Some(job) = pop(&deque) {
+                    own.push(job);
+                }
+                has_ended.store(true, Ordering::Release);
+                let stolen = thieves.into_iter().flat_map(|thief| thief.join().unwrap());
+                let all: Vec<usize> = stolen.chain(own).collect();
+                assert_eq!(all.len(), next);
+                all
+            });
+            all.sort_unstable();
+            assert!(all.iter().copied().eq(0..all.len()), "exposers: {exposers}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether anybody wants jobs: the word that a push looks at where jobs are private until somebody asks for them.
+//!
+//! Why nobody sleeps beside a private job is in `README.md`, section 10.
+
+use crossbeam_utils::CachePadded;
+
+use super::Sleep;
+use super::counters::counts::Counts;
+use super::parking::ParkingSlot;
+use crate::deque::on_demand::{Answer, Deque, TwoWords};
+use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
+
+/// On lines of its own, which every worker has while nothing changes.
+pub(crate) struct Demand {
+    /// 1 if somebody is idle, or was lately; 0 if nobody is, or somebody just began to be.
+    pub(super) word: CachePadded<AtomicUsize>,
+    pub(super) fences: Fences,
+}
+
+impl Demand {
+    /// Nobody wants a job. `fences` are those of the deques.
+    pub(crate) fn new(fences: Fences) -> Self {
+        Self { word: CachePadded::new(AtomicUsize::new(0)), fences }
+    }
+
+    /// Whether a push must be [answered](Self::answer).
+    #[inline]
+    pub(crate) fn is_there(&self) -> bool {
+        // Relaxed: the light fence in `Deque::push` says what this may miss.
+        self.word.load(Ordering::Relaxed) != 0
+    }
+
+    /// The calling worker searches. Called again with each search in vain, as somebody may have cleared it.
+    #[inline]
+    pub(crate) fn ask(&self) {
+        if !self.is_there() {
+            // Relaxed: whom it does not reach yet, it reaches later; before it blocks, the worker asks with a fence.
+            self.word.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The calling worker is counted as asleep, and looks at every deque next, also for private jobs.
+    pub(crate) fn before_scan(&self) {
+        // ORDERING: SeqCst fence, pairs with the one in `clear`. The worker is counted, the demand set next: who
+        // clears it later finds a sleeper.
+        fence(Ordering::SeqCst);
+        self.word.swap(1, Ordering::Relaxed);
+        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are visible, the jobs are
+        // read next: a push whose job the scan misses finds the demand, and then the sleeper.
+        self.fences.heavy();
+    }
+
+    /// A worker has pushed a job on `deque`, its own, and there is demand.
+    // Not inlined: a push is in every frame that joins or spawns.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answer<T: TwoWords, C: Counts, S: ParkingSlot>(
+        &self,
+        deque: &Deque<T>,
+        sleep: &Sleep<C, S>,
+    ) {
+        match deque.answer() {
+            // What was public is gone, so the queue was empty, as far as others could see.
+            Answer::Exposed => sleep.job_pushed(true),
+            Answer::HasPublic => {}
+            Answer::Unwanted => self.try_clear(sleep),
+        }
+    }
+
+    /// Nobody has come for public jobs in a while: clears the demand unless somebody is idle.
+    fn try_clear<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
+        if !sleep.somebody_is_idle() {
+            self.clear(sleep);
+        }
+    }
+
+    /// Clears the demand, and sets it again if somebody is idle by then.
+    pub(super) fn clear<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
+        self.word.swap(0, Ordering::Relaxed);
+        // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The demand is cleared, the sleepers are read
+        // next: a sleeper that this misses sets the demand later.
+        fence(Ordering::SeqCst);
+        if sleep.somebody_is_idle() {
+            // Relaxed: the slots' locks order it before the search of whom we wake, and others do not rely on it.
+            self.word.swap(1, Ordering::Relaxed);
+            // Somebody else may have pushed a job while there seemed to be no demand, and then not looked for sleepers.
+            sleep.wake_one_if_asleep();
+        }
+    }
+}
+
+impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
+    /// Whether any worker sleeps or, where that is counted, searches.
+    pub(super) fn somebody_is_idle(&self) -> bool {
+        self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
+    }
+
+    /// Wakes a worker if any sleeps.
+    fn wake_one_if_asleep(&self) {
+        if self.counters.sleeping() > 0 {
+            self.wake_any(1);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Models of a pool whose jobs are private until somebody asks for them: the real deque and the real demand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use loom::thread;
+
+use super::pool::{Job, Pool, Setup, Unseen};
+use super::scenarios::play;
+use super::{Bounds, PAIR, TRIO_WITH_STEPS, must_fail, must_hold};
+use crate::deque::on_demand::numbered::Numbered;
+use crate::deque::on_demand::{Deque, Stealer};
+use crate::deque::settle;
+use crate::sleep::Sleep;
+use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly};
+use crate::sleep::counters::counts::Counts;
+use crate::sleep::counters::fences::{NoFence, ScanFence};
+use crate::sleep::counters::{Packed, SleepCounters, Split};
+use crate::sleep::demand::Demand;
+use crate::sleep::parking::{ParkingSlot, Slot};
+use crate::sync::modelled::{self, Fences};
+
+/// The deque of the one worker who pushes, and whether anybody wants its jobs.
+pub(super) struct OnDemand {
+    deque: OwnersEnd,
+    stealer: Stealer<Numbered>,
+    demand: Demand,
+    /// Not loom's: only one thread pushes.
+    pushed: AtomicUsize,
+    /// Mistake: a worker about to block takes it for granted that the demand is set.
+    asks_no_more: bool,
+}
+
+struct OwnersEnd(Deque<Numbered>);
+
+// SAFETY: only the thread that pushes uses it.
+unsafe impl Sync for OwnersEnd {}
+
+impl OnDemand {
+    fn with(fences: Fences) -> Self {
+        let deque = Deque::new(fences);
+        Self {
+            stealer: deque.stealer(),
+            deque: OwnersEnd(deque),
+            demand: Demand::new(fences),
+            pushed: AtomicUsize::new(0),
+            asks_no_more: false,
+        }
+    }
+
+    /// As it is.
+    fn right() -> Self {
+        Self::with(Fences::cheapest())
+    }
+
+    /// Somebody was idle, and is not any more.
+    fn with_old_demand() -> Self {
+        let pool = Self::right();
+        pool.demand.ask();
+        pool
+    }
+
+    fn without_heavy_fences() -> Self {
+        Self::with(Fences::without_heavy_ones())
+    }
+
+    fn that_asks_no_more() -> Self {
+        Self { asks_no_more: true, ..Self::with_old_demand() }
+    }
+
+    /// As `Worker::push`.
+    pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
+        self.deque.0.push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
+        if self.demand.is_there() {
+            self.demand.answer(&self.deque.0, sleep);
+        }
+    }
+
+    /// A search of which every round is one that looks at private jobs, too.
+    pub(super) fn steal(&self) -> Option<usize> {
+        self.demand.ask();
+        let steal = || settle(|| self.stealer.steal());
+        let found =
+            steal().or_else(|| if self.stealer.expose_for_owner() { steal() } else { None });
+        if found.is_none() && self.has_jobs() {
+            // The owner holds the lock, or is about to take its job: let it.
+            thread::yield_now();
+        }
+        found.map(|job| job.0)
+    }
+
+    pub(super) fn has_jobs(&self) -> bool {
+        !self.stealer.is_empty()
+    }
+
+    pub(super) fn before_scan(&self) {
+        if self.asks_no_more {
+            self.demand.fences.heavy();
+        } else {
+            self.demand.before_scan();
+        }
+    }
+}
+
+type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
+type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
+
+fn push_and_wait<C: Counts>(setup: Setup) {
+    let pushes = setup.pushed.len();
+    play::<C, Slot>(setup, |pool| {
+        (0..pushes).for_each(|_| pool.push());
+        pool.await_gate();
+    });
+}
+
+fn one_job(make: fn() -> OnDemand) -> Setup {
+    Setup { pushed: vec![Job::OpenGate], on_demand: Some(make), ..Setup::new(1) }
+}
+
+/// A busy worker pushes a private job, and waits for it outside the pool while the only other worker falls asleep.
+fn push<C: Counts>() {
+    push_and_wait::<C>(one_job(OnDemand::right));
+}
+
+/// The same, when somebody was idle before.
+fn push_after_demand<C: Counts>() {
+    push_and_wait::<C>(one_job(OnDemand::with_old_demand));
+}
+
+/// The same, and nobody fences for the busy worker.
+fn push_without_heavy_fences<C: Counts>() {
+    push_and_wait::<C>(one_job(OnDemand::without_heavy_fences));
+}
+
+/// The same, and the sleeper does not look for private jobs.
+fn push_unseen<C: Counts>() {
+    push_and_wait::<C>(Setup { unseen: Some(Unseen::Deques), ..one_job(OnDemand::right) });
+}
+
+/// One worker clears the demand while another pushes a job, and waits for it, and the third falls asleep. That one is
+/// the first thread here, so that it may block before the others begin.
+fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&OnDemand, &Sleep<C, Slot>)) {
+    let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
+    let clearer = thread::spawn({
+        let pool = Arc::clone(&pool);
+        move || clear(pool.on_demand.as_ref().expect("made above"), &pool.sleep)
+    });
+    let pusher = thread::spawn({
+        let pool = Arc::clone(&pool);
+        move || {
+            pool.push();
+            pool.await_gate();
+        }
+    });
+    pool.work(0);
+    for thread in [clearer, pusher] {
+        thread.join().expect("a failed thread has failed the model");
+    }
+    pool.assert_at_rest();
+}
+
+fn clear_while_another_pushes<C: Counts>() {
+    clear_by::<C>(OnDemand::with_old_demand, |it, sleep| it.demand.clear(sleep));
+}
+
+/// The same, and a worker about to block does not ask again.
+fn clear_unasked<C: Counts>() {
+    clear_by::<C>(OnDemand::that_asks_no_more, |it, sleep| it.demand.clear(sleep));
+}
+
+/// Mistake: who finds a sleeper after clearing sets the demand again, and leaves it at that.
+fn clear_and_forget_the_others<C: Counts>() {
+    clear_by::<C>(OnDemand::with_old_demand, |OnDemand { demand, .. }, sleep| {
+        demand.word.swap(0, modelled::Ordering::Relaxed);
+        // ORDERING: SeqCst fence, as in the original.
+        modelled::fence(modelled::Ordering::SeqCst);
+        if sleep.somebody_is_idle() {
+            demand.word.swap(1, modelled::Ordering::Relaxed);
+        }
+    });
+}
+
+/// Two workers, and two jobs of which the first waits for the second.
+fn push_two_dependent_jobs<C: Counts>() {
+    let setup = Setup {
+        pushed: vec![Job::AwaitGate, Job::OpenGate],
+        on_demand: Some(OnDemand::right),
+        ..Setup::new(2)
+    };
+    play::<C, Slot>(setup, |pool| {
+        pool.push();
+        pool.push();
+        pool.await_gate();
+    });
+}
+
+/// Three threads, of which two search.
+const LARGE: Bounds = Bounds { fast: Some(0), deep: Some(1) };
+
+const LOST: &str = "deadlock; threads";
+
+macro_rules! holds {
+    ($($name:ident: $bounds:ident, $scenario:ident;)*) => {
+        mod packed { use super::*; $(#[test]
+        fn $name() {
+            must_hold(<PackedJec>::NAME, $bounds, $scenario::<PackedJec>);
+        })* }
+        mod split_no_jec_sleepers_only { use super::*; $(#[test]
+        fn $name() {
+            must_hold(<SplitNoJec>::NAME, $bounds, $scenario::<SplitNoJec>);
+        })* }
+    };
+}
+
+macro_rules! is_caught {
+    ($($name:ident: $bounds:ident, $scenario:ident, $counters:ty;)*) => {
+        $(#[test]
+        fn $name() {
+            must_fail(<$counters>::NAME, LOST, $bounds, $scenario::<$counters>);
+        })*
+    };
+}
+
+holds! {
+    a_private_job_finds_a_sleeper_or_is_found: PAIR, push;
+    a_job_that_is_shown_finds_a_sleeper: PAIR, push_after_demand;
+    a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes;
+    a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs;
+}
+
+is_caught! {
+    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, push_without_heavy_fences, PackedJec;
+    a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, push_unseen, PackedJec;
+    // Where searching workers are counted, a worker that clears the demand sees them.
+    a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, clear_unasked, SplitNoJec;
+    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, clear_and_forget_the_others, PackedJec;
+}
