@@ -15,7 +15,7 @@ from sweep_analysis.read.schema import PANEL, PARALLEL
 NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
 """Who fences, so that a job on a worker's own deque is not missed: see the sleep protocol's README, section 9."""
 
-_FENCED_BY = {"asymmetric-fence": SLEEPER, "push-fence": PUSHER, "no-jec": PUSHER}
+_FENCED_BY = {"demand": SLEEPER, "asymmetric-fence": SLEEPER, "push-fence": PUSHER, "no-jec": PUSHER}
 """By a feature of the fork; the first that a build has decides."""
 
 
