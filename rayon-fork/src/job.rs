@@ -62,7 +62,7 @@ impl JobRef {
     }
 }
 
-#[cfg(feature = "demand")]
+#[cfg(target_has_atomic = "64")]
 impl crate::deque::on_demand::TwoWords for JobRef {
     #[inline]
     fn into_words(self) -> [*mut (); 2] {

@@ -104,10 +104,9 @@ use name::Name;
 /// Not part of rayon-core: a measuring program asks it to prove what it measures.
 #[doc(hidden)]
 pub fn rayon_fork_variant() -> &'static str {
-    const NAME: Name =
-        Name::join(
-            sleep::VARIANT,
-            &[join::MODIFIER, latch::MODIFIER, scope::local::MODIFIER, deque::MODIFIER],
-        );
+    const NAME: Name = Name::join(
+        sleep::VARIANT,
+        &[join::MODIFIER, latch::MODIFIER, scope::local::MODIFIER, registry::offer::MODIFIER],
+    );
     NAME.as_str()
 }

@@ -23,15 +23,14 @@ use simulated as machine;
 /// What the crate takes from the machine it runs on.
 #[cfg(not(fork_sim))]
 mod machine {
-    #[cfg(all(any(feature = "demand", test), not(fork_loom)))]
-    pub(crate) use super::asymmetric::Fences;
     #[cfg(not(fork_loom))]
-    pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
+    pub(crate) use super::asymmetric::{Fences, heavy_fence, light_fence, prepare_heavy_fences};
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
     #[cfg(feature = "instrument")]
     pub(crate) use std::sync::atomic::AtomicBool;
-    #[cfg(all(any(feature = "instrument", feature = "demand", test), not(fork_loom)))]
+    #[cfg(all(target_has_atomic = "64", not(fork_loom)))]
+    #[allow(unused_imports)]
     pub(crate) use std::sync::atomic::AtomicU64;
     #[cfg(not(fork_loom))]
     pub(crate) use std::sync::atomic::fence;
@@ -171,8 +170,11 @@ pub(crate) use locks::{Condvar, Mutex};
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
-    #[cfg(any(feature = "demand", test))]
-    pub(crate) use super::machine::{AtomicPtr, AtomicU64, Fences};
+    #[cfg(target_has_atomic = "64")]
+    #[allow(unused_imports)]
+    pub(crate) use super::machine::AtomicU64;
+    #[allow(unused_imports)]
+    pub(crate) use super::machine::{AtomicPtr, Fences};
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };

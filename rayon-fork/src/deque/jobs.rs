@@ -1,14 +1,9 @@
-//! A worker's jobs with the feature `demand`: private until somebody is idle, or in a pool whose workers take the oldest
+//! A worker's jobs where they are offered on demand: private until somebody is idle, or in a pool whose workers take the oldest
 //! job first, in the deque that other builds have.
 
 use super::on_demand::{self, TwoWords};
 use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
-
-#[cfg(not(target_has_atomic = "64"))]
-compile_error!(
-    "the feature `demand` of rayon-core needs atomics of 64 bits, which this target lacks: build without it"
-);
 
 /// The owner's end.
 pub(crate) enum JobDeque<T> {

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::Registry;
+use super::offer::JobStealer;
 use crate::ThreadPool;
-use crate::deque::{Deque, JobStealer};
+use crate::deque::Deque;
 use crate::sync::Ordering;
 
 /// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed

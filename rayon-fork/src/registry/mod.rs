@@ -2,7 +2,7 @@
 
 mod describe;
 mod global;
-mod offer;
+pub(crate) mod offer;
 mod worker;
 
 use std::ptr;
@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
+use self::offer::{JobDeque, JobStealer, Offers};
 use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
-use crate::deque::{Deque, Injector, JobDeque, JobStealer};
+use crate::deque::{Deque, Injector};
 use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
@@ -48,22 +49,13 @@ pub(crate) struct Registry {
     /// per `spawn`, so it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
     /// Whether a worker should show its jobs to others.
-    #[cfg(feature = "demand")]
-    demand: crate::sleep::Demand,
+    offers: Offers,
 }
-
-// For the size below, which not every build claims.
-#[cfg(feature = "demand")]
-#[allow(dead_code)]
-type DemandField = crate::sleep::Demand;
-#[cfg(not(feature = "demand"))]
-#[allow(dead_code)]
-type DemandField = ();
 
 // The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
-    + size_of::<DemandField>()
+    + size_of::<Offers>()
     + (size_of::<Sleep>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
@@ -82,16 +74,9 @@ impl Registry {
         }
         let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } =
             plan;
-        #[cfg(feature = "demand")]
-        let fences = crate::sync::modelled::Fences::cheapest();
-        let new_lifo = || {
-            #[cfg(feature = "demand")]
-            return JobDeque::new_lifo(fences);
-            #[cfg(not(feature = "demand"))]
-            return JobDeque::new_lifo();
-        };
-        let deques: Vec<JobDeque<JobRef>> =
-            (0..workers).map(|_| if is_fifo { JobDeque::new_fifo() } else { new_lifo() }).collect();
+        let offers = Offers::new();
+        let new_deque = |_| if is_fifo { JobDeque::new_fifo() } else { offers.new_lifo() };
+        let deques: Vec<JobDeque<JobRef>> = (0..workers).map(new_deque).collect();
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
         let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
         let registry = Arc::new(Self {
@@ -104,8 +89,7 @@ impl Registry {
             injector: Injector::new(),
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
-            #[cfg(feature = "demand")]
-            demand: crate::sleep::Demand::new(fences),
+            offers,
         });
 
         let unfinished = TerminateOnDrop(&registry);

@@ -1,137 +1,199 @@
 //! How a worker offers its jobs to others, and asks others for theirs: at once, or with the feature `demand` only when
 //! somebody is idle.
 
-use super::worker::Worker;
+#[cfg(not(feature = "demand"))]
+pub(crate) use at_once::{JobDeque, JobStealer, Offers};
 #[cfg(feature = "demand")]
-use crate::deque::{JobDeque, settle};
-use crate::hooks::{self, Event};
-use crate::job::JobRef;
-use crate::sleep::IdlePeriod;
+pub(crate) use on_demand::{JobDeque, JobStealer, Offers};
+
+/// What this file adds to the variant's name.
+pub(crate) const MODIFIER: &str = if cfg!(feature = "demand") { "+demand" } else { "" };
+
+#[cfg(all(feature = "demand", not(target_has_atomic = "64")))]
+compile_error!(
+    "the feature `demand` of rayon-core needs atomics of 64 bits, which this target lacks: build without it"
+);
 
 /// Every push is announced, so there is nothing to ask for.
 #[cfg(not(feature = "demand"))]
-// With the feature there is something to take.
-#[allow(clippy::unused_self)]
-impl Worker {
-    /// Puts `job` on the own deque, where thieves find it, and wakes one if need be.
-    #[inline]
-    pub(crate) fn push(&self, job: JobRef) {
-        let queue_was_empty = self.deque.is_empty();
-        self.deque.push(job);
-        hooks::count(Event::Push);
-        self.registry.sleep.job_pushed(queue_was_empty);
+mod at_once {
+    use crate::hooks::{self, Event};
+    use crate::job::JobRef;
+    use crate::registry::Worker;
+    use crate::sleep::IdlePeriod;
+
+    pub(crate) use crate::deque::{Deque as JobDeque, Stealer as JobStealer};
+
+    /// What a pool has for offers: nothing.
+    pub(crate) struct Offers;
+
+    // With the feature there is something to take.
+    #[allow(clippy::unused_self)]
+    impl Offers {
+        pub(crate) fn new() -> Self {
+            Self
+        }
+
+        /// A deque whose owner takes the newest job first.
+        pub(crate) fn new_lifo(&self) -> JobDeque<JobRef> {
+            JobDeque::new_lifo()
+        }
     }
 
-    /// A search begins.
-    #[inline]
-    pub(super) fn ask_for_jobs(&self) {}
+    // With the feature there is something to take.
+    #[allow(clippy::unused_self)]
+    impl Worker {
+        /// Puts `job` on the own deque, where thieves find it, and wakes one if need be.
+        #[inline]
+        pub(crate) fn push(&self, job: JobRef) {
+            let queue_was_empty = self.deque.is_empty();
+            self.deque.push(job);
+            hooks::count(Event::Push);
+            self.registry.sleep.job_pushed(queue_was_empty);
+        }
 
-    /// A search was in vain: looks for what it could not see.
-    #[inline]
-    pub(super) fn look_closer(&self, _idle: &IdlePeriod) -> Option<JobRef> {
-        None
+        /// A search begins.
+        #[inline]
+        pub(in crate::registry) fn ask_for_jobs(&self) {
+            let Offers = self.registry.offers;
+        }
+
+        /// A search was in vain: looks for what it could not see.
+        #[inline]
+        pub(in crate::registry) fn look_closer(&self, _idle: &IdlePeriod) -> Option<JobRef> {
+            None
+        }
+
+        /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
+        // Not inlined, as `find_job`.
+        #[inline(never)]
+        pub(crate) fn find_any_job(&self) -> Option<JobRef> {
+            self.find_job()
+        }
+
+        /// Whether pushes may go unannounced.
+        #[inline]
+        pub(in crate::registry) fn are_pushes_silent(&self) -> bool {
+            false
+        }
+
+        /// The worker is about to block, and looks over every deque next.
+        #[inline]
+        pub(in crate::registry) fn ask_before_blocking(&self) {}
     }
-
-    /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
-    #[inline]
-    // Not inlined, as `find_job`.
-    #[inline(never)]
-    pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-        self.find_job()
-    }
-
-    /// Whether pushes may go unannounced.
-    #[inline]
-    pub(super) fn are_pushes_silent(&self) -> bool {
-        false
-    }
-
-    /// The worker is about to block, and looks over every deque next.
-    #[inline]
-    pub(super) fn ask_before_blocking(&self) {}
 }
 
+/// A job is its worker's alone until somebody is idle.
 #[cfg(feature = "demand")]
-impl Worker {
-    /// Puts `job` on the own deque. Only if somebody is idle, it is shown to thieves, and one is woken if need be.
-    #[inline]
-    pub(crate) fn push(&self, job: JobRef) {
-        match &self.deque {
-            JobDeque::OnDemand(deque) => {
-                deque.push(job);
-                hooks::count(Event::Push);
-                if self.registry.demand.is_there() {
-                    self.registry.demand.answer(deque, &self.registry.sleep);
+mod on_demand {
+    use crate::deque::settle;
+    use crate::hooks::{self, Event};
+    use crate::job::JobRef;
+    use crate::registry::Worker;
+    use crate::sleep::{Demand, IdlePeriod};
+    use crate::sync::modelled::Fences;
+
+    pub(crate) use crate::deque::jobs::{JobDeque, JobStealer};
+
+    /// What a pool has for offers.
+    pub(crate) struct Offers {
+        fences: Fences,
+        demand: Demand,
+    }
+
+    impl Offers {
+        pub(crate) fn new() -> Self {
+            let fences = Fences::cheapest();
+            Self { fences, demand: Demand::new(fences) }
+        }
+
+        /// A deque whose owner takes the newest job first.
+        pub(crate) fn new_lifo(&self) -> JobDeque<JobRef> {
+            JobDeque::new_lifo(self.fences)
+        }
+    }
+
+    impl Worker {
+        /// Puts `job` on the own deque. Only if somebody is idle, it is shown to thieves, and one is woken if need be.
+        #[inline]
+        pub(crate) fn push(&self, job: JobRef) {
+            match &self.deque {
+                JobDeque::OnDemand(deque) => {
+                    deque.push(job);
+                    hooks::count(Event::Push);
+                    if self.registry.offers.demand.is_there() {
+                        self.registry.offers.demand.answer(deque, &self.registry.sleep);
+                    }
+                }
+                JobDeque::Fifo(deque) => {
+                    let queue_was_empty = deque.is_empty();
+                    deque.push(job);
+                    hooks::count(Event::Push);
+                    self.registry.sleep.job_pushed(queue_was_empty);
                 }
             }
-            JobDeque::Fifo(deque) => {
-                let queue_was_empty = deque.is_empty();
-                deque.push(job);
-                hooks::count(Event::Push);
-                self.registry.sleep.job_pushed(queue_was_empty);
+        }
+
+        /// A search begins.
+        #[inline]
+        pub(in crate::registry) fn ask_for_jobs(&self) {
+            if self.are_pushes_silent() {
+                self.registry.offers.demand.ask();
             }
         }
-    }
 
-    /// A search begins.
-    #[inline]
-    pub(super) fn ask_for_jobs(&self) {
-        if self.are_pushes_silent() {
-            self.registry.demand.ask();
+        /// A search was in vain: asks again, and at times takes a job that its owner has not shown.
+        #[inline]
+        pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
+            self.ask_for_jobs();
+            if idle.wants_closer_look() { self.steal_private() } else { None }
         }
-    }
 
-    /// A search was in vain: asks again, and at times takes a job that its owner has not shown.
-    #[inline]
-    pub(super) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
-        self.ask_for_jobs();
-        if idle.wants_closer_look() { self.steal_private() } else { None }
-    }
-
-    /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
-    // Not inlined, as `find_job`.
-    #[inline(never)]
-    pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-        let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private());
-        job.or_else(|| self.take_injected())
-    }
-
-    /// Whether pushes may go unannounced: not if the jobs have their order from the other deque, nor if there is nobody
-    /// else.
-    #[inline]
-    pub(super) fn are_pushes_silent(&self) -> bool {
-        matches!(self.deque, JobDeque::OnDemand(_)) && self.registry.num_threads() > 1
-    }
-
-    /// The worker is about to block, and looks over every deque next.
-    pub(super) fn ask_before_blocking(&self) {
-        if self.are_pushes_silent() {
-            self.registry.demand.before_scan();
-            hooks::count(Event::HeavyFence);
+        /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
+        // Not inlined, as `find_job`.
+        #[inline(never)]
+        pub(crate) fn find_any_job(&self) -> Option<JobRef> {
+            let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private());
+            job.or_else(|| self.take_injected())
         }
-    }
 
-    /// Makes jobs of another worker public in its stead, and takes one.
-    #[cold]
-    #[inline(never)]
-    fn steal_private(&self) -> Option<JobRef> {
-        if !self.are_pushes_silent() {
-            return None;
+        /// Whether pushes may go unannounced: not if the jobs have their order from the other deque, nor if there is nobody
+        /// else.
+        #[inline]
+        pub(in crate::registry) fn are_pushes_silent(&self) -> bool {
+            matches!(self.deque, JobDeque::OnDemand(_)) && self.registry.num_threads() > 1
         }
-        let stealers = &*self.registry.stealers;
-        let (before, from) = stealers.split_at(self.rng.below(stealers.len()));
-        let first = before.len();
-        let from = from.iter().enumerate().map(|(i, victim)| (first + i, victim));
-        for (index, victim) in from.chain(before.iter().enumerate()) {
-            if index == self.index || !victim.expose_for_owner() {
-                continue;
-            }
-            hooks::count(Event::StealTried);
-            if let Some(job) = settle(|| victim.steal()) {
-                hooks::count(Event::StealWon);
-                return Some(job);
+
+        /// The worker is about to block, and looks over every deque next.
+        pub(in crate::registry) fn ask_before_blocking(&self) {
+            if self.are_pushes_silent() {
+                self.registry.offers.demand.before_scan();
+                hooks::count(Event::HeavyFence);
             }
         }
-        None
+
+        /// Makes jobs of another worker public in its stead, and takes one.
+        #[cold]
+        #[inline(never)]
+        fn steal_private(&self) -> Option<JobRef> {
+            if !self.are_pushes_silent() {
+                return None;
+            }
+            let stealers = &*self.registry.stealers;
+            let (before, from) = stealers.split_at(self.rng.below(stealers.len()));
+            let first = before.len();
+            let from = from.iter().enumerate().map(|(i, victim)| (first + i, victim));
+            for (index, victim) in from.chain(before.iter().enumerate()) {
+                if index == self.index || !victim.expose_for_owner() {
+                    continue;
+                }
+                hooks::count(Event::StealTried);
+                if let Some(job) = settle(|| victim.steal()) {
+                    hooks::count(Event::StealWon);
+                    return Some(job);
+                }
+            }
+            None
+        }
     }
 }

@@ -4,8 +4,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::Registry;
+use super::offer::JobDeque;
 use crate::core_latch::CoreLatch;
-use crate::deque::{JobDeque, Steal, Stealer, settle};
+use crate::deque::{Steal, Stealer, settle};
 use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};

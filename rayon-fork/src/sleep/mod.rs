@@ -6,9 +6,9 @@
 //! sections the comments cite.
 
 mod counters;
-// Without the feature, models run parts of it.
-#[cfg(any(feature = "demand", test))]
-#[cfg_attr(not(feature = "demand"), allow(dead_code))]
+// As `deque::on_demand`.
+#[cfg(target_has_atomic = "64")]
+#[allow(dead_code)]
 mod demand;
 mod parking;
 
@@ -18,7 +18,8 @@ pub(crate) mod models;
 mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
-#[cfg(feature = "demand")]
+#[cfg(target_has_atomic = "64")]
+#[allow(unused_imports)]
 pub(crate) use demand::Demand;
 
 use self::counters::axes::{Events, LeaveRule};
@@ -89,7 +90,7 @@ impl Phase {
 
 impl IdlePeriod {
     /// Whether it is time to look for jobs that nobody has made public: after a few searches in vain, and then at times.
-    #[cfg(feature = "demand")]
+    #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
         matches!(self.phase, Phase::Searching { rounds_left } if rounds_left % 8 == 4)

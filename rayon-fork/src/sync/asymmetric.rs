@@ -41,11 +41,11 @@ mod fences {
     }
 
     /// Pairs of fences for those who can do without the kernel's: here both are full.
-    #[cfg(any(feature = "demand", test))]
+    #[allow(dead_code)]
     #[derive(Clone, Copy)]
     pub(crate) struct Fences;
 
-    #[cfg(any(feature = "demand", test))]
+    #[allow(dead_code)]
     // Where the kernel is asked, there is something to take.
     #[allow(clippy::unused_self)]
     impl Fences {
@@ -119,13 +119,13 @@ mod fences {
     }
 
     /// Pairs of fences for those who can do without the kernel's: where it refuses, both are full.
-    #[cfg(any(feature = "demand", test))]
+    #[allow(dead_code)]
     #[derive(Clone, Copy)]
     pub(crate) struct Fences {
         are_the_kernels: bool,
     }
 
-    #[cfg(any(feature = "demand", test))]
+    #[allow(dead_code)]
     impl Fences {
         /// The cheapest that there are.
         pub(crate) fn cheapest() -> Self {
@@ -162,6 +162,6 @@ mod fences {
     }
 }
 
-#[cfg(any(feature = "demand", test))]
+#[allow(unused_imports)]
 pub(crate) use fences::Fences;
 pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences};

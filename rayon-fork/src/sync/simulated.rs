@@ -2,7 +2,7 @@
 
 #[cfg(feature = "instrument")]
 pub(crate) use manycore::atomic::AtomicBool;
-#[cfg(any(feature = "instrument", feature = "demand", test))]
+#[allow(unused_imports)]
 pub(crate) use manycore::atomic::AtomicU64;
 pub(crate) use manycore::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 pub(crate) use manycore::lock::OnceLock;
@@ -51,11 +51,11 @@ pub(crate) fn heavy_fence() {
 }
 
 /// Pairs of fences, of which the light ones are free as above.
-#[cfg(any(feature = "demand", test))]
+#[allow(dead_code)]
 #[derive(Clone, Copy)]
 pub(crate) struct Fences;
 
-#[cfg(any(feature = "demand", test))]
+#[allow(dead_code)]
 // On a real machine there is something to take.
 #[allow(clippy::unused_self)]
 impl Fences {
