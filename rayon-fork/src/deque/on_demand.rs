@@ -37,11 +37,11 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::ptr;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
+use self::ring::{COUNT_BITS, MOST_PUBLIC, Public, Ring, Slot};
 use super::Steal;
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, MutexGuard, Ordering};
@@ -50,17 +50,12 @@ use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, MutexGuard, Ord
 mod models;
 #[cfg(all(test, not(fork_sim)))]
 pub(crate) mod numbered;
+mod ring;
 #[cfg(all(test, not(any(fork_loom, fork_sim))))]
 mod tests;
 
 /// Jobs for which a deque has room at first. A guess.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 64 };
-
-/// Bits of `public` that count public jobs; the others are the tail.
-const COUNT_BITS: u32 = 24;
-
-/// The most jobs that can be public at a time.
-const MOST_PUBLIC: u64 = (1 << COUNT_BITS) - 1;
 
 /// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it believes that nobody wants
 /// any. A guess.
@@ -88,74 +83,6 @@ pub(crate) enum Answer {
     HasPublic,
     /// There is something public, and it seems that nobody wants it.
     Unwanted,
-}
-
-/// A value of the word `public`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Public(u64);
-
-impl Public {
-    /// Public jobs.
-    fn count(self) -> u64 {
-        self.0 & MOST_PUBLIC
-    }
-
-    /// The tail, as an index not far from `near`: the word has only its lower bits.
-    #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
-    fn tail(self, near: u64) -> u64 {
-        let above = near.wrapping_sub(self.0 >> COUNT_BITS);
-        // Its lower bits, as a signed number.
-        let above = (above << COUNT_BITS) as i64 >> COUNT_BITS;
-        near.wrapping_sub(above as u64)
-    }
-
-    /// The split, as an index not far from `near`.
-    fn split(self, near: u64) -> u64 {
-        self.tail(near).wrapping_add(self.count())
-    }
-
-    /// The same after the oldest public job, which there is, was taken.
-    fn without_oldest(self) -> Self {
-        Self(self.0.wrapping_add(1 << COUNT_BITS) - 1)
-    }
-}
-
-/// One job, or what is left of one.
-struct Slot([AtomicPtr<()>; 2]);
-
-/// A ring of slots, a power of two of them.
-struct Ring {
-    slots: Box<[Slot]>,
-}
-
-impl Ring {
-    /// Leaks a ring.
-    fn leak(capacity: usize) -> *mut Self {
-        let empty = || Slot([AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())]);
-        Box::into_raw(Box::new(Self { slots: (0..capacity).map(|_| empty()).collect() }))
-    }
-
-    // The mask fits into a `usize`.
-    #[allow(clippy::cast_possible_truncation)]
-    #[inline]
-    fn slot(&self, index: u64) -> &Slot {
-        &self.slots[index as usize & (self.slots.len() - 1)]
-    }
-}
-
-impl Slot {
-    // Relaxed: `head` and `public` publish what slots hold, and a copy that was read while the owner wrote is thrown
-    // away, because the tail has moved then.
-    #[inline]
-    fn write(&self, words: [*mut (); 2]) {
-        self.0[0].store(words[0], Ordering::Relaxed);
-        self.0[1].store(words[1], Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn read(&self) -> [*mut (); 2] {
-        [self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed)]
-    }
 }
 
 /// What the owner writes with every push and pop.

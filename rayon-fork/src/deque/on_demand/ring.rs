@@ -1,0 +1,79 @@
+//! Where jobs lie, and the word that says which are public.
+
+use std::ptr;
+
+use crate::sync::modelled::{AtomicPtr, Ordering};
+
+/// Bits of `public` that count public jobs; the others are the tail.
+pub(super) const COUNT_BITS: u32 = 24;
+
+/// The most jobs that can be public at a time.
+pub(super) const MOST_PUBLIC: u64 = (1 << COUNT_BITS) - 1;
+
+/// A value of the word `public`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Public(pub(super) u64);
+
+impl Public {
+    /// Public jobs.
+    pub(super) fn count(self) -> u64 {
+        self.0 & MOST_PUBLIC
+    }
+
+    /// The tail, as an index not far from `near`: the word has only its lower bits.
+    #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+    pub(super) fn tail(self, near: u64) -> u64 {
+        let above = near.wrapping_sub(self.0 >> COUNT_BITS);
+        // Its lower bits, as a signed number.
+        let above = (above << COUNT_BITS) as i64 >> COUNT_BITS;
+        near.wrapping_sub(above as u64)
+    }
+
+    /// The split, as an index not far from `near`.
+    pub(super) fn split(self, near: u64) -> u64 {
+        self.tail(near).wrapping_add(self.count())
+    }
+
+    /// The same after the oldest public job, which there is, was taken.
+    pub(super) fn without_oldest(self) -> Self {
+        Self(self.0.wrapping_add(1 << COUNT_BITS) - 1)
+    }
+}
+
+/// One job, or what is left of one.
+pub(super) struct Slot([AtomicPtr<()>; 2]);
+
+/// A ring of slots, a power of two of them.
+pub(super) struct Ring {
+    pub(super) slots: Box<[Slot]>,
+}
+
+impl Ring {
+    /// Leaks a ring.
+    pub(super) fn leak(capacity: usize) -> *mut Self {
+        let empty = || Slot([AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())]);
+        Box::into_raw(Box::new(Self { slots: (0..capacity).map(|_| empty()).collect() }))
+    }
+
+    // The mask fits into a `usize`.
+    #[allow(clippy::cast_possible_truncation)]
+    #[inline]
+    pub(super) fn slot(&self, index: u64) -> &Slot {
+        &self.slots[index as usize & (self.slots.len() - 1)]
+    }
+}
+
+impl Slot {
+    // Relaxed: `head` and `public` publish what slots hold, and a copy that was read while the owner wrote is thrown
+    // away, because the tail has moved then.
+    #[inline]
+    pub(super) fn write(&self, words: [*mut (); 2]) {
+        self.0[0].store(words[0], Ordering::Relaxed);
+        self.0[1].store(words[1], Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn read(&self) -> [*mut (); 2] {
+        [self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed)]
+    }
+}
