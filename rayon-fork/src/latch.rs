@@ -1,5 +1,7 @@
 //! Signals that end a wait: one kind for each way in which the waiting thread may wait.
 
+mod outside;
+
 use std::ops::Deref;
 use std::ptr;
 use std::sync::Arc;
@@ -8,7 +10,8 @@ use crate::core_latch::CoreLatch;
 use crate::registry::{Registry, Worker};
 use crate::scope::local::Awaited;
 use crate::sync::modelled::{AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex};
+
+pub(crate) use outside::{LockLatch, MODIFIERS};
 
 /// Something that is set once and that somebody waits for.
 pub(crate) trait Latch {
@@ -75,56 +78,6 @@ impl Latch for SpinLatch<'_> {
             // SAFETY: the registry is held by `kept`, or by the worker that runs this.
             unsafe { (*registry).wake_worker(owner) };
         }
-    }
-}
-
-/// Whether a thread that waits outside is notified after the latch's lock is free, or before: then it
-/// wakes up only to wait for the lock, which its waker holds. With the lock held, an `install` from
-/// outside makes as many calls to the kernel as in the published crate; without, about half. To hold
-/// it is the default, so that what differs from the published crate is the counters.
-const NOTIFIES_UNLOCKED: bool = cfg!(feature = "notify-unlocked");
-
-/// What this file adds to the variant's name.
-pub(crate) const MODIFIER: &str = if NOTIFIES_UNLOCKED { "+notify-unlocked" } else { "" };
-
-/// Blocks a thread that is no worker, and so has nothing else to do.
-pub(crate) struct LockLatch {
-    is_set: Mutex<bool>,
-    changed: Condvar,
-}
-
-assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
-
-impl LockLatch {
-    /// Shared, so that the setter can hold it to the end of [`Latch::set`], whatever the waiter does.
-    pub(crate) fn new_shared() -> Arc<Self> {
-        Arc::new(Self { is_set: Mutex::new(false), changed: Condvar::new() })
-    }
-
-    // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
-    #[inline(never)]
-    pub(crate) fn wait(&self) {
-        let mut is_set = self.is_set.lock();
-        while !*is_set {
-            is_set = self.changed.wait(is_set);
-        }
-    }
-
-    fn set_and_notify(&self) {
-        let mut is_set = self.is_set.lock();
-        *is_set = true;
-        if NOTIFIES_UNLOCKED {
-            drop(is_set);
-        }
-        self.changed.notify_all();
-    }
-}
-
-impl Latch for Arc<LockLatch> {
-    unsafe fn set(this: *const Self) {
-        // SAFETY: alive at the beginning (contract). The clone outlives what the waiter may free.
-        let latch = unsafe { Arc::clone(&*this) };
-        latch.set_and_notify();
     }
 }
 

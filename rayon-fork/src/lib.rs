@@ -106,7 +106,13 @@ use name::Name;
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(
         sleep::VARIANT,
-        &[join::MODIFIER, latch::MODIFIER, scope::local::MODIFIER, registry::offer::MODIFIER],
+        &[
+            join::MODIFIER,
+            latch::MODIFIERS[0],
+            latch::MODIFIERS[1],
+            scope::local::MODIFIER,
+            registry::offer::MODIFIER,
+        ],
     );
     NAME.as_str()
 }

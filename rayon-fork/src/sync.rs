@@ -164,6 +164,8 @@ mod locks {
     #[cfg(feature = "web_spin_lock")]
     unpoisoned_locks!(wasm_sync, std::sync::MutexGuard);
 }
+// Where nobody blocks at once, nobody needs the one.
+#[allow(unused_imports)]
 pub(crate) use locks::{Condvar, Mutex};
 
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.

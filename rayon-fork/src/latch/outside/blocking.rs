@@ -1,0 +1,40 @@
+//! The waiting thread blocks at once.
+
+use std::sync::Arc;
+
+use super::NOTIFIES_UNLOCKED;
+use crate::sync::{Condvar, Mutex};
+
+/// Blocks a thread that is no worker.
+pub(crate) struct LockLatch {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
+
+impl LockLatch {
+    /// Shared, so that the setter can hold it to the end of [`Latch::set`](crate::latch::Latch::set), whatever the
+    /// waiter does.
+    pub(crate) fn new_shared() -> Arc<Self> {
+        Arc::new(Self { is_set: Mutex::new(false), changed: Condvar::new() })
+    }
+
+    // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
+    #[inline(never)]
+    pub(crate) fn wait(&self) {
+        let mut is_set = self.is_set.lock();
+        while !*is_set {
+            is_set = self.changed.wait(is_set);
+        }
+    }
+
+    pub(crate) fn set_and_notify(&self) {
+        let mut is_set = self.is_set.lock();
+        *is_set = true;
+        if NOTIFIES_UNLOCKED {
+            drop(is_set);
+        }
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,77 @@
+//! Loom models of the latch, and the mistakes they must catch.
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use std::sync::Arc;
+
+use super::{BLOCKED, LockLatch, SET};
+use crate::sleep::models::{Bounds, must_fail, must_hold};
+use crate::sync::modelled::Ordering;
+
+/// Every schedule.
+const ALL: Bounds = Bounds { fast: None, deep: None };
+
+const SUBJECT: &str = "warm-install";
+
+/// Another thread writes a result and sets the latch; the waiting thread reads the result.
+fn wait_for_a_result(set: fn(&LockLatch)) {
+    let latch = LockLatch::new_shared();
+    let result = Arc::new(UnsafeCell::new(0));
+    let setter = {
+        let (latch, result) = (Arc::clone(&latch), Arc::clone(&result));
+        thread::spawn(move || {
+            // SAFETY: loom fails if another thread may be here.
+            result.with_mut(|result| unsafe { *result = 7 });
+            set(&latch);
+        })
+    };
+    latch.wait();
+    // SAFETY: as above.
+    assert_eq!(result.with(|result| unsafe { *result }), 7);
+    setter.join().expect("a failed thread has failed the model");
+}
+
+#[test]
+fn a_thread_that_waits_outside_goes_on_and_sees_the_result() {
+    must_hold(SUBJECT, ALL, || wait_for_a_result(LockLatch::set_and_notify));
+}
+
+fn set_and_notify_without_lock(latch: &LockLatch) {
+    if latch.state.swap(SET, Ordering::Release) == BLOCKED {
+        latch.changed.notify_all();
+    }
+}
+
+fn set_in_two_steps(latch: &LockLatch) {
+    // ORDERING: Acquire, so that only the two steps are wrong.
+    let is_blocked = latch.state.load(Ordering::Acquire) == BLOCKED;
+    latch.state.store(SET, Ordering::Release);
+    if is_blocked {
+        drop(latch.lock.lock());
+        latch.changed.notify_all();
+    }
+}
+
+fn set_without_order(latch: &LockLatch) {
+    if latch.state.swap(SET, Ordering::Relaxed) == BLOCKED {
+        drop(latch.lock.lock());
+        latch.changed.notify_all();
+    }
+}
+
+const DEADLOCK: &str = "deadlock; threads";
+
+#[test]
+fn notifying_without_the_lock_is_caught() {
+    must_fail(SUBJECT, DEADLOCK, ALL, || wait_for_a_result(set_and_notify_without_lock));
+}
+
+#[test]
+fn setting_in_two_steps_is_caught() {
+    must_fail(SUBJECT, DEADLOCK, ALL, || wait_for_a_result(set_in_two_steps));
+}
+
+#[test]
+fn setting_without_order_is_caught() {
+    must_fail(SUBJECT, "Causality violation", ALL, || wait_for_a_result(set_without_order));
+}
