@@ -603,6 +603,21 @@ pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
 }
 
+/// `features`, and those of the package that they switch on.
+fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<String> {
+    let mut all = features.clone();
+    loop {
+        let known = all.len();
+        let implied = all.iter().filter_map(|feature| package.features.get(feature)).flatten();
+        let implied: Vec<String> =
+            implied.filter(|it| package.features.contains_key(*it)).cloned().collect();
+        all.extend(implied);
+        if all.len() == known {
+            return all;
+        }
+    }
+}
+
 /// The features of rayon-core that are on, which must be those asked for.
 fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
     let nodes = metadata.resolve.as_ref().map(|resolve| resolve.nodes.as_slice());
@@ -615,7 +630,7 @@ fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Resul
     let asked = branch.source.features();
     let is_as_asked = match &branch.source {
         // Here every feature is a variant, so one too many is another branch.
-        Source::Fork { .. } => on == asked,
+        Source::Fork { .. } => on == with_implied(&asked, package),
         _ => on.is_superset(&asked),
     };
     if is_as_asked {

@@ -8,7 +8,7 @@ use super::*;
 fn metadata(on: &[&str]) -> (Metadata, Package) {
     let package = json!({
         "name": "rayon-core", "version": "1.13.0", "id": "it", "dependencies": [], "targets": [],
-        "features": {}, "manifest_path": "/lab/rayon-fork/Cargo.toml", "source": null,
+        "features": { "demand": ["membarrier"], "membarrier": ["dep:rustix"] }, "manifest_path": "/lab/rayon-fork/Cargo.toml", "source": null,
     });
     let node = json!({ "id": "it", "deps": [], "dependencies": [], "features": on });
     let metadata: Metadata = serde_json::from_value(json!({
@@ -42,6 +42,15 @@ fn features_that_cargo_switched_on_unasked_are_a_failed_build() {
         assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))), "{error}");
         assert!(error.to_string().contains("branch `mine` asks for the features"), "{error}");
     }
+}
+
+#[test]
+fn features_may_switch_on_what_they_are_built_on() {
+    let fork = branch(Source::Fork { features: ["demand".to_owned()].into() });
+    let (as_asked, package) = metadata(&["demand", "membarrier"]);
+    assert_eq!(features_on(&fork, &as_asked, &package).unwrap(), ["demand", "membarrier"]);
+    let (too_few, package) = metadata(&["demand"]);
+    assert!(features_on(&fork, &too_few, &package).is_err());
 }
 
 #[test]
