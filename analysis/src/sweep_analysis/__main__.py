@@ -22,13 +22,14 @@ from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.headline import headline
 from sweep_analysis.say.placements import placement_table
-from sweep_analysis.say.validation import validation_sentences
+from sweep_analysis.say.validation import count_sentences, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, in_quantity, judge
 from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
+from sweep_analysis.stats.validated_counts import by_event, validated_counts
 from sweep_analysis.stats.validation import Validation, validation
 
 CHECK_FAILED = 1
@@ -456,12 +457,17 @@ def _calibration(asked: argparse.Namespace) -> int:
 def _validate(asked: argparse.Namespace) -> None:
     simulated, measured = _read(asked), read_sweep(find_sweep(asked.measured))
     found = validation(simulated, measured)
+    counts = validated_counts(simulated, measured)
     cells = with_panel(found.cells)
     if asked.output is not None:
         _write_validation(found, simulated, asked.output)
+        tables.write(counts, asked.output / "validation-counts.csv")
     output.show(simulated, "validation", found.cells, asked.format, read=tables.validation_table(cells))
     beside = sys.stdout if asked.format == "md" else sys.stderr
-    print("\n" + "\n".join(validation_sentences(found, simulated, measured)), file=beside)
+    if not counts.is_empty():
+        print("\n" + tables.markdown(tables.validated_counts_table(by_event(counts))), file=beside)
+    said = [*count_sentences(counts), *validation_sentences(found, simulated, measured)]
+    print("\n" + "\n".join(said), file=beside)
 
 
 def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:

@@ -444,3 +444,17 @@ VALIDATION = pl.Schema(
     )
 )
 """One row per cell of the pool's program that a simulated and a measured sweep have: see `validation.validation`."""
+
+VALIDATED_COUNTS = pl.Schema(
+    _same([*PANEL, "threads", "branch"])
+    | pl.Schema(
+        {
+            "event": pl.String,  # a key of `validated_counts.COUNTED`
+            "predicted": pl.Float64,  # simulated: by all threads in a trial, median over trials, for the measured work
+            "measured": pl.Float64,  # on the host: by all threads in a trial, median over trials
+            "ratio": pl.Float64,  # predicted over measured; null if one of them is 0
+            "is_near": pl.Boolean,  # whether they are within `validated_counts.FACTOR`; null if both are few
+        }
+    )
+)
+"""One row per event and cell that a simulated and a measured sweep counted: see `validated_counts.validated_counts`."""

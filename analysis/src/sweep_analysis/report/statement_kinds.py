@@ -25,7 +25,7 @@ from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.say.placements import placement_table
-from sweep_analysis.say.validation import validation_sentences
+from sweep_analysis.say.validation import count_sentences, validation_sentences
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.claims import UNTESTED
@@ -34,6 +34,7 @@ from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
 from sweep_analysis.stats.noise import second_look
 from sweep_analysis.stats.simulated import line_wait_rates
+from sweep_analysis.stats.validated_counts import by_event, validated_counts
 from sweep_analysis.stats.validation import validation
 
 PICTURES = CHECKOUT / "results" / "figures"
@@ -391,6 +392,16 @@ def _validated(asked: Asked) -> str:
     return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{tables.markdown(rows)}"
 
 
+def _validated_counts(asked: Asked) -> str:
+    """How near predicted counts are, a row an event and a number of threads. Two sweeps: simulated, measured."""
+    simulated, measured = (analysis.sweep for analysis in asked.sweeps)
+    counts = validated_counts(simulated, measured)
+    if counts.is_empty():
+        raise asked.refused("one of the sweeps has no counts", "name two that were swept with `--instrument`")
+    table = tables.markdown(tables.validated_counts_table(by_event(counts)))
+    return f"Counts {simulated.label}, beside measured ones: {count_sentences(counts)[-1]}\n\n{table}"
+
+
 def _claims(asked: Asked) -> str:
     """What became of the claims of `branches.toml` that the sweep tests, a row each.
 
@@ -451,6 +462,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "prices": _prices,
     "claims": _claims,
     "validated": _validated,
+    "validated-counts": _validated_counts,
     "second-look": _second_look,
 }
 

@@ -52,7 +52,7 @@ def made(file: Path) -> dict[Path, str]:
         sweeps = [_analysis(find_sweep(Path(name))) for name in named]
         asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named])
         # The one has a line for each sweep, the other says of each number which it is.
-        if kind not in ("evidence", "validated"):
+        if kind not in ("evidence", "validated", "validated-counts"):
             refuse_mixed([it.sweep for it in sweeps], where)
         text, pictures = KINDS[kind](asked)
         label = sweeps[0].sweep.label

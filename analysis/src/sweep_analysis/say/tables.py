@@ -13,6 +13,7 @@ from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 from sweep_analysis.stats.simulated import SPENT_ON
+from sweep_analysis.stats.validated_counts import COUNTED, FACTOR, FEW
 from sweep_analysis.stats.validation import MARGIN
 
 DIGITS = 4
@@ -118,6 +119,18 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
         pl.col("predicted_scaling").alias("over 1 thread, simulated"),
         pl.col("measured_scaling").alias("over 1 thread, measured"),
         pl.when("is_near").then(pl.lit("yes")).otherwise(pl.lit("no")).alias(f"within {MARGIN:.0%}"),
+    )
+
+
+def validated_counts_table(events: pl.DataFrame) -> pl.DataFrame:
+    """How near counts are. In: rows of `validated_counts.by_event`."""
+    return events.select(
+        pl.col("event").replace_strict(COUNTED),
+        "threads",
+        pl.col("near").alias(f"within a factor of {FACTOR}"),
+        pl.col("judged").alias("of cells"),
+        pl.col("few").alias(f"below {FEW} in a trial"),
+        pl.col("ratio").round(2).alias("simulated over measured"),
     )
 
 
