@@ -55,8 +55,8 @@ def test_shares_of_time_are_those_of_the_records_and_add_up_to_one(tmp_path: Pat
 def test_time_of_all_cores_is_told_per_unit_of_work(tmp_path: Path) -> None:
     sweep = simulated(tmp_path / "sweep")
     total = spent_shares(sweep).filter(branch="packed", threads=8)["ns_per_unit"].sum()
-    mean = analyse(sweep).times.filter(branch="packed", threads=8, program="parallel")["ns_per_unit"].mean()
-    assert total == pytest.approx(8 * mean, rel=0.01)
+    mean = analyse(sweep).times.filter(branch="packed", threads=8, program="parallel")["ns_per_unit"].to_numpy().mean()
+    assert total == pytest.approx(8 * float(mean), rel=0.01)
 
 
 def test_lines_of_source_that_waited_come_with_the_longest_first(tmp_path: Path) -> None:
