@@ -115,19 +115,31 @@ struct Lent(*const Scope<'static>);
 
 // SAFETY: scopes are `Sync`.
 unsafe impl Send for Lent {}
+// SAFETY: as above.
+unsafe impl Sync for Lent {}
 
-/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope, until it calls its second
-/// argument; it goes on until its third says that the scope has ended.
-fn lend(borrower: impl FnOnce(&Scope<'static>, &(dyn Fn() + Sync), &Tally) + Send + 'static) {
+impl Lent {
+    fn spawn_leaf(&self) {
+        // SAFETY: `lend` says when. Only here is there a reference, since the borrower goes on after the scope's end.
+        unsafe { &*self.0 }.spawn(|_| ());
+    }
+}
+
+/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope: its first argument spawns a job
+/// into the scope and gives it back. It goes on until its second says that the scope has ended.
+fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
     let pool = pool(1);
     let (ended, until_ended) = end();
     let (lender, lent) = mpsc::channel::<Lent>();
     let (gives_back, is_back) = mpsc::channel();
     pool.spawn(move || {
-        let scope = lent.recv().unwrap().0;
-        // SAFETY: the closure of the scope waits for the message, and `borrower` spawns only before.
-        let scope = unsafe { &*scope };
-        borrower(scope, &|| gives_back.send(()).unwrap(), &until_ended);
+        let lent = lent.recv().unwrap();
+        // The closure of the scope waits for the message, so the scope is there until then.
+        let spawn_and_give_back = || {
+            lent.spawn_leaf();
+            gives_back.send(()).unwrap();
+        };
+        borrower(&spawn_and_give_back, &until_ended);
     });
     pool.in_place_scope(|scope| {
         lender.send(Lent(scope)).unwrap();
@@ -139,9 +151,8 @@ fn lend(borrower: impl FnOnce(&Scope<'static>, &(dyn Fn() + Sync), &Tally) + Sen
 #[test]
 fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
     patiently("a job that is lent a scope", || {
-        lend(|scope, give_back, until_ended| {
-            scope.spawn(|_| ());
-            give_back();
+        lend(|spawn_and_give_back, until_ended| {
+            spawn_and_give_back();
             assert_eq!(yield_local(), Some(Yield::Executed));
             until_ended.wait_for(1);
         });
@@ -151,12 +162,8 @@ fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
 #[test]
 fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
     patiently("a join that runs a scope's job before its second half", || {
-        lend(|scope, give_back, until_ended| {
-            let spawns = || {
-                scope.spawn(|_| ());
-                give_back();
-            };
-            join(spawns, || until_ended.wait_for(1));
+        lend(|spawn_and_give_back, until_ended| {
+            join(spawn_and_give_back, || until_ended.wait_for(1));
         });
     });
 }
@@ -164,11 +171,10 @@ fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_the_half_of_a_join() {
     patiently("a half of a join right after a scope's job", || {
-        lend(|scope, give_back, until_ended| {
+        lend(|spawn_and_give_back, until_ended| {
             let other = pool(1);
             let spawns_and_waits = || {
-                scope.spawn(|_| ());
-                give_back();
+                spawn_and_give_back();
                 // Meanwhile the worker runs the scope's job, and then the second half.
                 other.install(|| until_ended.wait_for(1));
             };
