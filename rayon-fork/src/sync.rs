@@ -9,16 +9,18 @@
 
 #[cfg(not(any(fork_loom, fork_sim)))]
 mod asymmetric;
-#[cfg(feature = "instrument")]
+#[cfg(all(feature = "instrument", not(fork_sim)))]
 mod cpus;
 
-#[cfg(feature = "instrument")]
+#[cfg(all(feature = "instrument", not(fork_sim)))]
 pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 
 #[cfg(fork_sim)]
 mod simulated;
 #[cfg(fork_sim)]
 use simulated as machine;
+#[cfg(all(feature = "instrument", fork_sim))]
+pub(crate) use simulated::cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 
 /// What the crate takes from the machine it runs on.
 #[cfg(not(fork_sim))]

@@ -124,6 +124,9 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _folder = sh.push_dir("rayon-fork/simulated");
     step("deque of simulated machines", cmd!(sh, "cargo test --quiet --release --lib deque"))?;
     step("pool on simulated machines", cmd!(sh, "cargo test --quiet --release --test pool"))?;
+    let counted =
+        cmd!(sh, "cargo test --quiet --release --test pool --features instrument counted");
+    step("counts on simulated machines", counted)?;
     for variant in variants {
         let features = variant.features();
         step(

@@ -146,6 +146,23 @@ fn more_workers_than_one_word_has_bits_run_a_tree() {
     assert_eq!(answer.unwrap().result, 377);
 }
 
+#[cfg(feature = "instrument")]
+#[test]
+fn every_job_is_counted_by_the_core_that_ran_it() {
+    let counts = on_eight(|pool| {
+        let before = rayon_core::instrument::snapshot(pool);
+        pool.install(|| fib(16));
+        rayon_core::instrument::snapshot(pool).since(&before)
+    });
+    let of =
+        |name| counts.workers.iter().map(|worker| worker.get(name).unwrap()).collect::<Vec<u64>>();
+    let sum = |name| of(name).iter().sum::<u64>();
+    // A join for each number above 1, and the job that came from outside.
+    assert_eq!(sum("jobs_executed"), 1_596 + 1);
+    assert_eq!(sum("pushes"), sum("pops") + sum("steals_won"));
+    assert!(of("jobs_executed").iter().all(|jobs| *jobs > 0), "{counts:?}");
+}
+
 /// The features of a manifest, with what they turn on in the same manifest.
 fn features(manifest: &str, without: &[&str]) -> Vec<(String, Vec<String>)> {
     let manifest: toml::Table = std::fs::read_to_string(manifest).unwrap().parse().unwrap();
@@ -161,7 +178,7 @@ fn features(manifest: &str, without: &[&str]) -> Vec<(String, Vec<String>)> {
 #[test]
 fn features_are_those_of_the_fork() {
     let ours = features(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), &[]);
-    let without = ["instrument", "web_spin_lock"];
+    let without = ["web_spin_lock"];
     let theirs = features(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"), &without);
     assert_eq!(ours, theirs);
 }

@@ -1,6 +1,5 @@
 //! What is kept about one pool while it runs: who did what how often, and what each worker does.
 
-use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use crossbeam_utils::CachePadded;
 use super::counts::{EventCounts, KINDS};
 use super::occupancy::Occupancy;
 use super::timeline::{Track, WorkerState};
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, current_cpu};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, cell_of_thread, current_cpu};
 
 /// What is recorded of one pool.
 pub(crate) struct Records {
@@ -31,9 +30,9 @@ pub(super) struct Record {
     pub(super) track: Mutex<Track>,
 }
 
-thread_local! {
+cell_of_thread! {
     /// The record of what this thread does now, or null.
-    static HERE: Cell<*const Record> = const { Cell::new(ptr::null()) };
+    static HERE: Cell<*const Record> = ptr::null();
 }
 
 impl Records {
@@ -85,7 +84,9 @@ pub(crate) struct Here<'r> {
 
 impl Here<'_> {
     fn begin(record: *const Record) -> Self {
-        Self { before: HERE.replace(record), records: PhantomData }
+        let before = HERE.get();
+        HERE.set(record);
+        Self { before, records: PhantomData }
     }
 }
 

@@ -25,6 +25,23 @@ pub(crate) mod thread {
     }
 }
 
+/// Cores in the place of CPUs.
+#[cfg(feature = "instrument")]
+pub(crate) mod cpus {
+    /// Every thread has a core of its own.
+    pub(crate) const ARE_CPUS_KNOWN: bool = true;
+
+    /// The core of the calling thread.
+    pub(crate) fn current_cpu() -> Option<usize> {
+        manycore::current_core()
+    }
+
+    /// All cores of the machine.
+    pub(crate) fn usable_cpus() -> Vec<usize> {
+        (0..manycore::cores().unwrap_or(0)).collect()
+    }
+}
+
 /// Nothing to prepare.
 // It fails where the kernel is asked.
 #[allow(clippy::unnecessary_wraps)]
