@@ -21,6 +21,9 @@ use crate::{experiments, here, machines, selection};
 /// The experiment that is predicted and measured.
 const EXPERIMENT: &str = "validation";
 
+/// Trials of each cell that count what the scheduler does, after all that are timed.
+const COUNTED: u32 = 2;
+
 /// Options of `sweep` that this command sets by itself, or that mean nothing to it.
 pub(crate) const REFUSED: [&str; 8] =
     ["machine", "prices", "placement", "resume", "shard", "experiment", "preset", "instrument"];
@@ -44,8 +47,9 @@ pub(crate) struct ValidateArgs {
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
 Measures the prices of this host, sweeps the experiment `validation` on the simulated machine `here`, and then the same
-cells on the host. The table tells each cell's predicted and measured time. Two ordinary sweeps are left, the prediction
-finished before the first trial is measured. The same command goes on after an interruption. Run it while nothing else runs.
+cells on the host. The table tells each cell's predicted and measured time. Instrumented builds, which are not timed, count
+jobs, steals, sleeps and wake-ups in both. Two ordinary sweeps are left, the prediction finished before the first trial is
+measured. The same command goes on after an interruption. Run it while nothing else runs.
 
 Examples:
   cargo runner validate
@@ -61,6 +65,7 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
     let mut simulation = arguments.sweep.clone();
     simulation.selection.experiment = Some(EXPERIMENT.to_owned());
     simulation.selection.machine = Some(here::NAME.to_owned());
+    simulation.selection.instrument = Some(COUNTED);
     let wanted =
         || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
@@ -96,6 +101,7 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
     let mut measurement = arguments.sweep.clone();
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
+    measurement.selection.instrument = Some(COUNTED);
     let threads = prediction.asked.threads.iter().map(usize::to_string);
     measurement.selection.threads = Some(threads.collect::<Vec<_>>().join(","));
     let half = newest(&parent, |manifest| is_measurement(manifest, &prediction));
