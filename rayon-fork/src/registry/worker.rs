@@ -271,9 +271,10 @@ impl Queues for Worker {
         !self.registry.injector.is_empty()
     }
 
-    fn has_stealable(&self) -> bool {
+    fn stealable(&self, at_most: usize) -> usize {
         let others = self.registry.stealers.iter().enumerate();
-        others.into_iter().any(|(index, victim)| index != self.index && !victim.is_empty())
+        let full = others.filter(|(index, victim)| *index != self.index && !victim.is_empty());
+        full.take(at_most).count()
     }
 
     #[inline]

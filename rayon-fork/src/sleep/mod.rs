@@ -53,8 +53,13 @@ pub(crate) trait Queues {
     fn has_broadcasts(&self) -> bool;
     /// Whether an injected job waits for any worker.
     fn has_injected(&self) -> bool;
+    /// How many other workers have a job on their deques; `at_most` if it is more.
+    fn stealable(&self, at_most: usize) -> usize;
+
     /// Whether a job waits on the deque of any other worker.
-    fn has_stealable(&self) -> bool;
+    fn has_stealable(&self) -> bool {
+        self.stealable(1) > 0
+    }
 
     /// Whether pushes may go unannounced while nobody searches, so that a worker must look over every queue before it
     /// blocks.
@@ -175,8 +180,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod, queues: &impl Queues) {
         hooks::end_search();
-        let sleepers_to_wake = self.counters.end_search(idle.worker);
-        if sleepers_to_wake > 0 && (!LeaveRuleOf::<C>::LOOKS_FIRST || sees_work::<C>(queues)) {
+        let mut sleepers_to_wake = self.counters.end_search(idle.worker);
+        if sleepers_to_wake > 0 && LeaveRuleOf::<C>::LOOKS_FIRST {
+            sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
+        }
+        if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
         }
     }
@@ -348,12 +356,14 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 }
 
-/// Whether anybody but the worker that stopped searching could find work. It is no longer counted.
+/// How many queues have work for others than the worker that stopped searching, which is no longer counted; `at_most` if
+/// it is more.
 // Not inlined: the job that it found runs in its caller's frame, and jobs nest.
 #[inline(never)]
-fn sees_work<C: SleepCounters>(queues: &impl Queues) -> bool {
+fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
     // A publisher that relied on this worker fenced, or was made to, before it read the counters: the same
     // pair as between a publisher and a sleeper.
     FenceOf::<C>::after_registering();
-    queues.has_injected() || queues.has_stealable()
+    let injected = usize::from(queues.has_injected());
+    injected + queues.stealable(at_most - injected)
 }

@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 
 struct Scripted<'a> {
     broadcasts: bool,
     injected: bool,
-    stealable: bool,
+    stealable: usize,
     scans: Cell<usize>,
     /// Happens while the worker looks over the queues.
     meanwhile: Option<&'a dyn Fn()>,
@@ -65,8 +65,8 @@ impl Queues for Scripted<'_> {
         self.injected
     }
 
-    fn has_stealable(&self) -> bool {
-        self.stealable
+    fn stealable(&self, at_most: usize) -> usize {
+        at_most.min(self.stealable)
     }
 }
 
@@ -131,7 +131,7 @@ fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Coun
 fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>() {
     if FenceOf::<C>::SCANS_BEFORE_SLEEP {
         let (sleep, mut idle, latch) = one_worker::<C>();
-        let queues = Scripted { stealable: true, ..Scripted::default() };
+        let queues = Scripted { stealable: 1, ..Scripted::default() };
         rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         assert_eq!(sleep.counters.sleeping(), 0);
     }
@@ -276,8 +276,8 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
         fn has_injected(&self) -> bool {
             self.0.load(Ordering::SeqCst) > 0
         }
-        fn has_stealable(&self) -> bool {
-            false
+        fn stealable(&self, _at_most: usize) -> usize {
+            0
         }
     }
 

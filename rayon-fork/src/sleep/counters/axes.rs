@@ -194,7 +194,7 @@ pub(crate) trait LeaveRule: Send + Sync + 'static {
 /// Up to two, always. The rule of rayon-core.
 pub(crate) enum WakeTwo {}
 
-/// One, by the last searcher.
+/// Up to two, by the last searcher.
 pub(crate) enum WakeWhereWorkIs {}
 
 impl LeaveRule for WakeTwo {
@@ -211,6 +211,6 @@ impl LeaveRule for WakeWhereWorkIs {
 
     #[inline]
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize {
-        usize::from(sleeping > 0 && searching() == 0)
+        if sleeping > 0 && searching() == 0 { sleeping.min(2) } else { 0 }
     }
 }

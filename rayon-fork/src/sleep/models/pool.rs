@@ -279,15 +279,16 @@ impl<C, S> Queues for View<'_, C, S> {
             && !self.pool.injector.is_empty()
     }
 
-    fn has_stealable(&self) -> bool {
+    fn stealable(&self, at_most: usize) -> usize {
         let is_own = self.pool.is_owned && self.worker == 0;
-        !is_own
+        let has_job = !is_own
             && self.pool.unseen != Some(Unseen::Deques)
             && !self.pool.deque.is_unused()
             && match &self.pool.on_demand {
                 Some(on_demand) => on_demand.has_jobs(),
                 None => !self.pool.deque.looks_empty(),
-            }
+            };
+        at_most.min(usize::from(has_job))
     }
 
     fn are_silent(&self) -> bool {
@@ -313,7 +314,7 @@ impl Queues for Seen {
         self.0
     }
 
-    fn has_stealable(&self) -> bool {
-        false
+    fn stealable(&self, _at_most: usize) -> usize {
+        0
     }
 }
