@@ -48,8 +48,9 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                 points.mark_point(filled=True, size=36, opacity=0.75).encode(
                     x=x,
                     y=y,
-                    color=alt.Color("threads:N", sort=threads, legend=key).scale(scheme="tableau10"),
-                    shape=alt.Shape("threads:N", sort=threads, legend=key),
+                    # Of one scale's domain, so that colour and shape share a key.
+                    color=alt.Color("threads:N", legend=key).scale(domain=threads, scheme="tableau10"),
+                    shape=alt.Shape("threads:N", legend=key).scale(domain=threads),
                 ),
                 alt.Chart(_named(cells))
                 .mark_text(align="left", dx=6, fontSize=9, color=theme.faint_ink)
