@@ -9,7 +9,7 @@ use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
-use crate::scope::local::{self, Awaited};
+use crate::scope::local::Awaited;
 use crate::unwind::{self, Payload};
 
 /// Whether a second closure that nobody stole is called where it lies, or moved out of its slot
@@ -154,11 +154,7 @@ where
                     };
                     return (result_a, result_b);
                 }
-                Some(job) => {
-                    let place = local::leave(worker);
-                    job.execute();
-                    local::go_back(worker, place);
-                }
+                Some(job) => worker.run_within(job),
                 None => {
                     // Stolen. Help others until the thief is done.
                     worker.wait_until(&job_b.latch, Awaited::NONE);

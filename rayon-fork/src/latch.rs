@@ -116,8 +116,6 @@ impl Count {
     }
 
     /// Whether so many are left.
-    // Who holds no units does not ask.
-    #[allow(dead_code)]
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is left is
@@ -178,7 +176,6 @@ impl CountLatch {
     }
 
     /// Whether so many are left to wait for. If so, what was done for all others is visible.
-    #[allow(dead_code)]
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         self.count.is(count)

@@ -11,6 +11,10 @@
 mod asymmetric;
 #[cfg(all(feature = "instrument", not(fork_sim)))]
 mod cpus;
+// As `deque::on_demand`.
+#[cfg(not(fork_loom))]
+#[allow(dead_code)]
+mod fences;
 
 #[cfg(all(feature = "instrument", not(fork_sim)))]
 pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
@@ -26,7 +30,7 @@ pub(crate) use simulated::cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 #[cfg(not(fork_sim))]
 mod machine {
     #[cfg(not(fork_loom))]
-    pub(crate) use super::asymmetric::{Fences, heavy_fence, light_fence, prepare_heavy_fences};
+    pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
     #[cfg(feature = "instrument")]
@@ -173,12 +177,14 @@ pub(crate) use locks::{Condvar, Mutex};
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
+    #[allow(unused_imports)]
+    pub(crate) use super::fences::Fences;
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
+    #[allow(unused_imports)]
+    pub(crate) use super::machine::AtomicPtr;
     #[cfg(target_has_atomic = "64")]
     #[allow(unused_imports)]
     pub(crate) use super::machine::AtomicU64;
-    #[allow(unused_imports)]
-    pub(crate) use super::machine::{AtomicPtr, Fences};
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };

@@ -8,7 +8,8 @@ use super::*;
 fn metadata(on: &[&str]) -> (Metadata, Package) {
     let package = json!({
         "name": "rayon-core", "version": "1.13.0", "id": "it", "dependencies": [], "targets": [],
-        "features": { "demand": ["membarrier"], "membarrier": ["dep:rustix"] }, "manifest_path": "/lab/rayon-fork/Cargo.toml", "source": null,
+        "features": { "demand": ["membarrier"], "membarrier": ["dep:rustix"] },
+        "manifest_path": "/lab/rayon-fork/Cargo.toml", "source": null,
     });
     let node = json!({ "id": "it", "deps": [], "dependencies": [], "features": on });
     let metadata: Metadata = serde_json::from_value(json!({

@@ -118,6 +118,8 @@ impl<T> Deque<T> {
     }
 
     /// A deque whose owner takes the newest job first.
+    // The feature has another for that.
+    #[cfg(not(feature = "demand"))]
     pub(crate) fn new_lifo() -> Self {
         Self::new(false)
     }

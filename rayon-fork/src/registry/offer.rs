@@ -17,7 +17,6 @@ compile_error!(
 /// Every push is announced, so there is nothing to ask for.
 #[cfg(not(feature = "demand"))]
 mod at_once {
-    use crate::hooks::{self, Event};
     use crate::job::JobRef;
     use crate::registry::Worker;
     use crate::sleep::IdlePeriod;
@@ -46,10 +45,7 @@ mod at_once {
         /// Puts `job` on the own deque, where thieves find it, and wakes one if need be.
         #[inline]
         pub(crate) fn push(&self, job: JobRef) {
-            let queue_was_empty = self.deque.is_empty();
-            self.deque.push(job);
-            hooks::count(Event::Push);
-            self.registry.sleep.job_pushed(queue_was_empty);
+            self.push_in_public(&self.deque, job);
         }
 
         /// A search begins.
@@ -97,19 +93,17 @@ mod on_demand {
 
     /// What a pool has for offers.
     pub(crate) struct Offers {
-        fences: Fences,
         demand: Demand,
     }
 
     impl Offers {
         pub(crate) fn new() -> Self {
-            let fences = Fences::cheapest();
-            Self { fences, demand: Demand::new(fences) }
+            Self { demand: Demand::new(Fences::cheapest()) }
         }
 
         /// A deque whose owner takes the newest job first.
         pub(crate) fn new_lifo(&self) -> JobDeque<JobRef> {
-            JobDeque::new_lifo(self.fences)
+            JobDeque::new_lifo(self.demand.fences)
         }
     }
 
@@ -125,12 +119,7 @@ mod on_demand {
                         self.registry.offers.demand.answer(deque, &self.registry.sleep);
                     }
                 }
-                JobDeque::Fifo(deque) => {
-                    let queue_was_empty = deque.is_empty();
-                    deque.push(job);
-                    hooks::count(Event::Push);
-                    self.registry.sleep.job_pushed(queue_was_empty);
-                }
+                JobDeque::Fifo(deque) => self.push_in_public(deque, job),
             }
         }
 
@@ -179,14 +168,7 @@ mod on_demand {
             if !self.are_pushes_silent() {
                 return None;
             }
-            let stealers = &*self.registry.stealers;
-            let (before, from) = stealers.split_at(self.rng.below(stealers.len()));
-            let first = before.len();
-            let from = from.iter().enumerate().map(|(i, victim)| (first + i, victim));
-            for (index, victim) in from.chain(before.iter().enumerate()) {
-                if index == self.index || !victim.expose_for_owner() {
-                    continue;
-                }
+            for victim in self.victims().filter(|victim| victim.expose_for_owner()) {
                 hooks::count(Event::StealTried);
                 if let Some(job) = settle(|| victim.steal()) {
                     hooks::count(Event::StealWon);

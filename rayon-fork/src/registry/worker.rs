@@ -4,9 +4,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::Registry;
-use super::offer::JobDeque;
+use super::offer::{JobDeque, JobStealer};
 use crate::core_latch::CoreLatch;
-use crate::deque::{Steal, Stealer, settle};
+use crate::deque::{Deque, Steal, Stealer, settle};
 use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
@@ -113,6 +113,15 @@ impl Worker {
         !self.deque.is_empty()
     }
 
+    /// Puts `job` on `deque`, the own one, where thieves find it, and wakes one if need be.
+    #[inline]
+    pub(super) fn push_in_public(&self, deque: &Deque<JobRef>, job: JobRef) {
+        let queue_was_empty = deque.is_empty();
+        deque.push(job);
+        hooks::count(Event::Push);
+        self.registry.sleep.job_pushed(queue_was_empty);
+    }
+
     /// Puts `job` behind the worker's other FIFO jobs and a token for it on the own deque.
     ///
     /// # Safety
@@ -161,23 +170,27 @@ impl Worker {
         job
     }
 
+    /// The deques of all other workers, from a random one onwards.
+    #[inline]
+    pub(super) fn victims(&self) -> impl Iterator<Item = &JobStealer<JobRef>> + '_ {
+        let stealers = &*self.registry.stealers;
+        let first = self.rng.below(stealers.len());
+        let (before, from) = stealers.split_at(first);
+        let from = from.iter().enumerate().map(move |(i, victim)| (first + i, victim));
+        let all = from.chain(before.iter().enumerate());
+        all.filter(|(index, _)| *index != self.index).map(|(_, victim)| victim)
+    }
+
     /// Tries every other worker once, from a random one onwards; again while any was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
         // On the line of counters that are not padded.
         hooks::reads(ptr::addr_of!(self.registry.stealers));
-        let stealers = &*self.registry.stealers;
-        if stealers.len() <= 1 {
+        if self.registry.num_threads() <= 1 {
             return None;
         }
         loop {
-            let (before, from) = stealers.split_at(self.rng.below(stealers.len()));
             let mut was_contended = false;
-            let first = before.len();
-            let from = from.iter().enumerate().map(|(i, victim)| (first + i, victim));
-            for (index, victim) in from.chain(before.iter().enumerate()) {
-                if index == self.index {
-                    continue;
-                }
+            for victim in self.victims() {
                 hooks::count(Event::StealTried);
                 match victim.steal() {
                     Steal::Success(job) => {
@@ -201,10 +214,18 @@ impl Worker {
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };
+        self.run_within(job);
+        true
+    }
+
+    /// Runs a job while code on the worker's stack waits for it to return, and knows.
+    // Always, also in debug builds: jobs nest, and a frame of its own would be one more on each level.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(crate) fn run_within(&self, job: JobRef) {
         let place = local::leave(self);
         job.execute();
         local::go_back(self, place);
-        true
     }
 
     /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may have

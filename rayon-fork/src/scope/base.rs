@@ -48,6 +48,7 @@ impl<'scope> ScopeBase<'scope> {
         };
         let awaited = local::end_closure(&self.unfinished, &self.registry, owner);
         self.unfinished.wait(owner, awaited);
+        local::assert_ended(&self.unfinished);
         // If there is a result, unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")

@@ -14,7 +14,8 @@ use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 pub(crate) struct Demand {
     /// 1 if somebody is idle, or was lately; 0 if nobody is, or somebody just began to be.
     pub(super) word: CachePadded<AtomicUsize>,
-    pub(super) fences: Fences,
+    /// Also those of the deques.
+    pub(crate) fences: Fences,
 }
 
 impl Demand {

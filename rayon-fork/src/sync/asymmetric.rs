@@ -12,8 +12,7 @@
 //! light one see what the caller of `heavy_fence` did before; else the stores before it are visible
 //! when `heavy_fence` returns.
 //!
-//! Elsewhere, under Miri, and without the feature, both are full fences. `Fences` are decided when
-//! the program runs: where Linux refuses the call, they are full ones, too.
+//! Elsewhere, under Miri, and without the feature, both are full fences.
 
 #[cfg(not(all(feature = "membarrier", target_os = "linux", not(miri))))]
 mod fences {
@@ -38,38 +37,6 @@ mod fences {
     pub(crate) fn heavy_fence() {
         // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
         fence(Ordering::SeqCst);
-    }
-
-    /// Pairs of fences for those who can do without the kernel's: here both are full.
-    #[allow(dead_code)]
-    #[derive(Clone, Copy)]
-    pub(crate) struct Fences;
-
-    #[allow(dead_code)]
-    // Where the kernel is asked, there is something to take.
-    #[allow(clippy::unused_self)]
-    impl Fences {
-        /// The cheapest that there are.
-        pub(crate) fn cheapest() -> Self {
-            Self
-        }
-
-        /// Full ones.
-        #[cfg(test)]
-        pub(crate) fn full() -> Self {
-            Self
-        }
-
-        /// The side of a pair that is executed often.
-        #[inline]
-        pub(crate) fn light(self) {
-            light_fence();
-        }
-
-        /// The side of a pair that is executed seldom.
-        pub(crate) fn heavy(self) {
-            heavy_fence();
-        }
     }
 }
 
@@ -117,51 +84,6 @@ mod fences {
         membarrier(MembarrierCommand::PrivateExpedited)
             .expect("membarrier serves every process that has registered for it");
     }
-
-    /// Pairs of fences for those who can do without the kernel's: where it refuses, both are full.
-    #[allow(dead_code)]
-    #[derive(Clone, Copy)]
-    pub(crate) struct Fences {
-        are_the_kernels: bool,
-    }
-
-    #[allow(dead_code)]
-    impl Fences {
-        /// The cheapest that there are.
-        pub(crate) fn cheapest() -> Self {
-            let are_the_kernels = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
-            Self { are_the_kernels }
-        }
-
-        /// Full ones, as where the kernel refuses.
-        #[cfg(test)]
-        pub(crate) fn full() -> Self {
-            Self { are_the_kernels: false }
-        }
-
-        /// The side of a pair that is executed often: no instruction but the question.
-        #[inline]
-        pub(crate) fn light(self) {
-            if self.are_the_kernels {
-                light_fence();
-            } else {
-                // ORDERING: SeqCst fence, pairs with that in `heavy`.
-                fence(Ordering::SeqCst);
-            }
-        }
-
-        /// The side of a pair that is executed seldom.
-        pub(crate) fn heavy(self) {
-            if self.are_the_kernels {
-                heavy_fence();
-            } else {
-                // ORDERING: SeqCst fence, pairs with that in `light`, and with any other.
-                fence(Ordering::SeqCst);
-            }
-        }
-    }
 }
 
-#[allow(unused_imports)]
-pub(crate) use fences::Fences;
 pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences};

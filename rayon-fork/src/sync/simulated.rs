@@ -67,33 +67,6 @@ pub(crate) fn heavy_fence() {
     }
 }
 
-/// Pairs of fences, of which the light ones are free as above.
-#[allow(dead_code)]
-#[derive(Clone, Copy)]
-pub(crate) struct Fences;
-
-#[allow(dead_code)]
-// On a real machine there is something to take.
-#[allow(clippy::unused_self)]
-impl Fences {
-    /// The cheapest that there are.
-    pub(crate) fn cheapest() -> Self {
-        Self
-    }
-
-    /// The side of a pair that is executed often.
-    #[track_caller]
-    pub(crate) fn light(self) {
-        light_fence();
-    }
-
-    /// The side of a pair that is executed seldom.
-    #[track_caller]
-    pub(crate) fn heavy(self) {
-        heavy_fence();
-    }
-}
-
 /// What costs something beside accesses to what is declared here.
 pub(crate) mod price {
     /// The calling thread reads what is there, which another thread may have written.

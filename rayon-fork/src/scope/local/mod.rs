@@ -85,6 +85,12 @@ mod direct {
         Awaited::NONE
     }
 
+    /// The wait for the scope of `count` is over.
+    #[inline]
+    pub(crate) fn assert_ended(count: &CountLatch) {
+        debug_assert!(count.is(0), "a scope ends before its jobs");
+    }
+
     /// The worker has no local job and is about to search. `true` if it should look at what it waits for
     /// once more.
     #[inline]
@@ -209,6 +215,11 @@ mod reserved {
             }
         }
     }
+
+    /// The wait for the scope of `count` is over. What is left of the count are units that the owner held: it was
+    /// compared with them.
+    #[inline]
+    pub(crate) fn assert_ended(_count: &CountLatch) {}
 
     /// The worker has no local job and is about to search. `true` if it should look at what it waits for
     /// once more.
