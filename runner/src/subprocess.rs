@@ -13,6 +13,8 @@ use crate::interrupt::{self, Watched};
 
 /// What is read of standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;
+/// How long a new binary may be open for writing. A guess: a child closes what it inherited within a millisecond.
+const BUSY_FOR: Duration = Duration::from_secs(2);
 /// What is kept of the end of standard error.
 const STDERR_KEPT: usize = 64 << 10;
 
@@ -41,8 +43,7 @@ pub struct Finished {
 pub fn run(command: &mut Command, input: &[u8], limit: Option<Duration>) -> io::Result<Finished> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     die_with_parent(command);
-    let started = Instant::now();
-    let mut child = command.spawn()?;
+    let (mut child, started) = spawn(command)?;
     let group = Pid::from_child(&child);
     let watched = Watched::new(group);
     let stdin = child.stdin.take();
@@ -66,6 +67,25 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Duration>) -> io::
         is_timed_out,
         is_interrupted: interrupt::is_requested(),
     })
+}
+
+/// Starts `command`, and says when.
+///
+/// A binary that was just written may be open for writing a little longer, in a child that another thread has begun to
+/// start: Linux then refuses to run it.
+fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
+    let give_up = Instant::now() + BUSY_FOR;
+    loop {
+        let started = Instant::now();
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && started < give_up =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            spawned => return spawned.map(|child| (child, started)),
+        }
+    }
 }
 
 /// Blocks until the process has ended (true) or the limit has passed (false). The process stays
@@ -175,6 +195,21 @@ mod tests {
         let done = run(&mut shell("cat; echo wrong >&2; exit 3"), b"question", None).unwrap();
         assert_eq!((done.stdout, done.stderr), (b"question".to_vec(), "wrong\n".to_owned()));
         assert_eq!((done.status.code(), done.is_timed_out), (Some(3), false));
+    }
+
+    #[test]
+    fn a_binary_that_is_still_open_for_writing_is_started_once_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("true");
+        std::fs::copy("/bin/true", &binary).unwrap();
+        let writer = std::fs::OpenOptions::new().append(true).open(&binary).unwrap();
+        let closes = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(writer);
+        });
+        let done = run(&mut Command::new(&binary), b"", None).unwrap();
+        assert!(done.status.success());
+        closes.join().unwrap();
     }
 
     #[test]
