@@ -33,6 +33,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::skynet::Skynet,
     #[cfg(feature = "further")]
+    &kinds::uts::Uts,
+    #[cfg(feature = "further")]
     &kinds::matmul::Matmul,
     #[cfg(feature = "further")]
     &kinds::cholesky::Cholesky,

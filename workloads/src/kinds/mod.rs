@@ -40,6 +40,7 @@ mod further {
     pub mod ticks;
     pub mod tree_sum;
     pub mod two_long_tasks;
+    pub mod uts;
     pub mod vec_collect;
 
     pub mod latency;
