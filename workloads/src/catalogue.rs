@@ -53,6 +53,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::str_split::StrSplit,
     #[cfg(feature = "further")]
+    &kinds::par_bridge::ParBridge,
+    #[cfg(feature = "further")]
     &kinds::pythagoras::Pythagoras,
     #[cfg(feature = "further")]
     &kinds::life::Life,

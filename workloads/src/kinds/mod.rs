@@ -28,6 +28,7 @@ mod further {
     pub mod mergesort;
     pub mod nbody;
     pub mod nqueens;
+    pub mod par_bridge;
     pub mod par_sort;
     pub mod pcap_verify;
     pub mod pythagoras;
