@@ -43,6 +43,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::sieve::Sieve,
     #[cfg(feature = "further")]
+    &kinds::bfs::Bfs,
+    #[cfg(feature = "further")]
     &kinds::find::Find,
     #[cfg(feature = "further")]
     &kinds::factorial::Factorial,

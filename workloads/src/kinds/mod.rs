@@ -11,6 +11,7 @@ mod fingerprint;
 #[path = "."]
 mod further {
     pub mod barrier_join;
+    pub mod bfs;
     pub mod broadcast_dozing;
     pub mod burst;
     pub mod cholesky;
