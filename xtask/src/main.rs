@@ -2,6 +2,7 @@
 
 mod conformance;
 mod dependency;
+mod findings;
 mod fork;
 mod python;
 mod sanitizers;
@@ -32,7 +33,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test: the fork and its models, the fork as a dependency, workloads, runner and analysis.
+    /// Run every test: the fork and its models, the fork as a dependency, workloads, findings, runner and
+    /// analysis.
     Test {
         /// Only these parts (default: all).
         #[arg(long, value_delimiter = ',')]

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use xshell::{Shell, cmd};
 
 use crate::dependency;
+use crate::findings;
 use crate::fork::examples;
 use crate::python;
 use crate::shell::step;
@@ -25,6 +26,8 @@ pub(crate) enum Part {
     Simulated,
     /// The measured programs.
     Workloads,
+    /// The programs for maintainers of rayon.
+    Findings,
     /// The sweep tool and this one.
     Runner,
     /// The Python package and its notebooks.
@@ -61,6 +64,7 @@ impl Part {
                 &["machines", "manycore", "probes", "rayon-fork", "results/model.json"]
             }
             Self::Workloads => &["protocol", "rayon-fork", "workloads"],
+            Self::Findings => &["clippy.toml", "findings", "rustfmt.toml"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
         }
@@ -105,6 +109,7 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: b
         let packages = ["--package", "protocol", "--package", "workloads", "--package", "services"];
         step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))
     })?;
+    run(Part::Findings, &|| findings::test(sh))?;
     run(Part::Runner, &|| {
         step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))
     })?;

@@ -1,0 +1,123 @@
+//! Gives a pool one tiny job per millisecond, and counts the threads that wake up for it and their CPU time.
+
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rayon_core::ThreadPoolBuilder;
+
+/// From a job to the next.
+const PERIOD: Duration = Duration::from_millis(1);
+/// By this name the threads that are counted are told from others.
+const NAME: &str = "counted";
+
+/// What threads have done so far.
+#[derive(Default)]
+struct Done {
+    /// How often they went to sleep by themselves; to yield does not count.
+    sleeps: u64,
+    cpu_ns: u64,
+}
+
+/// Reads what the kernel has counted of one thread; `None` if the thread has ended.
+fn done_by(task: &Path) -> Option<Done> {
+    let status = read_to_string(task.join("status")).ok()?;
+    let sleeps = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    let times = read_to_string(task.join("schedstat")).ok()?;
+    let cpu_ns = times.split(' ').next()?.parse().ok()?;
+    Some(Done { sleeps: sleeps.trim().parse().ok()?, cpu_ns })
+}
+
+/// The same of the counted threads, all together.
+fn done() -> Done {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let is_counted =
+        |task: &PathBuf| read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == NAME);
+    let counted = tasks.map(|task| task.path()).filter(is_counted);
+    counted.filter_map(|task| done_by(&task)).fold(Done::default(), |sum, it| Done {
+        sleeps: sum.sleeps + it.sleeps,
+        cpu_ns: sum.cpu_ns + it.cpu_ns,
+    })
+}
+
+/// Calls `spawn` once per period, prints a row, and returns how many threads woke up for each call.
+fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
+    // Threads that have just started search first.
+    thread::sleep(20 * PERIOD);
+    let (before, begun) = (done(), Instant::now());
+    let (mut spawned, mut due) = (0_u32, begun);
+    while begun.elapsed().as_secs_f64() < seconds {
+        spawn();
+        spawned += 1;
+        due += PERIOD;
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+    let (elapsed, after) = (begun.elapsed(), done());
+    let woken = (after.sleeps - before.sleeps) as f64 / f64::from(spawned);
+    let ns = (after.cpu_ns - before.cpu_ns) as f64;
+    let (us, share) = (ns / 1e3 / f64::from(spawned), ns / elapsed.as_nanos() as f64);
+    println!("{name:<20} {woken:>16.2} {us:>15.1} {:>13.2}", 100.0 * share);
+    woken
+}
+
+/// A thread that waits to be told, and searches nowhere.
+fn of_thread(seconds: f64) {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let told = thread::Builder::new().name(NAME.to_owned()).spawn({
+        let is_over = Arc::clone(&is_over);
+        move || {
+            while !is_over.load(Relaxed) {
+                thread::park();
+            }
+        }
+    });
+    let told = told.expect("a thread");
+    row("one thread, no pool", seconds, || told.thread().unpark());
+    is_over.store(true, Relaxed);
+    told.thread().unpark();
+    told.join().expect("it does not panic");
+}
+
+fn of_pool(threads: usize, seconds: f64) -> f64 {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| NAME.to_owned());
+    let pool = pool.build().expect("threads");
+    let woken = row(&format!("pool, threads: {threads}"), seconds, || pool.spawn(|| ()));
+    drop(pool);
+    // Its threads end by themselves, and must not be counted in the next row.
+    while done().cpu_ns > 0 {
+        thread::sleep(PERIOD);
+    }
+    woken
+}
+
+fn main() -> ExitCode {
+    let Ok(seconds) = std::env::args().nth(1).map_or(Ok(2.0), |word| word.parse()) else {
+        eprintln!("usage: idle-pool-burns [SECONDS], for each row");
+        return ExitCode::from(2);
+    };
+    if done_by(Path::new("/proc/thread-self")).is_none() {
+        eprintln!("This needs Linux, with `status` and `schedstat` of each thread in /proc.");
+        return ExitCode::from(4);
+    }
+    println!(
+        "{:<20} {:>16} {:>15} {:>13}",
+        "", "wake-ups per job", "CPU us per job", "% of one CPU"
+    );
+    of_thread(seconds);
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let mut sizes = vec![1, 2, 8, 2 * cpus];
+    sizes.sort_unstable();
+    sizes.dedup();
+    let woken = sizes.into_iter().map(|threads| of_pool(threads, seconds)).fold(0.0, f64::max);
+    if woken < 1.5 {
+        println!("\nNot seen: at most {woken:.2} wake-ups for a job that one thread can run.");
+        return ExitCode::SUCCESS;
+    }
+    println!("\nWoken in vain: up to {woken:.2} wake-ups for a job that one thread can run.");
+    println!("The one that finds it stops searching, and so wakes two more, who find nothing.");
+    ExitCode::from(10)
+}

@@ -1,0 +1,149 @@
+//! Counts how often a thread outside a pool goes to sleep for one `install`, and what that costs.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use rayon_core::ThreadPoolBuilder;
+
+/// Makes a thread wait until another says that it need not.
+#[derive(Default)]
+struct Latch {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// When the waiting thread is notified.
+#[derive(Clone, Copy, PartialEq)]
+enum Notify {
+    UnderTheLock,
+    Unlocked,
+}
+
+impl Latch {
+    fn set(&self, notify: Notify) {
+        let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
+        *is_set = true;
+        if notify == Notify::Unlocked {
+            // The thread that waits must not free the latch before it was notified: here it never does.
+            drop(is_set);
+            self.changed.notify_all();
+        } else {
+            self.changed.notify_all();
+            drop(is_set);
+        }
+    }
+
+    fn wait_and_reset(&self) {
+        let is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_set = self.changed.wait_while(is_set, |is_set| !*is_set);
+        *is_set.unwrap_or_else(PoisonError::into_inner) = false;
+    }
+}
+
+/// What a worker that searches, and a thread that waits for it, share.
+#[derive(Default)]
+struct Made {
+    asked: AtomicU32,
+    answered: Latch,
+}
+
+const STOP: u32 = u32::MAX;
+
+impl Made {
+    /// Answers each question; meanwhile it yields, as a pool's worker does before it sleeps.
+    fn work(&self, notify: Notify) {
+        let mut last = 0;
+        loop {
+            // ORDERING: Acquire, pairs with the stores of whoever asks: what it wrote before is for the worker.
+            match self.asked.load(Acquire) {
+                STOP => return,
+                asked if asked == last => thread::yield_now(),
+                asked => {
+                    last = asked;
+                    self.answered.set(notify);
+                }
+            }
+        }
+    }
+}
+
+/// How often this thread has gone to sleep by itself.
+fn sleeps() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let mut counts =
+        status.lines().filter_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    counts.next().and_then(|count| count.trim().parse().ok()).expect("a count in /proc")
+}
+
+/// Calls again and again, prints a row, and returns how often this thread slept for each call.
+fn row(name: &str, seconds: f64, mut call: impl FnMut()) -> f64 {
+    (0..100).for_each(|_| call());
+    let (slept, begun, mut calls) = (sleeps(), Instant::now(), 0_u32);
+    while begun.elapsed().as_secs_f64() < seconds {
+        call();
+        calls += 1;
+    }
+    let us = begun.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
+    let slept = (sleeps() - slept) as f64 / f64::from(calls);
+    println!("{name:<36} {calls:>9} {us:>8.2} {slept:>8.2}");
+    slept
+}
+
+fn published(seconds: f64) -> f64 {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    row("by rayon-core, `install` of nothing", seconds, || pool.install(|| ()))
+}
+
+fn by_hand(name: &str, seconds: f64, notify: Notify) -> f64 {
+    let made = Made::default();
+    thread::scope(|scope| {
+        scope.spawn(|| made.work(notify));
+        let mut number = 0;
+        let slept = row(name, seconds, || {
+            number += 1;
+            // ORDERING: Release, pairs with the load of the worker, who must see what was asked.
+            made.asked.store(number, Release);
+            made.answered.wait_and_reset();
+        });
+        made.asked.store(STOP, Relaxed);
+        slept
+    })
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let seconds = words.first().map_or(Ok(2.0), |word| word.parse());
+    let (Ok(seconds), None | Some("1" | "2" | "3")) = (seconds, words.get(1).map(String::as_str))
+    else {
+        eprintln!("usage: wake-under-lock [SECONDS [ROW]], and ROW is 1, 2 or 3");
+        return ExitCode::from(2);
+    };
+    if !cfg!(target_os = "linux") {
+        eprintln!(
+            "Only Linux counts how often a thread goes to sleep where this program reads it."
+        );
+        return ExitCode::from(4);
+    }
+    println!("{:<36} {:>9} {:>8} {:>8}", "who waits is notified", "calls", "us/call", "sleeps");
+    let is_asked = |row| words.get(1).is_none_or(|asked| asked == row);
+    let of_pool = is_asked("1").then(|| published(seconds));
+    let locked =
+        is_asked("2").then(|| by_hand("by hand, under the lock", seconds, Notify::UnderTheLock));
+    let unlocked =
+        is_asked("3").then(|| by_hand("by hand, after unlocking", seconds, Notify::Unlocked));
+    let (Some(of_pool), Some(locked), Some(unlocked)) = (of_pool, locked, unlocked) else {
+        return ExitCode::SUCCESS;
+    };
+    if of_pool < 1.2 || locked < unlocked + 0.2 {
+        println!("\nNot seen: the thread that waits sleeps {of_pool:.2} times per `install`.");
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "\nWoken in vain: for one `install` the thread that waits goes to sleep {of_pool:.2} times,"
+    );
+    println!("the second time for the lock that its waker still holds.");
+    ExitCode::from(10)
+}

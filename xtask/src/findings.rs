@@ -1,0 +1,77 @@
+//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint, and runs to its end.
+
+use anyhow::{Context as _, Result, ensure};
+use xshell::{Shell, cmd};
+
+use crate::shell::step;
+
+/// The workspace's lints, as far as they can find something in a small program.
+const LINTS: [&str; 5] = [
+    "-Dwarnings",
+    "-Wmissing_docs",
+    "-Wclippy::pedantic",
+    "-Dclippy::undocumented_unsafe_blocks",
+    "-Aclippy::cast_precision_loss",
+];
+
+/// Not seen, a host without what the program needs, seen: any other code is a fault.
+const EXIT_CODES: [i32; 3] = [0, 4, 10];
+
+/// Checks each program, and runs it for a moment.
+pub(crate) fn test(sh: &Shell) -> Result<()> {
+    // Theirs are all the same dependencies.
+    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/findings"));
+    for name in programs(sh)? {
+        let _dir = sh.push_dir(format!("findings/{name}"));
+        step(&format!("format, {name}"), cmd!(sh, "cargo fmt --check"))?;
+        let clippy = cmd!(sh, "cargo clippy --quiet --release --locked -- {LINTS...}");
+        step(&format!("lints, {name}"), clippy)?;
+        eprintln!("── {name}, for a moment");
+        let run = cmd!(sh, "cargo run --quiet --release --locked -- 0.1");
+        let output = run.quiet().ignore_status().output()?;
+        let code = output.status.code();
+        ensure!(
+            code.is_some_and(|code| EXIT_CODES.contains(&code)),
+            "findings/{name}: {}, which its README does not know\n{}{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}
+
+/// Names of the programs' folders.
+fn programs(sh: &Shell) -> Result<Vec<String>> {
+    let folders = sh.read_dir("findings")?.into_iter().filter(|path| path.is_dir());
+    let name = |path: &std::path::Path| Some(path.file_name()?.to_str()?.to_owned());
+    folders.map(|path| name(&path).context("a folder of findings has no name")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::programs;
+    use crate::shell::at_root;
+
+    #[test]
+    fn the_table_of_findings_has_a_row_for_each_program() {
+        let sh = at_root().unwrap();
+        let readme = sh.read_file("findings/README.md").unwrap();
+        let programs = programs(&sh).unwrap();
+        assert!(!programs.is_empty());
+        for name in programs {
+            let row = format!("| [`{name}`]({name}/README.md) | ");
+            assert!(readme.contains(&row), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_program_is_short_enough_to_be_read_at_once() {
+        let sh = at_root().unwrap();
+        for name in programs(&sh).unwrap() {
+            let lines =
+                sh.read_file(format!("findings/{name}/src/main.rs")).unwrap().lines().count();
+            assert!(lines <= 150, "{name} has {lines} lines");
+        }
+    }
+}
