@@ -176,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
 
     stated = commands.add_parser(
-        "statements", help="check the measured numbers in README and FINDINGS, or rewrite them"
+        "statements", help="check the measured numbers in README, FINDINGS and findings/, or rewrite them"
     )
     stated.add_argument(
         "--write", action="store_true", help="write the statements anew; without it: exit code 1 if one differs"

@@ -39,7 +39,7 @@ def test_the_readme_says_of_every_sweep_what_it_is_for_and_of_no_other() -> None
 def test_every_sweep_that_a_document_or_a_notebook_cites_is_there() -> None:
     there = {name[:18] for name in committed()}
     top = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md"]
-    folders = ["analysis", "protocol", "rayon-fork", "results", "runner", "workloads", "xtask"]
+    folders = ["analysis", "findings", "protocol", "rayon-fork", "results", "runner", "workloads", "xtask"]
     below = [
         file for folder in folders for suffix in ("md", "ipynb") for file in (CHECKOUT / folder).rglob(f"*.{suffix}")
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sweep_analysis.read.load import CHECKOUT
 
-FOLDERS = ["analysis", "manycore", "rayon-fork", "results", "runner", "workloads"]
+FOLDERS = ["analysis", "findings", "manycore", "rayon-fork", "results", "runner", "workloads"]
 LINK = re.compile(r"\]\((?!https?:)(?P<file>[^)#\s]*)#?(?P<heading>[^)\s]*)\)")
 
 

@@ -43,7 +43,7 @@ def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_no_number_is_typed(file: Path) -> None:
     assert typed_numbers(file.read_text(encoding="utf-8")) == []
 

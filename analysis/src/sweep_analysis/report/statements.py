@@ -16,7 +16,7 @@ from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mi
 from sweep_analysis.report.statement_kinds import KINDS, Asked
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-FILES = [CHECKOUT / name for name in ("README.md", "results/FINDINGS.md")]
+FILES = [CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", *sorted(CHECKOUT.glob("findings/*/README.md"))]
 """The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
 _STATEMENT = re.compile(r"(<!-- analysis: (?P<words>[^>]*?) -->\n)(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL)
