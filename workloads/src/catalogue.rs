@@ -23,6 +23,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::par_sort::ParSort,
     #[cfg(feature = "further")]
+    &kinds::sort_strings::SortStrings,
+    #[cfg(feature = "further")]
     &kinds::sum::Sum,
     #[cfg(feature = "further")]
     &kinds::nqueens::Nqueens,

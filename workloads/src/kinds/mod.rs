@@ -37,6 +37,7 @@ mod further {
     pub mod scope_spawn;
     pub mod sieve;
     pub mod skynet;
+    pub mod sort_strings;
     pub mod str_split;
     pub mod sum;
     pub mod ticks;
@@ -49,6 +50,7 @@ mod further {
     pub(crate) mod moments;
     pub(crate) mod one_number;
     pub mod pacing;
+    pub(crate) mod sorted;
 }
 #[cfg(feature = "further")]
 pub use further::*;
