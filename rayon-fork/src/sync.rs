@@ -43,6 +43,7 @@ mod machine {
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     #[cfg(not(fork_loom))]
     pub(crate) use std::thread::yield_now;
+    pub(crate) use std::time::Instant;
     pub(crate) use std::{hint, thread};
     #[cfg(feature = "web_spin_lock")]
     pub(crate) use wasm_sync::OnceLock;
@@ -75,7 +76,7 @@ pub(crate) mod price {
 
 #[cfg(feature = "instrument")]
 pub(crate) use machine::{AtomicBool, AtomicU64};
-pub(crate) use machine::{AtomicPtr, AtomicUsize, OnceLock, Ordering, hint, thread};
+pub(crate) use machine::{AtomicPtr, AtomicUsize, Instant, OnceLock, Ordering, hint, thread};
 
 /// Declares a value of which every thread has its own, for reads and writes of a whole `Cell`.
 #[cfg(not(fork_sim))]

@@ -54,6 +54,10 @@ mod at_once {
             let Offers = self.registry.offers;
         }
 
+        /// A search has ended.
+        #[inline]
+        pub(in crate::registry) fn stop_asking(&self) {}
+
         /// A search was in vain: looks for what it could not see.
         #[inline]
         pub(in crate::registry) fn look_closer(&self, _idle: &IdlePeriod) -> Option<JobRef> {
@@ -131,6 +135,14 @@ mod on_demand {
             }
         }
 
+        /// A search has ended.
+        #[inline]
+        pub(in crate::registry) fn stop_asking(&self) {
+            if self.are_pushes_silent() {
+                Demand::after_search();
+            }
+        }
+
         /// A search was in vain: asks again, and at times takes a job that its owner has not shown.
         #[inline]
         pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
@@ -156,8 +168,7 @@ mod on_demand {
         /// The worker is about to block, and looks over every deque next.
         pub(in crate::registry) fn ask_before_blocking(&self) {
             if self.are_pushes_silent() {
-                self.registry.offers.demand.before_scan();
-                hooks::count(Event::HeavyFence);
+                self.registry.offers.demand.before_scan(&self.registry.sleep);
             }
         }
 

@@ -12,7 +12,7 @@ use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
 use crate::scope::local::{self, Awaited};
-use crate::sleep::Queues;
+use crate::sleep::{Patience, Queues};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
@@ -28,6 +28,7 @@ pub(crate) struct Worker {
     pub(super) rng: XorShift64Star,
     /// Units of a scope's count.
     held: local::Held,
+    patience: Patience,
     pub(super) registry: Arc<Registry>,
 }
 
@@ -48,6 +49,7 @@ impl Worker {
             index: thread.index,
             rng: XorShift64Star::new(),
             held: local::Held::new(),
+            patience: Patience::default(),
             registry: thread.registry,
         }
     }
@@ -279,6 +281,7 @@ impl Worker {
         // Also when the latch ended the search: somebody may have counted on this searcher for a
         // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
+        self.stop_asking();
         job
     }
 }
@@ -296,6 +299,11 @@ impl Queues for Worker {
         let others = self.registry.stealers.iter().enumerate();
         let full = others.filter(|(index, victim)| *index != self.index && !victim.is_empty());
         full.take(at_most).count()
+    }
+
+    #[inline]
+    fn patience(&self) -> Option<&Patience> {
+        Some(&self.patience)
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use super::Sleep;
 use super::counters::counts::Counts;
 use super::parking::ParkingSlot;
 use crate::deque::on_demand::{Answer, Deque, TwoWords};
+use crate::hooks::{self, Event};
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 
 /// On lines of its own, which every worker has while nothing changes.
@@ -41,14 +42,30 @@ impl Demand {
     }
 
     /// The calling worker is counted as asleep, and looks at every deque next, also for private jobs.
-    pub(crate) fn before_scan(&self) {
+    pub(crate) fn before_scan<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         // ORDERING: SeqCst fence, pairs with the one in `clear`. The worker is counted, the demand set next: who
         // clears it later finds a sleeper.
         fence(Ordering::SeqCst);
         self.word.swap(1, Ordering::Relaxed);
+        // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the counts are read next: a
+        // worker that they show as idle and that stops searching finds the demand, and then the sleeper.
+        fence(Ordering::SeqCst);
+        if sleep.everybody_is_idle() {
+            return;
+        }
         // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are visible, the jobs are
         // read next: a push whose job the scan misses finds the demand, and then the sleeper.
         self.fences.heavy();
+        hooks::count(Event::HeavyFence);
+    }
+
+    /// The calling worker is not counted as idle any more, and may push next.
+    #[inline]
+    pub(crate) fn after_search() {
+        // ORDERING: SeqCst fence, pairs with the second one in `before_scan`: who is about to block and still saw this
+        // worker idle has set the demand, which the next push must find. No model shows what goes wrong without it; a
+        // third worker would have to clear the demand just before, and this one to read it early.
+        fence(Ordering::SeqCst);
     }
 
     /// A worker has pushed a job on `deque`, its own, and there is demand.
@@ -94,6 +111,11 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// Whether any worker sleeps or, where that is counted, searches.
     pub(super) fn somebody_is_idle(&self) -> bool {
         self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
+    }
+
+    /// Whether no worker runs a job or other code of users, as far as workers that search are counted.
+    fn everybody_is_idle(&self) -> bool {
+        C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()
     }
 
     /// Wakes a worker if any sleeps.

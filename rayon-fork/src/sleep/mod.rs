@@ -11,6 +11,7 @@ mod counters;
 #[allow(dead_code)]
 mod demand;
 mod parking;
+mod patience;
 
 #[cfg(all(test, fork_loom))]
 pub(crate) mod models;
@@ -21,6 +22,7 @@ pub(crate) use counters::MAX_WORKERS;
 #[cfg(target_has_atomic = "64")]
 #[allow(unused_imports)]
 pub(crate) use demand::Demand;
+pub(crate) use patience::Patience;
 
 use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;
@@ -56,6 +58,12 @@ pub(crate) trait Queues {
     /// How many other workers have a job on their deques; `at_most` if it is more.
     fn stealable(&self, at_most: usize) -> usize;
 
+    /// What the worker remembers of its searches, if it may [linger](Patience).
+    #[inline]
+    fn patience(&self) -> Option<&Patience> {
+        None
+    }
+
     /// Whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool {
         self.stealable(1) > 0
@@ -85,6 +93,8 @@ assert_size!(IdlePeriod: 24);
 enum Phase {
     /// So many more rounds may find nothing before the worker becomes sleepy.
     Searching { rounds_left: u32 },
+    /// The last that searches; so many rounds more than it would have made otherwise.
+    Lingering { rounds: u32 },
     /// Sleeps next, unless told.
     Sleepy(SleepyTicket),
 }
@@ -98,7 +108,10 @@ impl IdlePeriod {
     #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
-        matches!(self.phase, Phase::Searching { rounds_left } if rounds_left % 8 == 4)
+        matches!(
+            self.phase,
+            Phase::Searching { rounds_left: rounds } | Phase::Lingering { rounds } if rounds % 8 == 4
+        )
     }
 
     fn restart(&mut self) {
@@ -152,7 +165,7 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
     }
 }
 
-impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
+impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     fn with_workers(workers: usize) -> io::Result<Self> {
         assert!(
             workers <= MAX_WORKERS,
@@ -180,6 +193,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod, queues: &impl Queues) {
         hooks::end_search();
+        if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, queues.patience()) {
+            patience.was_worth_it();
+        }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
         if sleepers_to_wake > 0 && LeaveRuleOf::<C>::LOOKS_FIRST {
             sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
@@ -207,7 +223,17 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 hooks::count(Event::Yield);
                 yield_now();
             }
-            Phase::Searching { .. } => {
+            Phase::Searching { .. } if self.begins_to_linger(queues) => {
+                idle.phase = Phase::Lingering { rounds: 0 };
+                hooks::count(Event::Yield);
+                yield_now();
+            }
+            Phase::Lingering { rounds } if self.goes_on_lingering(queues) => {
+                idle.phase = Phase::Lingering { rounds: rounds.wrapping_add(1) };
+                hooks::count(Event::Yield);
+                yield_now();
+            }
+            Phase::Searching { .. } | Phase::Lingering { .. } => {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
@@ -266,6 +292,21 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 }
             }
         }
+    }
+
+    /// The worker would become sleepy now.
+    fn begins_to_linger(&self, queues: &impl Queues) -> bool {
+        LeaveRuleOf::<C>::LINGERS
+            && queues
+                .patience()
+                .is_some_and(|patience| self.counters.is_one_searching() && patience.try_begin())
+    }
+
+    fn goes_on_lingering(&self, queues: &impl Queues) -> bool {
+        // Where another searches, too, this one is not needed, and nothing is learned.
+        queues
+            .patience()
+            .is_some_and(|patience| self.counters.is_one_searching() && patience.try_go_on())
     }
 
     #[cold]

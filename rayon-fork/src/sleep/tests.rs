@@ -5,7 +5,7 @@ use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, FenceOf, Packed, Split, SplitIdle, axes::*, fences::*};
 use super::parking::{ParkingSlot, Slot, State};
-use super::{IdlePeriod, MAX_WORKERS, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
+use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,6 +48,7 @@ struct Scripted<'a> {
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
+    patience: Option<&'a Patience>,
     /// Happens while the worker looks over the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
@@ -63,6 +64,10 @@ impl Queues for Scripted<'_> {
 
     fn has_injected(&self) -> bool {
         self.injected
+    }
+
+    fn patience(&self) -> Option<&Patience> {
+        self.patience
     }
 
     fn stealable(&self, at_most: usize) -> usize {
@@ -244,9 +249,35 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
     });
 }
 
+type LooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
+
+/// Worker 0 of `sleep`, after as many rounds in vain as it always makes.
+fn would_get_sleepy(sleep: &Sleep<LooksFirst>, queues: &Scripted<'_>) -> IdlePeriod {
+    let mut idle = sleep.begin_search(0);
+    for _ in 0..=ROUNDS_UNTIL_SLEEPY {
+        sleep.found_nothing(&mut idle, &CoreLatch::new(), queues);
+    }
+    idle
+}
+
+#[test]
+fn of_those_that_look_first_the_last_searcher_lingers() {
+    let sleep = Sleep::<LooksFirst>::with_workers(2).unwrap();
+    let patience = Patience::default();
+    let queues = Scripted { patience: Some(&patience), ..Scripted::default() };
+    let idle = would_get_sleepy(&sleep, &queues);
+    assert!(matches!(idle.phase, Phase::Lingering { .. }));
+    sleep.end_search(idle, &queues);
+
+    let other = sleep.begin_search(1);
+    let idle = would_get_sleepy(&sleep, &queues);
+    assert!(matches!(idle.phase, Phase::Sleepy(_)), "the other searches");
+    sleep.end_search(idle, &queues);
+    sleep.end_search(other, &queues);
+}
+
 #[test]
 fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it_sees_work() {
-    type LooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
     let _watchdog = Watchdog::new("a searcher that looks first");
     let sleep = Sleep::<LooksFirst>::with_workers(2).unwrap();
     std::thread::scope(|scope| {

@@ -7,6 +7,7 @@ pub(crate) use manycore::atomic::AtomicU64;
 pub(crate) use manycore::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 pub(crate) use manycore::lock::OnceLock;
 pub(crate) use manycore::thread::yield_now;
+pub(crate) use manycore::time::Instant;
 
 pub(crate) mod hint {
     pub(crate) use manycore::spin_loop;

@@ -186,6 +186,8 @@ impl WakeRule for SleepersOnly {
 pub(crate) trait LeaveRule: Send + Sync + 'static {
     /// Whether it is in vain to wake anybody unless there is work to be seen.
     const LOOKS_FIRST: bool;
+    /// Whether the last worker that searches [lingers](crate::sleep::Patience).
+    const LINGERS: bool;
 
     /// Sleepers to wake, of `sleeping`. `searching` is asked only if the answer depends on it.
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize;
@@ -199,6 +201,7 @@ pub(crate) enum WakeWhereWorkIs {}
 
 impl LeaveRule for WakeTwo {
     const LOOKS_FIRST: bool = false;
+    const LINGERS: bool = false;
 
     #[inline]
     fn sleepers_to_wake(sleeping: usize, _searching: impl FnOnce() -> usize) -> usize {
@@ -208,6 +211,8 @@ impl LeaveRule for WakeTwo {
 
 impl LeaveRule for WakeWhereWorkIs {
     const LOOKS_FIRST: bool = true;
+    // In a model one round more changes nothing; a browser's `Instant` panics.
+    const LINGERS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 
     #[inline]
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize {

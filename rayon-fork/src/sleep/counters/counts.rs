@@ -20,6 +20,12 @@ pub(crate) trait Counts: SleepCounters {
     fn sleeping(&self) -> usize;
     fn inactive(&self) -> usize;
     fn events(&self) -> usize;
+
+    /// Whether one worker searches, and no more; `false` where that is not counted.
+    #[inline]
+    fn is_one_searching(&self) -> bool {
+        Self::COUNTS_SEARCHERS && self.inactive() == self.sleeping() + 1
+    }
 }
 
 impl<A: Axes> Counts for Packed<A> {

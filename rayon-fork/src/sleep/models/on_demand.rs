@@ -7,12 +7,12 @@ use loom::thread;
 
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
-use super::{Bounds, PAIR, TRIO_WITH_STEPS, must_fail, must_hold};
+use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
 use crate::sleep::Sleep;
-use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly};
+use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, LookFirst, NoJec, SleepersOnly};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::fences::{NoFence, ScanFence};
 use crate::sleep::counters::{Packed, SleepCounters, Split};
@@ -29,6 +29,8 @@ pub(super) struct OnDemand {
     pushed: AtomicUsize,
     /// Mistake: a worker about to block takes it for granted that the demand is set.
     asks_no_more: bool,
+    /// Mistake: it takes it for granted that everybody is idle.
+    fences_for_nobody: bool,
 }
 
 struct OwnersEnd(Deque<Numbered>);
@@ -45,6 +47,7 @@ impl OnDemand {
             demand: Demand::new(fences),
             pushed: AtomicUsize::new(0),
             asks_no_more: false,
+            fences_for_nobody: false,
         }
     }
 
@@ -66,6 +69,10 @@ impl OnDemand {
 
     fn that_asks_no_more() -> Self {
         Self { asks_no_more: true, ..Self::with_old_demand() }
+    }
+
+    fn that_fences_for_nobody() -> Self {
+        Self { fences_for_nobody: true, ..Self::right() }
     }
 
     /// As `Worker::push`.
@@ -93,16 +100,22 @@ impl OnDemand {
         !self.stealer.is_empty()
     }
 
-    pub(super) fn before_scan(&self) {
+    pub(super) fn before_scan<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         if self.asks_no_more {
             self.demand.fences.heavy();
+        } else if self.fences_for_nobody {
+            // ORDERING: SeqCst fence, as in the original.
+            modelled::fence(modelled::Ordering::SeqCst);
+            self.demand.word.swap(1, modelled::Ordering::Relaxed);
         } else {
-            self.demand.before_scan();
+            self.demand.before_scan(sleep);
         }
     }
 }
 
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
+/// The one that looks before it wakes another in its stead: others rouse a sleeper with each search that ends.
+type SplitLooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
 fn push_and_wait<C: Counts>(setup: Setup) {
@@ -130,6 +143,11 @@ fn push_after_demand<C: Counts>() {
 /// The same, and nobody fences for the busy worker.
 fn push_without_heavy_fences<C: Counts>() {
     push_and_wait::<C>(one_job(OnDemand::without_heavy_fences));
+}
+
+/// The same, and the sleeper takes the busy worker for idle.
+fn push_fenced_for_nobody<C: Counts>() {
+    push_and_wait::<C>(one_job(OnDemand::that_fences_for_nobody));
 }
 
 /// The same, and the sleeper does not look for private jobs.
@@ -180,6 +198,25 @@ fn clear_and_forget_the_others<C: Counts>() {
     });
 }
 
+/// Two workers search. One finds an injected job, which pushes a private one, and waits for it while the other falls
+/// asleep, which may think that everybody is idle.
+fn push_after_search<C: Counts>() {
+    let pool = Arc::new(Pool::<C, Slot>::new(Setup {
+        injected: vec![Job::PushAndAwait],
+        waiting: 1,
+        pushed: vec![Job::OpenGate],
+        on_demand: Some(OnDemand::right),
+        ..Setup::new(2)
+    }));
+    let other = thread::spawn({
+        let pool = Arc::clone(&pool);
+        move || pool.work(1)
+    });
+    pool.work(0);
+    other.join().expect("a failed thread has failed the model");
+    pool.assert_at_rest();
+}
+
 /// Two workers, and two jobs of which the first waits for the second.
 fn push_two_dependent_jobs<C: Counts>() {
     let setup = Setup {
@@ -205,6 +242,10 @@ macro_rules! holds {
         fn $name() {
             must_hold(<PackedJec>::NAME, $bounds, $scenario::<PackedJec>);
         })* }
+        mod split_looks_first { use super::*; $(#[test]
+        fn $name() {
+            must_hold(<SplitLooksFirst>::NAME, $bounds, $scenario::<SplitLooksFirst>);
+        })* }
         mod split_no_jec_sleepers_only { use super::*; $(#[test]
         fn $name() {
             must_hold(<SplitNoJec>::NAME, $bounds, $scenario::<SplitNoJec>);
@@ -225,12 +266,14 @@ holds! {
     a_private_job_finds_a_sleeper_or_is_found: PAIR, push;
     a_job_that_is_shown_finds_a_sleeper: PAIR, push_after_demand;
     a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes;
+    a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search;
     a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs;
 }
 
 is_caught! {
     a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, push_without_heavy_fences, PackedJec;
     a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, push_unseen, PackedJec;
+    a_sleeper_that_fences_for_nobody_is_caught: PAIR, push_fenced_for_nobody, PackedJec;
     // Where searching workers are counted, a worker that clears the demand sees them.
     a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, clear_unasked, SplitNoJec;
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, clear_and_forget_the_others, PackedJec;

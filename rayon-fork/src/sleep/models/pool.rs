@@ -4,6 +4,7 @@ use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
 use crate::sleep::counters::counts::Counts;
+use crate::sleep::demand::Demand;
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{Condvar, Mutex};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a job does. The last job of a model to end also ends every worker.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Job {
     /// Nothing else.
     Tick,
@@ -19,6 +20,8 @@ pub(super) enum Job {
     AwaitGate,
     /// Opens the gate.
     OpenGate,
+    /// Pushes the next job, and then as `AwaitGate`. Who runs it is who pushes.
+    PushAndAwait,
 }
 
 /// Queues that a sleeper may forget to look at.
@@ -99,7 +102,8 @@ pub(super) struct Pool<C, S> {
 
 impl<C: Counts, S: ParkingSlot> Pool<C, S> {
     pub(super) fn new(setup: Setup) -> Self {
-        let has_busy_worker = !setup.pushed.is_empty() && !setup.is_owned;
+        let is_pushed_by_job = setup.injected.contains(&Job::PushAndAwait);
+        let has_busy_worker = !setup.pushed.is_empty() && !setup.is_owned && !is_pushed_by_job;
         let sleep = Sleep::with_workers(setup.workers + usize::from(has_busy_worker)).unwrap();
         if setup.starts_with_news {
             sleep.job_pushed(true);
@@ -176,6 +180,10 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             Job::Tick => {}
             Job::AwaitGate => self.await_gate(),
             Job::OpenGate => self.open_gate(),
+            Job::PushAndAwait => {
+                self.push();
+                self.await_gate();
+            }
         }
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         assert!(ended <= self.jobs, "a job was run twice");
@@ -224,6 +232,9 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             } else {
                 self.sleep.end_search(idle, &queues);
             }
+            if self.on_demand.is_some() {
+                Demand::after_search();
+            }
             if let Some(job) = found {
                 self.run(job);
             }
@@ -268,7 +279,7 @@ impl<C, S> View<'_, C, S> {
     }
 }
 
-impl<C, S> Queues for View<'_, C, S> {
+impl<C: Counts, S: ParkingSlot> Queues for View<'_, C, S> {
     fn has_broadcasts(&self) -> bool {
         self.worker == 0 && !self.pool.shares.is_unused() && !self.pool.shares.looks_empty()
     }
@@ -297,7 +308,7 @@ impl<C, S> Queues for View<'_, C, S> {
 
     fn before_scan(&self) {
         if let Some(on_demand) = &self.pool.on_demand {
-            on_demand.before_scan();
+            on_demand.before_scan(&self.pool.sleep);
         }
     }
 }
