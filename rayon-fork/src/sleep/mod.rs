@@ -10,6 +10,7 @@ mod counters;
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 mod demand;
+pub(crate) mod landing;
 mod parking;
 mod patience;
 

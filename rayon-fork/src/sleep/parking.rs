@@ -10,6 +10,7 @@
 //! carries its change of S along, so S is exact whenever no lock is held. Armed exists only in
 //! variants that look over the queues without holding the lock (README, section 7).
 
+use super::landing::Landing;
 use crate::hooks;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
 use std::fmt;
@@ -56,25 +57,30 @@ pub(crate) trait ParkingSlot: Send + Sync {
 pub(crate) struct Slot {
     pub(super) state: Mutex<State>,
     pub(super) unparked: Condvar,
+    landing: Landing,
 }
 
+#[cfg(not(feature = "spread"))]
 assert_size!(Slot: size_of::<Mutex<State>>() + size_of::<Condvar>());
 
 impl Slot {
     /// Blocks with `state` released until somebody makes it [`State::Awake`].
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
         *state = State::Parked;
+        self.landing.begin_sleep();
         hooks::begin_sleep();
         while *state == State::Parked {
             state = self.unparked.wait(state);
         }
+        drop(state);
+        self.landing.end_sleep();
         hooks::end_sleep();
     }
 }
 
 impl ParkingSlot for Slot {
     fn new() -> Self {
-        Self { state: Mutex::new(State::Awake), unparked: Condvar::new() }
+        Self { state: Mutex::new(State::Awake), unparked: Condvar::new(), landing: Landing::new() }
     }
 
     fn park_if(&self, commit: impl FnOnce() -> bool) {
@@ -118,6 +124,7 @@ impl ParkingSlot for Slot {
         }
         *state = State::Awake;
         if found == State::Parked {
+            self.landing.choose();
             self.unparked.notify_all();
         }
         // The waker unregisters, not the sleeper: that thread may be long in coming, and others

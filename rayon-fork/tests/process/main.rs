@@ -1,5 +1,6 @@
 //! What programs can observe of this crate once in the life of a process: how the global pool comes to be,
-//! what the environment says, and how the process dies. Each case is a child process.
+//! what the environment says, and how the process dies. Most cases are child
+//! processes.
 #![cfg(not(miri))] // Miri starts no processes.
 
 #[path = "../common/mod.rs"]
@@ -9,6 +10,8 @@ mod common;
 mod child;
 
 mod abort;
+#[cfg(target_os = "linux")]
+mod affinity;
 mod environment;
 mod global_build;
 mod global_start;

@@ -14,10 +14,10 @@ fn fault(rows: &str) -> String {
 }
 
 #[test]
-fn the_committed_file_is_accepted_and_has_the_ten_branches() {
+fn the_committed_file_is_accepted_and_has_the_studys_ten_branches_and_the_champion() {
     let text = include_str!("../../../branches.toml");
     let config = parse("branches.toml", text).unwrap();
-    assert_eq!(config.branches.len(), 10);
+    assert_eq!(config.branches.len(), 11);
     assert_eq!(config.baseline().name, "master");
     assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
 }
