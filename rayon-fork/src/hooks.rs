@@ -72,6 +72,16 @@ events! {
     PushFence = "push_fences",
     /// A worker that was about to block, or to make jobs of another one public, made all CPUs of the process fence.
     HeavyFence = "heavy_fences",
+    /// A worker made private jobs of its own public, since somebody was idle.
+    Exposure = "exposures",
+    /// A worker made private jobs of another one public.
+    ExposureForOwner = "exposures_for_owner",
+    /// A worker that stopped searching woke another one in its stead.
+    WakePassedOn = "wakes_passed_on",
+    /// The last worker that searched went on for longer than others do.
+    Linger = "lingers",
+    /// And then found a job, or had no need of one any more.
+    LingerWorthIt = "lingers_worth_it",
 }
 
 /// Defines [`Word`], and the names under which accesses to its values are reported.

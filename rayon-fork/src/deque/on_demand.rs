@@ -336,6 +336,7 @@ impl<T: TwoWords> Deque<T> {
         let more = (head - split).div_ceil(2).min(MOST_PUBLIC);
         self.set_limit(split + more);
         self.shared.expose(more, &lock);
+        hooks::count(Event::Exposure);
         Answer::Exposed
     }
 
@@ -447,6 +448,7 @@ impl<T: TwoWords> Stealer<T> {
         let more = wanted.min(head.saturating_sub(split));
         if more > 0 {
             shared.expose(more, &lock);
+            hooks::count(Event::ExposureForOwner);
         }
         // Relaxed: an owner that still finds the higher limit waits for the lock. Not earlier: below the split the owner
         // would take what is public.

@@ -38,6 +38,7 @@ impl Registry {
         // Relaxed: only shown.
         let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
         pool.field("injected", &self.injector.len()).field("reasons_to_live", &reasons_to_live);
+        self.offers.describe(pool);
     }
 }
 
@@ -92,5 +93,13 @@ mod tests {
             &pool,
             &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
         );
+    }
+
+    #[test]
+    #[cfg(feature = "demand")]
+    fn a_pool_on_demand_shows_that_an_idle_worker_asks_and_who_fences() {
+        let pool = pool(2);
+        let fences = if cfg!(all(target_os = "linux", not(miri))) { "membarrier" } else { "full" };
+        await_description(&pool, &["demand: true", &format!("fences: {fences}")]);
     }
 }

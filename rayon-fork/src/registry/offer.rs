@@ -17,6 +17,8 @@ compile_error!(
 /// Every push is announced, so there is nothing to ask for.
 #[cfg(not(feature = "demand"))]
 mod at_once {
+    use std::fmt;
+
     use crate::job::JobRef;
     use crate::registry::Worker;
     use crate::sleep::IdlePeriod;
@@ -37,6 +39,9 @@ mod at_once {
         pub(crate) fn new_lifo(&self) -> JobDeque<JobRef> {
             JobDeque::new_lifo()
         }
+
+        /// Adds nothing to the description of a pool.
+        pub(in crate::registry) fn describe(&self, _pool: &mut fmt::DebugStruct<'_, '_>) {}
     }
 
     // With the feature there is something to take.
@@ -86,6 +91,8 @@ mod at_once {
 /// A job is its worker's alone until somebody is idle.
 #[cfg(feature = "demand")]
 mod on_demand {
+    use std::fmt;
+
     use crate::deque::settle;
     use crate::hooks::{self, Event};
     use crate::job::JobRef;
@@ -108,6 +115,12 @@ mod on_demand {
         /// A deque whose owner takes the newest job first.
         pub(crate) fn new_lifo(&self) -> JobDeque<JobRef> {
             JobDeque::new_lifo(self.demand.fences)
+        }
+
+        /// Adds whether somebody asks for jobs, and whether pushes and pops fence, to the description of a pool.
+        pub(in crate::registry) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
+            pool.field("demand", &self.demand.is_there());
+            pool.field("fences", &format_args!("{}", self.demand.fences.name()));
         }
     }
 

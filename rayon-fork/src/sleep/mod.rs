@@ -195,6 +195,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn end_search(&self, idle: IdlePeriod, queues: &impl Queues) {
         hooks::end_search();
         if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, queues.patience()) {
+            hooks::count(Event::LingerWorthIt);
             patience.was_worth_it();
         }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
@@ -202,6 +203,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
             sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
         }
         if sleepers_to_wake > 0 {
+            hooks::count(Event::WakePassedOn);
             self.wake_any(sleepers_to_wake);
         }
     }
@@ -226,6 +228,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
             }
             Phase::Searching { .. } if self.begins_to_linger(queues) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
+                hooks::count(Event::Linger);
                 hooks::count(Event::Yield);
                 yield_now();
             }

@@ -20,6 +20,12 @@ impl Fences {
         Self { are_asymmetric: false }
     }
 
+    /// For people: by whom the side that is executed often is spared its fence, if it is.
+    pub(crate) fn name(self) -> &'static str {
+        let has_membarrier = cfg!(all(target_os = "linux", not(miri)));
+        if self.are_asymmetric && has_membarrier { "membarrier" } else { "full" }
+    }
+
     /// The side of a pair that is executed often.
     #[inline]
     #[cfg_attr(fork_sim, track_caller)]
