@@ -1,14 +1,12 @@
 //! The door to the machine: only here are the standard library's atomics, locks, condition
 //! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
-//! fences, in `sync/cpus.rs` and `sync/affinity.rs` its CPUs.
+//! fences, in `sync/cpus.rs` and `sleep/landing/affinity.rs` its CPUs.
 //!
 //! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
 //! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
 //! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
 //! `const fn new`, and statics need one.
 
-#[cfg(all(feature = "spread", target_os = "linux", not(any(miri, fork_loom, fork_sim))))]
-pub(crate) mod affinity;
 #[cfg(not(any(fork_loom, fork_sim)))]
 mod asymmetric;
 #[cfg(all(feature = "instrument", not(fork_sim)))]

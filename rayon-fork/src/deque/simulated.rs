@@ -118,8 +118,8 @@ impl<T> Deque<T> {
     }
 
     /// A deque whose owner takes the newest job first.
-    // The feature has another for that.
-    #[cfg(not(feature = "demand"))]
+    // Where jobs are private at first, there is another deque for that.
+    #[allow(dead_code)]
     pub(crate) fn new_lifo() -> Self {
         Self::new(false)
     }

@@ -94,12 +94,4 @@ mod tests {
             &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
         );
     }
-
-    #[test]
-    #[cfg(feature = "demand")]
-    fn a_pool_on_demand_shows_that_an_idle_worker_asks_and_who_fences() {
-        let pool = pool(2);
-        let fences = if cfg!(all(target_os = "linux", not(miri))) { "membarrier" } else { "full" };
-        await_description(&pool, &["demand: true", &format!("fences: {fences}")]);
-    }
 }

@@ -202,4 +202,22 @@ mod on_demand {
             None
         }
     }
+
+    #[cfg(all(test, not(fork_loom)))]
+    mod tests {
+        use std::time::{Duration, Instant};
+
+        #[test]
+        fn a_pool_shows_that_an_idle_worker_asks_and_who_fences() {
+            let pool = crate::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            let by_kernel = cfg!(all(target_os = "linux", not(miri)));
+            let wanted =
+                format!("demand: true, fences: {}", if by_kernel { "membarrier" } else { "full" });
+            let start = Instant::now();
+            while !format!("{pool:?}").contains(&wanted) {
+                assert!(start.elapsed() < Duration::from_secs(20), "{wanted} is not in {pool:?}");
+                std::thread::yield_now();
+            }
+        }
+    }
 }

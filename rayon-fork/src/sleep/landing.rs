@@ -14,6 +14,9 @@ pub(super) use anywhere::Landing;
 #[cfg(all(feature = "spread", target_os = "linux", not(any(miri, fork_loom, fork_sim))))]
 pub(super) use apart::Landing;
 
+#[cfg(all(feature = "spread", target_os = "linux", not(any(miri, fork_loom, fork_sim))))]
+mod affinity;
+
 /// What this file adds to the variant's name.
 pub(crate) const MODIFIER: &str = if cfg!(feature = "spread") { "+spread" } else { "" };
 
@@ -46,7 +49,7 @@ mod anywhere {
 
 #[cfg(all(feature = "spread", target_os = "linux", not(any(miri, fork_loom, fork_sim))))]
 mod apart {
-    use crate::sync::affinity::{AllowedCpus, ThreadId};
+    use super::affinity::{AllowedCpus, ThreadId};
     use crate::sync::{Mutex, cell_of_thread};
 
     cell_of_thread! {

@@ -60,8 +60,10 @@ pub(crate) struct Slot {
     landing: Landing,
 }
 
-#[cfg(not(feature = "spread"))]
-assert_size!(Slot: size_of::<Mutex<State>>() + size_of::<Condvar>());
+assert_size!(
+    Slot: (size_of::<Mutex<State>>() + size_of::<Condvar>() + size_of::<Landing>())
+        .next_multiple_of(align_of::<Slot>())
+);
 
 impl Slot {
     /// Blocks with `state` released until somebody makes it [`State::Awake`].
