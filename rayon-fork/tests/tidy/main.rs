@@ -127,6 +127,15 @@ fn files_that_choose_by(name: &str, folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn the_feature_champion_is_the_branch_champion() {
+    let read = |path| fs::read_to_string(folder().join(path)).unwrap();
+    let (manifest, branches) = (read("../Cargo.toml"), read("../../branches.toml"));
+    let (_, features) = manifest.split_once("\nchampion = ").unwrap();
+    let (_, row) = branches.split_once("\nname = \"champion\"\nfork = ").unwrap();
+    assert_eq!(features.lines().next(), row.lines().next());
+}
+
+#[test]
 fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
     let read = |path| fs::read_to_string(folder().join(path)).unwrap();
     let readme = read("../README.md");
