@@ -41,6 +41,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::cholesky::Cholesky,
     #[cfg(feature = "further")]
+    &kinds::wavefront::Wavefront,
+    #[cfg(feature = "further")]
     &kinds::nbody::Nbody,
     #[cfg(feature = "further")]
     &kinds::sieve::Sieve,

@@ -45,6 +45,7 @@ mod further {
     pub mod two_long_tasks;
     pub mod uts;
     pub mod vec_collect;
+    pub mod wavefront;
 
     pub mod latency;
     pub(crate) mod moments;
