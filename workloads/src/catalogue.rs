@@ -79,6 +79,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::install::Install,
     #[cfg(feature = "further")]
+    &kinds::nested_pools::NestedPools,
+    #[cfg(feature = "further")]
     &kinds::barrier_join::BarrierJoin,
     #[cfg(feature = "further")]
     &kinds::two_long_tasks::TwoLongTasks,

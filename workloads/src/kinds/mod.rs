@@ -28,6 +28,7 @@ mod further {
     pub mod matmul;
     pub mod mergesort;
     pub mod nbody;
+    pub mod nested_pools;
     pub mod nqueens;
     pub mod par_bridge;
     pub mod par_sort;
