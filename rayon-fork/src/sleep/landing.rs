@@ -3,7 +3,8 @@
 //! A waker that is a worker itself has more jobs to run. If the kernel puts the sleeper behind it on the same CPU, the
 //! two take turns while another CPU stands idle. On virtual machines that is frequent: Linux takes a CPU that the host
 //! has halted for a busy one. So the waker forbids the sleeper its own CPU, and the sleeper lifts that as soon as it
-//! runs. Who changes the affinity of a worker's thread just between the two loses that change.
+//! runs. In a pool of more workers than CPUs the others are busy, too, so there the kernel decides: elsewhere would be
+//! worse, as sweeps showed (`saturate`, `factorial`). Who changes the affinity of a worker's thread just between the two loses that change.
 
 #[cfg(not(all(
     feature = "spread",
@@ -29,7 +30,8 @@ mod anywhere {
     // With the feature there is something to use.
     #[allow(clippy::unused_self)]
     impl Landing {
-        pub(in crate::sleep) fn new() -> Self {
+        /// For a worker of a pool of so many.
+        pub(in crate::sleep) fn new(_workers: usize) -> Self {
             Self
         }
 
@@ -58,7 +60,11 @@ mod apart {
     }
 
     /// A worker's thread, and what it is to be allowed again.
-    pub(in crate::sleep) struct Landing(Mutex<Sleeper>);
+    pub(in crate::sleep) struct Landing {
+        /// In the pool.
+        workers: usize,
+        sleeper: Mutex<Sleeper>,
+    }
 
     struct Sleeper {
         thread: Option<ThreadId>,
@@ -66,13 +72,14 @@ mod apart {
     }
 
     impl Landing {
-        pub(in crate::sleep) fn new() -> Self {
-            Self(Mutex::new(Sleeper { thread: None, before: None }))
+        /// For a worker of a pool of so many.
+        pub(in crate::sleep) fn new(workers: usize) -> Self {
+            Self { workers, sleeper: Mutex::new(Sleeper { thread: None, before: None }) }
         }
 
         /// The calling worker is about to block.
         pub(in crate::sleep) fn begin_sleep(&self) {
-            let mut sleeper = self.0.lock();
+            let mut sleeper = self.sleeper.lock();
             if sleeper.thread.is_none() {
                 sleeper.thread = Some(ThreadId::current());
                 IS_WORKER.set(true);
@@ -82,14 +89,15 @@ mod apart {
         /// The worker is blocked, and the calling thread is about to wake it.
         pub(in crate::sleep) fn choose(&self) {
             if IS_WORKER.get() {
-                let mut sleeper = self.0.lock();
-                sleeper.before = sleeper.thread.and_then(ThreadId::keep_off_this_cpu);
+                let mut sleeper = self.sleeper.lock();
+                let keep_off = |thread: ThreadId| thread.keep_off_this_cpu(self.workers);
+                sleeper.before = sleeper.thread.and_then(keep_off);
             }
         }
 
         /// The calling worker was woken.
         pub(in crate::sleep) fn end_sleep(&self) {
-            let before = self.0.lock().before.take();
+            let before = self.sleeper.lock().before.take();
             if let Some(before) = before {
                 before.allow();
             }

@@ -175,7 +175,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         FenceOf::<C>::prepare()?;
         Ok(Self {
             counters: C::new(workers),
-            slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
+            slots: (0..workers).map(|_| CachePadded::new(S::new(workers))).collect(),
         })
     }
 

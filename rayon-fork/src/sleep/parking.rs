@@ -27,8 +27,8 @@ pub(crate) enum State {
 /// The pool knows one implementation, [`Slot`]. It is a trait because the models also run slots
 /// with a planted mistake, and mistakes have no place in the code that ships.
 pub(crate) trait ParkingSlot: Send + Sync {
-    /// A slot whose worker is awake.
-    fn new() -> Self;
+    /// A slot whose worker, of so many in its pool, is awake.
+    fn new(workers: usize) -> Self;
 
     /// Under the lock: runs `commit`, and if it agrees blocks the worker until it is woken.
     ///
@@ -81,8 +81,12 @@ impl Slot {
 }
 
 impl ParkingSlot for Slot {
-    fn new() -> Self {
-        Self { state: Mutex::new(State::Awake), unparked: Condvar::new(), landing: Landing::new() }
+    fn new(workers: usize) -> Self {
+        Self {
+            state: Mutex::new(State::Awake),
+            unparked: Condvar::new(),
+            landing: Landing::new(workers),
+        }
     }
 
     fn park_if(&self, commit: impl FnOnce() -> bool) {

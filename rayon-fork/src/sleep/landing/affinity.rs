@@ -16,11 +16,11 @@ impl ThreadId {
     }
 
     /// Forbids this thread, which is blocked, the CPU of the calling one. Returns what it was allowed before; nothing,
-    /// and nothing has changed, if no other CPU would be left, or if the kernel refuses.
-    pub(crate) fn keep_off_this_cpu(self) -> Option<AllowedCpus> {
+    /// and nothing has changed, if that is one CPU or fewer than `least`, or if the kernel refuses.
+    pub(crate) fn keep_off_this_cpu(self, least: usize) -> Option<AllowedCpus> {
         let allowed = sched_getaffinity(Some(self.0)).ok()?;
         let this_cpu = sched_getcpu();
-        if !allowed.is_set(this_cpu) || allowed.count() < 2 {
+        if !allowed.is_set(this_cpu) || (allowed.count() as usize) < least.max(2) {
             return None;
         }
         let mut others = allowed;
@@ -60,7 +60,11 @@ mod tests {
         });
         let thread = hear.recv().unwrap();
         let all = allowed(Some(thread.0));
-        let before = thread.keep_off_this_cpu();
+        assert!(
+            thread.keep_off_this_cpu(all as usize + 1).is_none(),
+            "too few for so many workers"
+        );
+        let before = thread.keep_off_this_cpu(2);
         // With one CPU there is nothing to choose.
         assert_eq!(before.is_some(), all > 1);
         assert_eq!(allowed(Some(thread.0)), all - u32::from(before.is_some()));
