@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use toml::Table;
 use xshell::{Cmd, Shell, cmd};
+
+use crate::registry;
 
 /// The version whose interface the fork has, and that it is compared with.
 pub(crate) const PUBLISHED: &str = "1.13.0";
@@ -14,9 +17,14 @@ pub(crate) fn folder(sh: &Shell) -> PathBuf {
 }
 
 /// The fork's manifest.
-pub(crate) fn manifest(sh: &Shell) -> Result<toml::Table> {
-    let file = folder(sh).join("Cargo.toml");
-    sh.read_file(&file)?.parse().with_context(|| file.display().to_string())
+pub(crate) fn manifest(sh: &Shell) -> Result<Table> {
+    registry::manifest(sh, &folder(sh))
+}
+
+/// `rayon-core = { path = "…/rayon-fork" }`
+pub(crate) fn dependency(sh: &Shell) -> Table {
+    let fork = Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())]);
+    Table::from_iter([("rayon-core".to_owned(), fork.into())])
 }
 
 /// What the package in `package` has for rayon-core, and whether that is the fork: Cargo ignores a patch

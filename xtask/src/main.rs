@@ -1,10 +1,13 @@
 //! The checks of this repository, by name: what a change must pass and how to run one part of it.
 
+mod branches;
 mod conformance;
 mod dependency;
 mod findings;
 mod fork;
+mod lock;
 mod python;
+mod registry;
 mod sanitizers;
 mod shell;
 mod sources;

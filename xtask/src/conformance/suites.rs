@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
 use toml::Table;
 use xshell::{Shell, cmd};
 
 use super::counts::Counts;
 use crate::fork;
+use crate::registry::{self, copy_folder};
 use crate::variants::Variant;
 
 /// A published package.
@@ -47,7 +47,7 @@ enum Kind {
 impl Package {
     /// Fetches the package and sets its tests up to run on the fork.
     pub(super) fn suites(&self, sh: &Shell, skip_doctests: bool) -> Result<Vec<Suite>> {
-        let published = self.sources(sh)?;
+        let published = registry::sources(sh, self.name.as_str(), &self.version)?;
         let folder = self.folder(sh);
         sh.remove_path(&folder)?;
         match self.name {
@@ -70,28 +70,6 @@ impl Package {
 
     fn folder(&self, sh: &Shell) -> PathBuf {
         sh.current_dir().join("target/conformance").join(self.file_name())
-    }
-
-    /// Where Cargo keeps the package's sources; fetches them if it has not yet.
-    fn sources(&self, sh: &Shell) -> Result<PathBuf> {
-        let Self { name, version } = self;
-        let name = name.as_str();
-        let probe = sh.current_dir().join("target/conformance/probe").join(self.file_name());
-        sh.write_file(probe.join("src/lib.rs"), "")?;
-        let manifest = format!(
-            "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{name} = \"={version}\"\n\n[workspace]\n"
-        );
-        sh.write_file(probe.join("Cargo.toml"), manifest)?;
-        let _dir = sh.push_dir(&probe);
-        let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1").quiet().read();
-        let metadata = metadata.with_context(|| format!("fetching {name} {version}"))?;
-        let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
-        let packages = metadata["packages"].as_array();
-        let packages = packages.context("cargo metadata lists no packages")?;
-        let found = packages.iter().find(|found| found["name"] == name);
-        let manifest = found.and_then(|found| found["manifest_path"].as_str());
-        let manifest = manifest.with_context(|| format!("cargo metadata does not know {name}"))?;
-        Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.to_owned())
     }
 }
 
@@ -120,9 +98,9 @@ impl Name {
 /// A copy of the facade with a workspace of its own, in which rayon-core is the fork.
 fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     copy_folder(published, folder).with_context(|| format!("copying {}", published.display()))?;
-    let mut manifest = read_manifest(sh, published)?;
+    let mut manifest = registry::manifest(sh, published)?;
     manifest.insert("workspace".into(), Table::new().into());
-    let patch = Table::from_iter([("crates-io".to_owned(), dependency_on_fork(sh).into())]);
+    let patch = Table::from_iter([("crates-io".to_owned(), fork::dependency(sh).into())]);
     manifest.insert("patch".into(), patch.into());
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // The package's own lock file pins the published rayon-core, which would switch the patch off.
@@ -135,7 +113,7 @@ fn move_tests(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     let tests = published.join("tests");
     copy_folder(&tests, &folder.join("tests"))
         .with_context(|| format!("copying {}", tests.display()))?;
-    let manifest = manifest_for_tests(&read_manifest(sh, published)?, dependency_on_fork(sh))?;
+    let manifest = manifest_for_tests(&registry::manifest(sh, published)?, fork::dependency(sh))?;
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // Cargo wants more than tests in a package.
     sh.write_file(folder.join("src/lib.rs"), "")?;
@@ -186,13 +164,6 @@ impl Suite {
     }
 }
 
-/// `rayon-core = { path = "…/rayon-fork" }`
-fn dependency_on_fork(sh: &Shell) -> Table {
-    let path = fork::folder(sh).display().to_string();
-    let fork = Table::from_iter([("path".to_owned(), path.into())]);
-    Table::from_iter([("rayon-core".to_owned(), fork.into())])
-}
-
 /// A package with the edition and all dependencies of the published one, and the fork.
 fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
     let edition = published.get("package").and_then(|package| package.get("edition"));
@@ -211,26 +182,6 @@ fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
     let dependencies = manifest.entry("dependencies").or_insert_with(|| Table::new().into());
     dependencies.as_table_mut().context("[dependencies] is no table")?.extend(fork);
     Ok(manifest)
-}
-
-fn read_manifest(sh: &Shell, folder: &Path) -> Result<Table> {
-    let file = folder.join("Cargo.toml");
-    sh.read_file(&file)?.parse().with_context(|| file.display().to_string())
-}
-
-fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?;
-        } else {
-            // Read and write, not copy: the registry's files may be read-only.
-            std::fs::write(&target, std::fs::read(entry.path())?)?;
-        }
-    }
-    Ok(())
 }
 
 /// Refuses to test upstream.

@@ -13,17 +13,15 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use runner::builds::Builder;
 use runner::checkout::Checkout;
-use runner::config::{Branch, Config};
+use runner::config::Branch;
 use runner::pick::pick;
 use runner::stop::Stop;
 use runner::{interrupt, trial};
 use xshell::Shell;
 
+use crate::branches;
 use scenarios::{Form, SCENARIOS};
 use table::Row;
-
-/// Where branches are named; a name in several files is one branch.
-const BRANCH_FILES: [&str; 2] = ["branches.toml", "branches-more.toml"];
 
 /// Longest time for one process. Hangs are noticed long before, by the process itself.
 const PROCESS_LIMIT: Duration = Duration::from_hours(12);
@@ -44,7 +42,7 @@ pub(crate) struct Scope {
 /// Builds the branches, runs every scenario on each, and prints a row for each as it ends.
 pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
     let checkout = Checkout::find(Some(&sh.current_dir()))?;
-    let branches = scope.chosen(all_branches(&checkout)?)?;
+    let branches = scope.chosen(branches::all(&checkout)?)?;
     let form = if scope.long { Form::Long } else { Form::Short };
     interrupt::install()?;
     let folder = checkout.root().to_owned();
@@ -98,24 +96,6 @@ impl Scope {
     }
 }
 
-/// The branches of all files, each once.
-fn all_branches(checkout: &Checkout) -> Result<Vec<Branch>> {
-    let mut all: Vec<Branch> = Vec::new();
-    for file in BRANCH_FILES {
-        for branch in Config::read(&checkout.root().join(file))?.branches {
-            match all.iter().find(|known| known.name == branch.name) {
-                None => all.push(branch),
-                Some(known) if known.source == branch.source => {}
-                Some(_) => anyhow::bail!(Stop::BadInput(format!(
-                    "{file}: branch `{}` is built otherwise than in {}; rename one",
-                    branch.name, BRANCH_FILES[0]
-                ))),
-            }
-        }
-    }
-    Ok(all)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,7 +107,7 @@ mod tests {
     fn chosen(branches: &[&str]) -> Result<Vec<String>> {
         let branches = branches.iter().map(|&name| name.to_owned()).collect();
         let scope = Scope { branches, long: false };
-        let chosen = scope.chosen(all_branches(&checkout())?)?;
+        let chosen = scope.chosen(branches::all(&checkout())?)?;
         Ok(chosen.into_iter().map(|branch| branch.name).collect())
     }
 
