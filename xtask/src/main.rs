@@ -6,6 +6,7 @@ mod dependency;
 mod findings;
 mod fork;
 mod lock;
+mod programs;
 mod python;
 mod registry;
 mod sanitizers;
@@ -63,6 +64,12 @@ enum Task {
     /// The tests come from the registry; none is in this repository. All of them take an hour or two and
     /// 4 GB below target/conformance. An interrupted run continues where it stopped.
     Conformance(conformance::Options),
+    /// Compare whole programs of the registry, with the published rayon-core and with a branch of the fork.
+    ///
+    /// Builds each program both ways, runs the two in turns, and the published one a second time, with one thread and
+    /// with one for each CPU. Prints ratios of time and of CPU time. Fails if a program fails, hangs or prints something
+    /// else. Needs the registry; the first build takes some minutes.
+    Programs(programs::Options),
     /// Run the deep set of model checks of the sleep protocol.
     Models,
     /// Compare the stack of nested joins, scopes, installs and spawns with the published crate.
@@ -160,6 +167,7 @@ fn run(task: Task) -> Result<()> {
             steps::check(&sh, &Variants::default().chosen_or_covering()?)
         }
         Task::Conformance(options) => conformance::run(&sh, &options),
+        Task::Programs(options) => programs::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
         Task::Stress { random: true, seconds, variants, .. } => {

@@ -61,6 +61,11 @@ impl Variants {
 }
 
 impl Variant {
+    /// The features of a branch, which were checked when its row was read.
+    pub(crate) fn of(features: BTreeSet<String>) -> Self {
+        Self { features: features.into_iter().collect() }
+    }
+
     fn parse(asked: &str) -> Result<Self> {
         let known = modifiers();
         let features: Vec<String> = asked
