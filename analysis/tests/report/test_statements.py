@@ -57,6 +57,18 @@ def test_every_picture_is_one_of_a_statement() -> None:
     assert shown == set((CHECKOUT / "results" / "figures").iterdir())
 
 
+def test_latencies_have_a_column_a_branch(tmp_path: Path) -> None:
+    told = {"master": {"latency_p50": 1000.0, "latency_p90": 9000.0}, "packed": {"latency_p50": 2000.0}}
+    analysis = analysed(tmp_path, workloads={"ticks": 0.1}, waits_ns=told)
+    head, _, *rows = stated("latency", [analysis], "ticks", "p50", "master", "packed").splitlines()
+    assert head == "| workload | threads | master: p50, µs | packed: p50, µs |"
+    for threads, row in zip(["1", "2"], rows, strict=True):
+        _, _, shown, master, packed, _ = (word.strip() for word in row.split("|"))
+        assert (shown, int(packed)) == (threads, 2 * int(master))
+    with pytest.raises(InputError, match="no p50 of `tsp` there"):
+        stated("latency", [analysis], "tsp", "p50", "master")
+
+
 @pytest.mark.parametrize("line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"])
 def test_a_typed_number_is_found(line: str) -> None:
     assert typed_numbers(f"A line before.\n{line}\nA line after.") == [line]

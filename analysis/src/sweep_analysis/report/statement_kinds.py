@@ -358,6 +358,24 @@ def _waits(asked: Asked) -> str:
     return tables.markdown(shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit"))
 
 
+def _latency(asked: Asked) -> str:
+    """How long work waits until it is done, in µs: a row for each setting and number of threads, a column a branch.
+
+    Words: workload, quantile (p50, p90, …), and the branches.
+    """
+    workload, quantile, *branches = asked.words
+    rows = with_panel(asked.sweep.waits).filter(
+        pl.col("branch").is_in(branches), workload=workload, quantile=quantile, kind="latency"
+    )
+    if rows.is_empty():
+        raise asked.refused(
+            f"no {quantile} of `{workload}` there", "name a workload that tells how long its work waits"
+        )
+    rows = rows.pivot("branch", index=["panel", "threads"], values="wait_us", maintain_order=True)
+    titles = {"panel": "workload"} | {branch: f"{branch}: {quantile}, µs" for branch in branches}
+    return tables.markdown(rows.select("panel", "threads", pl.col(branches).round(0).cast(pl.Int64)).rename(titles))
+
+
 def _prices(asked: Asked) -> str:
     """What becomes of simulated comparisons when one price is halved or doubled, a row a branch and quantity.
 
@@ -459,6 +477,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "hangs": _hangs,
     "writes": _writes,
     "waits": _waits,
+    "latency": _latency,
     "prices": _prices,
     "claims": _claims,
     "validated": _validated,
