@@ -123,7 +123,7 @@ impl Arrivals {
                 sum.fetch_add(chain(job as u64, steps), Relaxed);
             });
             self.latencies.note(due.elapsed());
-            self.first_jobs.note(self.moments.began().min().unwrap_or_default());
+            self.first_jobs.note(self.moments.noted().min().unwrap_or_default());
             self.right += usize::from(self.is_right());
         }
         self.bursts as u64

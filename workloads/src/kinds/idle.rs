@@ -126,7 +126,7 @@ impl Instance for Heartbeat {
         let describe = |ran: usize| format!("{ran} of {} jobs ran once", self.spawns);
         let answer =
             Mismatch::unless_equal(&describe(self.spawns), &describe(self.jobs.ran_once()))?;
-        waits(self.jobs.began(), self.period).for_each(|wait| self.latencies.note(wait));
+        waits(self.jobs.noted(), self.period).for_each(|wait| self.latencies.note(wait));
         self.latencies.end_run();
         self.lateness.end_run();
         Ok(answer)

@@ -2,7 +2,8 @@
 //!
 //! Into an idle pool, an install is a wake-up there and a wake-up back; gaps let the workers fall
 //! asleep. Into a busy pool (another thread outside keeps it summing an array in parallel), it waits
-//! for a worker that finds nothing of its own any more.
+//! for a worker that finds nothing of its own any more. With an open load they are requests to a
+//! server beside that batch: each comes when it is due, whatever is under way, and nobody waits for it.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -15,9 +16,10 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
+use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
-use crate::machine::atomic::{AtomicBool, Ordering::Relaxed};
-use crate::machine::{check_cores, thread};
+use crate::machine::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use crate::machine::{Instant, check_cores, sleep_until, thread};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// The busy pool's load: so many tasks of so many steps in each region, some 1 ms in all.
@@ -26,7 +28,7 @@ const BUSY_STEPS: u64 = 4_000;
 
 static DESCRIPTION: Description = Description {
     name: "install",
-    summary: "small installs from outside, into an idle or a busy pool",
+    summary: "small installs or spawned requests from outside, into an idle or a busy pool",
     stresses: "the way into a pool and back; figure of merit: latency",
     work_unit: "installs",
     input: None,
@@ -34,6 +36,12 @@ static DESCRIPTION: Description = Description {
     charge: Some("steps"),
     parameters: &[
         Parameter::one_of("pool", "what the pool does meanwhile", &["idle", "busy"], "idle"),
+        Parameter::one_of(
+            "load",
+            "whether the next gap begins with the answer, or when the install was due; then they are spawns",
+            &["closed", "open"],
+            "closed",
+        ),
         Parameter::whole("installs", "installs per iteration", (1, 10_000_000), "250"),
         Parameter::whole("gap-us", "longest gap before an install in us", (0, 60_000_000), "200"),
         Parameter::whole("job-steps", "work of an install, some 3 ns a step", (0, 1 << 32), "250"),
@@ -57,48 +65,110 @@ impl Workload for Install {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
-        let installs = values.count("installs");
-        let job_steps = values.whole("job-steps");
         let is_pool_busy = values.word("pool") == "busy";
         check_cores(setup.threads, usize::from(is_pool_busy))?;
         let longest = Duration::from_micros(values.whole("gap-us"));
-        Ok(Box::new(Visits {
+        Ok(Box::new(Visits::new(
             is_pool_busy,
-            installs,
-            job_steps,
-            gaps: Gaps::up_to(setup.seed, longest),
-            known: chains(0..installs as u64, job_steps),
-            sum: 0,
-            latencies: Latencies::new("latency"),
-        }))
+            values.word("load") == "open",
+            values.count("installs"),
+            values.whole("job-steps"),
+            Gaps::up_to(setup.seed, longest),
+        )))
     }
 }
 
 struct Visits {
     is_pool_busy: bool,
+    is_open: bool,
     installs: usize,
     job_steps: u64,
     gaps: Gaps,
     known: u64,
-    sum: u64,
+    sum: AtomicU64,
+    /// When each request was answered, if the load is open.
+    answered: Moments,
     latencies: Latencies,
+    /// From when a request was due to when it was spawned.
+    lateness: Latencies,
+    /// What the pool did meanwhile, and for how long.
+    regions: u64,
+    busy: Duration,
+}
+
+/// One of an open load.
+struct Request<'a> {
+    number: usize,
+    due: Instant,
+    steps: u64,
+    sum: &'a AtomicU64,
+    answered: &'a Moments,
+}
+
+impl Request<'_> {
+    fn answer(self) {
+        // Relaxed: read when all requests have been answered.
+        self.sum.fetch_add(chain(self.number as u64, self.steps), Relaxed);
+        self.answered.note(self.number, self.due);
+    }
 }
 
 impl Visits {
-    fn run(&mut self, install: impl Fn(u64, u64) -> u64) -> u64 {
+    fn new(is_pool_busy: bool, is_open: bool, installs: usize, job_steps: u64, gaps: Gaps) -> Self {
+        Self {
+            is_pool_busy,
+            is_open,
+            installs,
+            job_steps,
+            gaps,
+            known: chains(0..installs as u64, job_steps),
+            sum: AtomicU64::new(0),
+            answered: Moments::default(),
+            latencies: Latencies::new("latency"),
+            lateness: Latencies::new("lateness"),
+            regions: 0,
+            busy: Duration::ZERO,
+        }
+    }
+
+    /// One after the other.
+    fn call(&mut self, install: impl Fn(u64, u64) -> u64) -> u64 {
         let Self { installs, job_steps, gaps, sum, latencies, .. } = self;
+        let sum = sum.get_mut();
         call_after_gaps(*installs, gaps, latencies, |number| {
             *sum = sum.wrapping_add(install(number as u64, *job_steps));
         })
     }
 
+    /// Hands on each request when it is due.
+    fn send<'a>(&'a mut self, mut hand_on: impl FnMut(Request<'a>)) -> u64 {
+        let Self { installs, job_steps, gaps, sum, answered, lateness, .. } = self;
+        let mut due = Instant::now();
+        for (number, gap) in (0..*installs).zip(gaps.iter()) {
+            due += gap;
+            sleep_until(due);
+            lateness.note(due.elapsed());
+            hand_on(Request { number, due, steps: *job_steps, sum, answered });
+        }
+        *installs as u64
+    }
+
     fn visit(&mut self, pool: &ThreadPool) -> u64 {
-        self.run(|seed, steps| pool.install(|| chain(seed, steps)))
+        if self.is_open {
+            // Ends with the last answer; this thread stays outside the pool.
+            let visits = self;
+            pool.in_place_scope(move |scope| {
+                visits.send(|request| scope.spawn(|_| request.answer()))
+            })
+        } else {
+            self.call(|seed, steps| pool.install(|| chain(seed, steps)))
+        }
     }
 }
 
-/// Keeps the pool busy, one parallel region after the other, until told to stop.
-fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) {
+/// Keeps the pool busy, one parallel region after the other, until told to stop; returns how many there were.
+fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) -> u64 {
+    let mut regions = 0;
     // Relaxed: an old value costs one region more, and nothing else hangs on it.
     while !is_over.load(Relaxed) {
         pool.install(|| {
@@ -106,21 +176,27 @@ fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) {
                 black_box(chain(seed, BUSY_STEPS));
             });
         });
+        regions += 1;
     }
+    regions
 }
 
 impl Instance for Visits {
     fn reset(&mut self) {
-        self.sum = 0;
+        *self.sum.get_mut() = 0;
+        self.answered.begin_run(if self.is_open { self.installs } else { 0 });
         self.latencies.begin_run(self.installs);
+        self.lateness.begin_run(self.installs);
     }
 
     fn forget_warmup(&mut self) {
         self.latencies.forget();
+        self.lateness.forget();
+        (self.regions, self.busy) = (0, Duration::ZERO);
     }
 
     fn run_sequential(&mut self) -> u64 {
-        self.run(chain)
+        if self.is_open { self.send(Request::answer) } else { self.call(chain) }
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
@@ -129,21 +205,30 @@ impl Instance for Visits {
         }
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
-            scope.spawn(|| keep_busy(pool, &is_over));
+            let begun = Instant::now();
+            let batch = scope.spawn(|| keep_busy(pool, &is_over));
             let installs = self.visit(pool);
             is_over.store(true, Relaxed);
+            self.regions += batch.join().expect("chains do not panic");
+            self.busy += begun.elapsed();
             installs
         })
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
+        self.answered.noted().for_each(|latency| self.latencies.note(latency));
         self.latencies.end_run();
+        self.lateness.end_run();
         let describe = |sum: u64| format!("{} installs add up to {sum:016x}", self.installs);
-        Mismatch::unless_equal(&describe(self.known), &describe(self.sum))
+        Mismatch::unless_equal(&describe(self.known), &describe(*self.sum.get_mut()))
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        self.latencies.metrics().into_iter().collect()
+        let batch = (!self.busy.is_zero()).then(|| {
+            let value = self.regions as f64 / self.busy.as_secs_f64();
+            ("batch_per_second".to_owned(), Metric { value, unit: "regions/s".to_owned() })
+        });
+        self.latencies.metrics().into_iter().chain(self.lateness.metrics()).chain(batch).collect()
     }
 }
 
@@ -151,22 +236,36 @@ impl Instance for Visits {
 mod tests {
     use super::*;
 
+    fn visits(is_open: bool) -> Visits {
+        Visits::new(false, is_open, 3, 1, Gaps::up_to(1, Duration::ZERO))
+    }
+
     #[test]
     fn a_wrong_sum_is_rejected() {
-        let mut visits = Visits {
-            is_pool_busy: false,
-            installs: 3,
-            job_steps: 1,
-            gaps: Gaps::up_to(1, Duration::ZERO),
-            known: chains(0..3, 1),
-            sum: 0,
-            latencies: Latencies::new("latency"),
-        };
-        assert!(visits.check().is_err(), "nothing ran");
+        for is_open in [false, true] {
+            let mut visits = visits(is_open);
+            assert!(visits.check().is_err(), "nothing ran");
+            visits.reset();
+            visits.run_sequential();
+            assert!(visits.check().is_ok());
+            *visits.sum.get_mut() ^= 1;
+            assert!(visits.check().is_err());
+        }
+    }
+
+    #[test]
+    fn a_request_of_an_open_load_that_waits_for_another_is_charged_with_it() {
+        let mut visits = visits(true);
         visits.reset();
-        visits.run_sequential();
-        assert!(visits.check().is_ok());
-        visits.sum = visits.sum.wrapping_add(1);
-        assert!(visits.check().is_err());
+        visits.send(|request| {
+            thread::sleep(Duration::from_millis(11));
+            request.answer();
+        });
+        visits.check().unwrap();
+        let metrics = visits.metrics();
+        assert!((metrics["latency_over_10ms"].value - 3.0).abs() < f64::EPSILON, "{metrics:?}");
+        // The third was due at once, and its turn came when the other two were done.
+        assert!(metrics["latency_max"].value > 30e6, "{metrics:?}");
+        assert!((metrics["lateness_over_10ms"].value - 2.0).abs() < f64::EPSILON, "{metrics:?}");
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Moments {
 #[derive(Default)]
 struct Moment {
     runs: AtomicU32,
-    began_ns: AtomicU64,
+    noted_ns: AtomicU64,
 }
 
 impl Moments {
@@ -26,10 +26,10 @@ impl Moments {
         self.places.resize_with(jobs, Moment::default);
     }
 
-    /// Job `job` begins, so long after `start`.
+    /// Job `job` is here now, so long after `start`.
     pub(super) fn note(&self, job: usize, start: Instant) {
         let place = &self.places[job];
-        place.began_ns.store(nanoseconds(start.elapsed()), Relaxed);
+        place.noted_ns.store(nanoseconds(start.elapsed()), Relaxed);
         place.runs.fetch_add(1, Relaxed);
     }
 
@@ -38,9 +38,9 @@ impl Moments {
         self.places.iter().filter(|place| place.runs.load(Relaxed) == 1).count()
     }
 
-    /// When each job began, as time since the start that it was noted against.
-    pub(super) fn began(&self) -> impl Iterator<Item = Duration> {
-        self.places.iter().map(|place| Duration::from_nanos(place.began_ns.load(Relaxed)))
+    /// When each job was noted, as time since the start that it was noted against.
+    pub(super) fn noted(&self) -> impl Iterator<Item = Duration> {
+        self.places.iter().map(|place| Duration::from_nanos(place.noted_ns.load(Relaxed)))
     }
 }
 
@@ -57,8 +57,8 @@ mod tests {
             moments.note(job, start);
         }
         assert_eq!(moments.ran_once(), 1);
-        let began: Vec<Duration> = moments.began().collect();
-        assert!(began[2] >= began[0] && began[1].is_zero(), "{began:?}");
+        let noted: Vec<Duration> = moments.noted().collect();
+        assert!(noted[2] >= noted[0] && noted[1].is_zero(), "{noted:?}");
         moments.begin_run(4);
         assert_eq!(moments.ran_once(), 0);
     }
