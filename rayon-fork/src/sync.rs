@@ -12,9 +12,13 @@ mod asymmetric;
 #[cfg(all(feature = "instrument", not(fork_sim)))]
 mod cpus;
 // As `deque::on_demand`.
-#[cfg(not(fork_loom))]
+#[cfg(not(any(fork_loom, fork_sim)))]
 #[allow(dead_code)]
 mod fences;
+// As `fences`.
+#[cfg(not(fork_sim))]
+#[allow(dead_code)]
+mod registration;
 
 #[cfg(all(feature = "instrument", not(fork_sim)))]
 pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
@@ -30,7 +34,10 @@ pub(crate) use simulated::cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 #[cfg(not(fork_sim))]
 mod machine {
     #[cfg(not(fork_loom))]
-    pub(crate) use super::asymmetric::{heavy_fence, light_fence, prepare_heavy_fences};
+    #[allow(unused_imports)]
+    pub(crate) use super::asymmetric::{
+        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once,
+    };
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
     #[cfg(feature = "instrument")]
@@ -178,6 +185,7 @@ pub(crate) use locks::{Condvar, Mutex};
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
+    #[cfg(not(fork_sim))]
     #[allow(unused_imports)]
     pub(crate) use super::fences::Fences;
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
@@ -186,6 +194,9 @@ pub(crate) mod modelled {
     #[cfg(target_has_atomic = "64")]
     #[allow(unused_imports)]
     pub(crate) use super::machine::AtomicU64;
+    #[cfg(fork_sim)]
+    #[allow(unused_imports)]
+    pub(crate) use super::machine::Fences;
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };

@@ -26,6 +26,11 @@ mod fences {
         Ok(())
     }
 
+    /// Whether [`prepare_heavy_fences`] returns within microseconds.
+    pub(crate) fn registers_at_once() -> bool {
+        true
+    }
+
     /// The side of a pair that is executed often.
     #[inline]
     pub(crate) fn light_fence() {
@@ -44,6 +49,7 @@ mod fences {
 mod fences {
     use rustix::thread::{MembarrierCommand, membarrier};
     use std::io;
+    use std::os::unix::fs::MetadataExt;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
 
     /// Tells the kernel that this process will call [`heavy_fence`]. May be called again.
@@ -63,6 +69,13 @@ mod fences {
                 ),
             )
         })
+    }
+
+    /// Whether [`prepare_heavy_fences`] returns within microseconds. In a process with more than one thread, the kernel
+    /// first waits until every CPU has passed through it, which takes milliseconds.
+    pub(crate) fn registers_at_once() -> bool {
+        // The folder has one subfolder a thread, and a folder has two links and one more for each subfolder.
+        std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
     /// The side of a pair that is executed often: no instruction.
@@ -86,4 +99,16 @@ mod fences {
     }
 }
 
-pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences};
+#[cfg(all(test, feature = "membarrier", target_os = "linux", not(miri)))]
+mod tests {
+    #[test]
+    fn a_process_with_other_threads_does_not_register_at_once() {
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || ends.recv().is_err());
+        assert!(!super::registers_at_once(), "the kernel would let the caller wait");
+        drop(end);
+        assert!(other.join().unwrap());
+    }
+}
+
+pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences, registers_at_once};

@@ -1,51 +1,65 @@
 //! Pairs of fences for those who can do without the kernel's.
 
-use super::machine::{Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences};
+use super::machine::{OnceLock, prepare_heavy_fences, registers_at_once, thread};
+use super::registration::Registration;
 
-/// The asymmetric ones where they are to be had. Decided when the program runs: where the kernel refuses, both are full.
+/// What this process has registered.
+static PROCESS: Registration = Registration::new();
+
+/// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the kernel has registered the
+/// process, and where it refuses, both are full.
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
-    are_asymmetric: bool,
+    registration: &'static Registration,
 }
 
 impl Fences {
-    /// The cheapest that there are.
+    /// The cheapest that there are. The kernel may still be about to register the process when this returns.
     pub(crate) fn cheapest() -> Self {
-        Self { are_asymmetric: prepare_heavy_fences().is_ok() }
+        static ASKED: OnceLock<()> = OnceLock::new();
+        ASKED.get_or_init(|| {
+            if registers_at_once() {
+                register();
+            } else {
+                // Without a thread for it, fences stay full.
+                let _ = thread::Builder::new().name("rayon fences".to_owned()).spawn(register);
+            }
+        });
+        Self { registration: &PROCESS }
     }
 
     /// Full ones, as where the kernel refuses.
     #[cfg(test)]
     pub(crate) fn full() -> Self {
-        Self { are_asymmetric: false }
+        static NOTHING: Registration = Registration::new();
+        Self { registration: &NOTHING }
     }
 
     /// For people: by whom the side that is executed often is spared its fence, if it is.
     pub(crate) fn name(self) -> &'static str {
         let has_membarrier = cfg!(all(target_os = "linux", not(miri)));
-        if self.are_asymmetric && has_membarrier { "membarrier" } else { "full" }
+        if has_membarrier && self.registration.are_light_ones_free() {
+            "membarrier"
+        } else {
+            "full"
+        }
     }
 
     /// The side of a pair that is executed often.
     #[inline]
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn light(self) {
-        if self.are_asymmetric {
-            light_fence();
-        } else {
-            // ORDERING: SeqCst fence, pairs with that in `heavy`.
-            fence(Ordering::SeqCst);
-        }
+        self.registration.light();
     }
 
     /// The side of a pair that is executed seldom.
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn heavy(self) {
-        if self.are_asymmetric {
-            heavy_fence();
-        } else {
-            // ORDERING: SeqCst fence, pairs with that in `light`, and with any other.
-            fence(Ordering::SeqCst);
-        }
+        self.registration.heavy();
+    }
+}
+
+/// Asks the kernel, which may take a while, or refuse.
+fn register() {
+    if prepare_heavy_fences().is_ok() {
+        PROCESS.complete();
     }
 }

@@ -68,6 +68,36 @@ pub(crate) fn heavy_fence() {
     }
 }
 
+/// Pairs of fences, registered from the start.
+#[derive(Clone, Copy)]
+#[allow(dead_code)]
+pub(crate) struct Fences;
+
+#[allow(dead_code)]
+impl Fences {
+    /// The only ones.
+    pub(crate) fn cheapest() -> Self {
+        Self
+    }
+
+    /// For people: who fences.
+    pub(crate) fn name(self) -> &'static str {
+        "simulated"
+    }
+
+    /// The side of a pair that is executed often.
+    #[track_caller]
+    pub(crate) fn light(self) {
+        light_fence();
+    }
+
+    /// The side of a pair that is executed seldom.
+    #[track_caller]
+    pub(crate) fn heavy(self) {
+        heavy_fence();
+    }
+}
+
 /// What costs something beside accesses to what is declared here.
 pub(crate) mod price {
     /// The calling thread reads what is there, which another thread may have written.

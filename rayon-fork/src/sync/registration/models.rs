@@ -1,0 +1,138 @@
+//! Loom models of registering beside the work, and the same steps with one mistake planted: both sides of a pair miss
+//! what the other did.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{BY_KERNEL, FREE, NONE, Registration};
+use crate::sleep::models::{Bounds, must_fail, must_hold};
+use crate::sync::modelled::{self, AtomicUsize, Ordering, fence, heavy_fence, light_fence};
+
+/// A light side, a heavy one, and who registers.
+const TRIO: Bounds = Bounds { fast: Some(3), deep: None };
+
+/// How a planted mistake shows.
+const SEEN: &str = "neither side saw the other";
+
+/// How the three threads of a model do their steps.
+trait Steps: 'static {
+    fn complete(registration: &Registration) {
+        registration.complete();
+    }
+
+    fn light(registration: &Registration) {
+        registration.light();
+    }
+
+    fn heavy(registration: &Registration) {
+        registration.heavy();
+    }
+}
+
+/// As they are.
+enum Right {}
+
+impl Steps for Right {}
+
+/// Light sides are free without a fence before.
+enum RegistersWithoutAFence {}
+
+impl Steps for RegistersWithoutAFence {
+    fn complete(registration: &Registration) {
+        registration.state.store(BY_KERNEL, Ordering::Release);
+        registration.state.store(FREE, Ordering::Release);
+    }
+}
+
+/// Light sides are free as soon as heavy ones ask the kernel.
+enum FreesAtOnce {}
+
+impl Steps for FreesAtOnce {
+    fn complete(registration: &Registration) {
+        fence(Ordering::SeqCst);
+        registration.state.store(FREE, Ordering::Release);
+    }
+}
+
+/// A heavy side that fences for itself alone reads the state too early.
+enum ReadsTheStateBeforeTheFence {}
+
+impl Steps for ReadsTheStateBeforeTheFence {
+    fn heavy(registration: &Registration) {
+        let state = registration.state.load(Ordering::Acquire);
+        fence(Ordering::SeqCst);
+        if state != NONE {
+            heavy_fence();
+        }
+    }
+}
+
+/// A light side takes what the kernel knows for leave to be free.
+enum IsFreeTooEarly {}
+
+impl Steps for IsFreeTooEarly {
+    fn light(registration: &Registration) {
+        if registration.state.load(Ordering::Acquire) == NONE {
+            fence(Ordering::SeqCst);
+        } else {
+            light_fence();
+        }
+    }
+}
+
+/// A pair of sides, while a third thread registers: at least one side sees what the other did before.
+fn pair_while_registering<S: Steps>() {
+    modelled::prepare_heavy_fences().expect("a model has fences");
+    let registration = Arc::new(Registration::new());
+    let [job, demand] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let registrar = thread::spawn({
+        let registration = Arc::clone(&registration);
+        move || S::complete(&registration)
+    });
+    let pusher = thread::spawn({
+        let (registration, job, demand) =
+            (Arc::clone(&registration), Arc::clone(&job), Arc::clone(&demand));
+        move || {
+            job.store(1, Ordering::Relaxed);
+            S::light(&registration);
+            demand.load(Ordering::Relaxed) == 1
+        }
+    });
+    demand.store(1, Ordering::Relaxed);
+    S::heavy(&registration);
+    let saw_job = job.load(Ordering::Relaxed) == 1;
+    let saw_demand = pusher.join().unwrap();
+    registrar.join().unwrap();
+    assert!(saw_job || saw_demand, "{SEEN}");
+}
+
+#[test]
+fn models_of_a_pair_while_the_process_registers() {
+    must_hold("fences, registering", TRIO, pair_while_registering::<Right>);
+}
+
+#[test]
+fn models_catch_registering_without_a_fence() {
+    must_fail("fences, no fence", SEEN, TRIO, pair_while_registering::<RegistersWithoutAFence>);
+}
+
+#[test]
+fn models_catch_light_sides_that_are_freed_at_once() {
+    must_fail("fences, freed at once", SEEN, TRIO, pair_while_registering::<FreesAtOnce>);
+}
+
+#[test]
+fn models_catch_a_state_that_is_read_before_the_fence() {
+    must_fail(
+        "fences, read early",
+        SEEN,
+        TRIO,
+        pair_while_registering::<ReadsTheStateBeforeTheFence>,
+    );
+}
+
+#[test]
+fn models_catch_a_light_side_that_is_free_too_early() {
+    must_fail("fences, free early", SEEN, TRIO, pair_while_registering::<IsFreeTooEarly>);
+}
