@@ -85,6 +85,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::two_long_tasks::TwoLongTasks,
     #[cfg(feature = "further")]
+    &kinds::long_leaf::LongLeaf,
+    #[cfg(feature = "further")]
     &kinds::injection_ping_pong::InjectionPingPong,
     #[cfg(feature = "further")]
     &kinds::broadcast_dozing::BroadcastDozing,

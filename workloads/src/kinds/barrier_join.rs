@@ -100,6 +100,8 @@ struct ColdMemory {
 impl ColdMemory {
     /// Larger than what a core has of the caches.
     const WORDS: usize = (64 << 20) / size_of::<u64>();
+    /// Flips a word's index to another line of the same page of 4 KiB, too far for a prefetcher.
+    const FAR_IN_A_PAGE: usize = 2048 / size_of::<u64>();
 
     /// For `writes` words at a time; takes no memory for none.
     fn new(writes: usize, seed: u64) -> Self {
@@ -109,8 +111,14 @@ impl ColdMemory {
     }
 
     fn write(&mut self) {
-        for _ in 0..self.writes {
-            let at = self.random.index_below(self.words.len());
+        let places: Vec<usize> =
+            (0..self.writes).map(|_| self.random.index_below(self.words.len())).collect();
+        // The page is looked up by a line of it that is read. Else a write would wait for that, too, and what
+        // follows it for the write: then nothing is left waiting in the store buffer.
+        for at in &places {
+            black_box(self.words[at ^ Self::FAR_IN_A_PAGE]);
+        }
+        for at in places {
             self.words[at] = at as u64;
         }
         // Written now, and not after what comes next.

@@ -24,6 +24,7 @@ mod further {
     pub mod injection_ping_pong;
     pub mod install;
     pub mod life;
+    pub mod long_leaf;
     pub mod map_collect;
     pub mod matmul;
     pub mod mergesort;
