@@ -90,7 +90,7 @@ impl Recipe<'_> {
     pub fn write(&self, branch: &Branch, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder.join("src"))
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let root_lock = read(&self.checkout.root().join("Cargo.lock"))?;
+        let root_lock = self.lock(branch)?;
         let manifest = format!(
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
             self.manifest(branch)?
@@ -121,6 +121,20 @@ impl Recipe<'_> {
                 .with_context(|| format!("{} cannot be written", lock.display()))?;
         }
         Ok(())
+    }
+
+    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a rayon-core that is a working
+    /// tree, so that its own dependencies have the versions that it was tested with.
+    ///
+    /// # Errors
+    /// If a lock file is there and cannot be read.
+    pub fn lock(&self, branch: &Branch) -> Result<String> {
+        let root = read(&self.checkout.root().join("Cargo.lock"))?;
+        let beside = match (&branch.source, self.folder(&branch.source)) {
+            (Source::Path { .. }, Some(folder)) => folder.join("Cargo.lock"),
+            _ => return Ok(root),
+        };
+        Ok(if beside.exists() { with_packages_of(&root, &read(&beside)?) } else { root })
     }
 
     /// The workspace's `Cargo.toml`.
@@ -259,12 +273,12 @@ fn main_program(source: &Source) -> String {
     )
 }
 
-/// Registry packages whose version in a branch's lock file is none of those in the checkout's:
+/// Registry packages whose version in a branch's lock file is none of those in the one that cargo started from:
 /// `name version` each. rayon-core itself is left out, being what is under comparison.
 ///
 /// # Errors
-/// If one of the files cannot be read.
-pub fn strayed_from_lock(root_lock: &Path, branch_lock: &Path) -> Result<Vec<String>> {
+/// If the branch's file cannot be read, or one of the two is no lock file.
+pub fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     #[derive(Deserialize)]
     struct Lock {
         package: Vec<Locked>,
@@ -275,19 +289,35 @@ pub fn strayed_from_lock(root_lock: &Path, branch_lock: &Path) -> Result<Vec<Str
         version: String,
         source: Option<String>,
     }
-    let parse = |path: &Path| -> Result<Lock> {
-        toml::from_str(&read(path)?).with_context(|| format!("{} is no lock file", path.display()))
+    let branch_text = read(branch_lock)?;
+    let parse = |text: &str| -> Result<Lock> {
+        toml::from_str(text).with_context(|| format!("{} is no lock file", branch_lock.display()))
     };
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in parse(root_lock)?.package {
+    for package in parse(lock)?.package {
         known.entry(package.name).or_default().insert(package.version);
     }
-    let strayed = parse(branch_lock)?.package.into_iter().filter(|package| {
+    let strayed = parse(&branch_text)?.package.into_iter().filter(|package| {
         package.source.is_some()
             && package.name != "rayon-core"
             && known.get(&package.name).is_some_and(|versions| !versions.contains(&package.version))
     });
     Ok(strayed.map(|package| format!("{} {}", package.name, package.version)).collect())
+}
+
+/// The lock file `root` with those published packages of `other` that it has not in the same version.
+fn with_packages_of(root: &str, other: &str) -> String {
+    const HEAD: &str = "[[package]]\n";
+    let packages = |lock| str::split(lock, HEAD).skip(1);
+    let name_and_version =
+        |package: &str| package.lines().take(2).map(str::to_owned).collect::<Vec<_>>();
+    let known: BTreeSet<_> = packages(root).map(name_and_version).collect();
+    packages(other)
+        .filter(|package| package.contains("\nsource = "))
+        .filter(|package| !known.contains(&name_and_version(package)))
+        .fold(root.to_owned(), |lock, package| {
+            format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
+        })
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -305,4 +335,26 @@ fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
     }
     fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_takes_published_packages_from_another_in_versions_that_it_has_not() {
+        let package = |name, version, rest| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
+        };
+        let published = "source = \"registry\"\n";
+        let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
+        let both = package("both", "1.0.0", published);
+        let [other_version, new] = ["both", "new"].map(|name| package(name, "2.0.0", published));
+        let here = package("here", "1.0.0", "");
+        let merged = with_packages_of(
+            &lock(std::slice::from_ref(&both)),
+            &lock(&[both.clone(), other_version.clone(), here, new.clone()]),
+        );
+        assert_eq!(merged, lock(&[both, other_version, new]));
+    }
 }

@@ -302,12 +302,12 @@ impl<'a> Builder<'a> {
         let Prepared { package, features } = prepared;
         let target = self.home(branch).unwrap_or(target);
         let workspace = self.folder.join(&branch.name);
-        self.cargo(
-            branch,
-            &workspace,
-            &["build", "--release", "--quiet", "--locked", "--target-dir"],
-            &[self.target(target).as_os_str()],
-        )?;
+        let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
+        if let Source::Path { .. } = branch.source {
+            // Its dependencies may declare a younger compiler than the pinned one; whether that builds them shows.
+            arguments.insert(1, "--ignore-rust-version");
+        }
+        self.cargo(branch, &workspace, &arguments, &[self.target(target).as_os_str()])?;
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
@@ -443,7 +443,7 @@ impl<'a> Builder<'a> {
             )));
         };
         self.check_origin(branch, package)?;
-        let lock = self.recipe.checkout.root().join("Cargo.lock");
+        let lock = self.recipe.lock(branch)?;
         let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
         if !strayed.is_empty() {
             bail!(Stop::BuildFailed(format!(
