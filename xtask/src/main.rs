@@ -37,8 +37,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test: the fork and its models, the fork as a dependency, workloads, findings, runner and
-    /// analysis.
+    /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals, findings, runner
+    /// and analysis.
     Test {
         /// Only these parts (default: all).
         #[arg(long, value_delimiter = ',')]

@@ -26,6 +26,8 @@ pub(crate) enum Part {
     Simulated,
     /// The measured programs.
     Workloads,
+    /// Other crates' pools under programs written for rayon.
+    Rivals,
     /// The programs for maintainers of rayon.
     Findings,
     /// The sweep tool and this one.
@@ -44,11 +46,12 @@ pub(crate) enum Depth {
 }
 
 /// What every part reads: versions, settings, and this program.
-const SHARED: [&str; 7] = [
+const SHARED: [&str; 8] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
     "branches-more.toml",
+    "branches-rivals.toml",
     "branches.toml",
     "rust-toolchain.toml",
     "xtask",
@@ -64,6 +67,7 @@ impl Part {
                 &["machines", "manycore", "probes", "rayon-fork", "results/model.json"]
             }
             Self::Workloads => &["protocol", "rayon-fork", "workloads"],
+            Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
             Self::Findings => &["clippy.toml", "findings", "rustfmt.toml"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
@@ -109,6 +113,7 @@ pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: b
         let packages = ["--package", "protocol", "--package", "workloads", "--package", "services"];
         step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))
     })?;
+    run(Part::Rivals, &|| rivals(sh))?;
     run(Part::Findings, &|| findings::test(sh))?;
     run(Part::Runner, &|| {
         step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))
@@ -138,6 +143,21 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
             &format!("behaviour on simulated machines, {}", variant.name()),
             cmd!(sh, "cargo test --quiet --release --test behaviour --features {features}"),
         )?;
+    }
+    Ok(())
+}
+
+/// Each rival alone, as a program has one: that programs written for rayon build and are right on it. A workspace of its
+/// own, so its format and lints are checked here.
+fn rivals(sh: &Shell) -> Result<()> {
+    let _folder = sh.push_dir("rivals");
+    step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
+    for rival in ["chili", "forte"] {
+        // Forte declares a younger compiler than the pinned one, which builds it.
+        let build = ["--quiet", "--locked", "--ignore-rust-version", "--features", rival];
+        let clippy = cmd!(sh, "cargo clippy {build...} --lib -- -D warnings");
+        step(&format!("lints, {rival}"), clippy)?;
+        step(&format!("answers on {rival}"), cmd!(sh, "cargo test {build...}"))?;
     }
     Ok(())
 }

@@ -1,0 +1,240 @@
+//! The rival [chili](https://docs.rs/chili): a thread beats every 100 us, and a worker whose heart was beaten puts its
+//! oldest job where others find it.
+//!
+//! Chili hands its scope from call to call. A program of rayon does not, so a thread keeps the present one where every
+//! `join` finds it.
+
+use std::arch::asm;
+use std::cell::Cell;
+use std::fmt;
+use std::mem;
+use std::num::NonZero;
+use std::process;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::FnContext;
+use crate::pool::global;
+
+/// What messages call the rival.
+pub(crate) const NAME: &str = "chili";
+
+/// Chili names no limit; this is a guess at what nobody asks for by intent.
+pub(crate) const MAX_THREADS: usize = 1 << 16;
+
+/// What a job must know of its pool wherever it runs. Lives as long as the program: jobs hold references.
+struct About {
+    threads: usize,
+}
+
+static NOWHERE: About = About { threads: 0 };
+
+thread_local! {
+    /// The scope that the thread works in; null outside of pools.
+    static SCOPE: Cell<*mut chili::Scope<'static>> = const { Cell::new(ptr::null_mut()) };
+    /// The pool of that scope.
+    static ABOUT: Cell<&'static About> = const { Cell::new(&NOWHERE) };
+}
+
+fn is_outside() -> bool {
+    SCOPE.get().is_null()
+}
+
+/// A pool of chili.
+pub(crate) struct Pool {
+    pool: chili::ThreadPool,
+    about: &'static About,
+}
+
+impl Pool {
+    /// Chili counts the thread that installs among `threads`.
+    pub(crate) fn start(threads: usize) -> Self {
+        let pool = chili::ThreadPool::with_config(chili::Config {
+            thread_count: NonZero::new(threads),
+            ..chili::Config::default()
+        });
+        Self { pool, about: Box::leak(Box::new(About { threads })) }
+    }
+
+    /// Runs `op` in a scope of the pool.
+    pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
+        if ptr::eq(ABOUT.get(), self.about) {
+            return op();
+        }
+        // Also when `op` panics.
+        let _restore = Restore { scope: SCOPE.get(), about: ABOUT.get() };
+        let mut scope = self.pool.scope();
+        SCOPE.set(ptr::from_mut(&mut scope).cast());
+        ABOUT.set(self.about);
+        op()
+    }
+}
+
+/// Puts back what a thread knew before.
+struct Restore {
+    scope: *mut chili::Scope<'static>,
+    about: &'static About,
+}
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        SCOPE.set(self.scope);
+        ABOUT.set(self.about);
+    }
+}
+
+/// Threads of the pool that the calling thread works for.
+pub(crate) fn current_num_threads() -> Option<usize> {
+    (!is_outside()).then(|| ABOUT.get().threads)
+}
+
+/// Ends the process when a closure of `join` panics: chili would go on with a job whose frame is gone.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        eprintln!("a closure of `join` panicked, which chili does not survive");
+        process::abort();
+    }
+}
+
+/// As [`crate::join`].
+#[inline]
+pub(crate) fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    fork(oper_a, |_| oper_b())
+}
+
+/// As [`join`](crate::join()), with closures that are told whether they moved.
+#[inline]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    fork(|| oper_a(FnContext::new(false)), |migrated| oper_b(FnContext::new(migrated)))
+}
+
+/// Runs both; the second is told whether it runs on another thread.
+#[inline]
+fn fork<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let home = SCOPE.get();
+    if home.is_null() {
+        return global().enter(|| fork(oper_a, oper_b));
+    }
+    let (address, about) = (home.addr(), ABOUT.get());
+    let guard = AbortOnUnwind;
+    // SAFETY: the pointer is that of the scope which `enter` opened further up on this stack, or of the one which chili
+    // gave to the closure that runs now. Nobody else uses it before that closure goes on, and whoever runs in the
+    // closures below gets the scope that chili gives to them, which is borrowed from this one.
+    let scope = unsafe { &mut *home };
+    // Chili calls the second closure here and offers the first; rayon does it the other way round.
+    let (b, a) = scope.join(
+        move |scope| {
+            let scope: *mut chili::Scope<'static> = ptr::from_mut(scope).cast();
+            // A thread has one scope of a pool.
+            let migrated = scope.addr() != address;
+            if migrated {
+                SCOPE.set(scope);
+                ABOUT.set(about);
+            } else {
+                set_again(scope);
+            }
+            oper_b(migrated)
+        },
+        move |scope| {
+            set_again(ptr::from_mut(scope).cast());
+            oper_a()
+        },
+    );
+    mem::forget(guard);
+    set_again(home);
+    (a, b)
+}
+
+/// `SCOPE.set(scope)`, where the cell has that address already.
+///
+/// Three such stores would make a small join of chili half as long again. Without any, the compiler could take it that
+/// nobody but chili has the borrow, and keep fields of the scope in registers while a closure changes them.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the call would be what is saved")]
+fn set_again(scope: *mut chili::Scope<'static>) {
+    // SAFETY: does to memory what `SCOPE.set(scope)` does, which is nothing: the bytes are the same. The compiler must take
+    // it that the pointer was stored.
+    unsafe { asm!("/* {0} */", in(reg) scope, options(nostack, preserves_flags)) }
+}
+
+type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
+
+/// Jobs that wait for the end of a scope. Chili has none: they are kept, and then joined by halves.
+pub struct Scope<'scope> {
+    jobs: Mutex<Vec<Option<Job<'scope>>>>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Runs `body` when the closure that opened the scope has returned.
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job: Job<'scope> = Box::new(body);
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push(Some(job));
+    }
+
+    /// [`spawn`](Self::spawn).
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        self.spawn(body);
+    }
+
+    fn run(&self, jobs: &mut [Option<Job<'scope>>]) {
+        match jobs {
+            [] => {}
+            [job] => job.take().into_iter().for_each(|job| job(self)),
+            _ => {
+                let (first, second) = jobs.split_at_mut(jobs.len() / 2);
+                join(|| self.run(first), || self.run(second));
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("rival", &NAME).finish_non_exhaustive()
+    }
+}
+
+/// Runs `op` with a scope, and then the jobs that it and they have spawned.
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    if is_outside() {
+        return global().enter(|| in_place_scope(op));
+    }
+    let scope = Scope { jobs: Mutex::default() };
+    let result = op(&scope);
+    loop {
+        let mut jobs = mem::take(&mut *scope.jobs.lock().unwrap_or_else(PoisonError::into_inner));
+        if jobs.is_empty() {
+            return result;
+        }
+        scope.run(&mut jobs);
+    }
+}

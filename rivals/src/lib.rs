@@ -1,0 +1,83 @@
+//! The interface of rayon-core on the pool of another crate: a *rival*, which one feature names.
+//!
+//! A program written for rayon, patched to this package, runs on the rival's `join`. The package's README says how each
+//! operation is mapped, and what is not there.
+
+// The published crate has no such attributes, and programs must compile alike on both.
+#![allow(clippy::must_use_candidate, reason = "as the published crate")]
+
+#[cfg(not(any(feature = "chili", feature = "forte")))]
+compile_error!("name the rival by a feature: `chili` or `forte`");
+#[cfg(all(feature = "chili", feature = "forte"))]
+compile_error!("`chili` and `forte` are two rivals, and a program has one: leave one feature out");
+
+#[cfg(feature = "chili")]
+#[path = "chili.rs"]
+mod rival;
+#[cfg(all(feature = "forte", not(feature = "chili")))]
+#[path = "forte.rs"]
+mod rival;
+
+mod missing;
+mod pool;
+
+pub use missing::{
+    BroadcastContext, ThreadBuilder, Yield, broadcast, current_thread_has_pending_tasks,
+    current_thread_index, spawn, spawn_broadcast, spawn_fifo, yield_local, yield_now,
+};
+pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+pub use rival::{Scope, Scope as ScopeFifo};
+pub use rival::{in_place_scope, in_place_scope as in_place_scope_fifo, join_context};
+
+/// What a closure of [`join_context`] may know of itself.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+}
+
+impl FnContext {
+    #[inline]
+    pub(crate) fn new(migrated: bool) -> Self {
+        Self { migrated }
+    }
+
+    /// Whether another thread runs the closure than the one that called `join_context`.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// Runs both closures, maybe in parallel: the first where it is called, the second wherever the rival likes.
+#[inline]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    rival::join(oper_a, oper_b)
+}
+
+/// [`in_place_scope`] of what may move: on a rival, whoever opens a scope is a thread of its pool.
+#[inline]
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    in_place_scope(op)
+}
+
+pub use scope as scope_fifo;
+
+/// Threads of the pool that the calling thread works for, or of the global one.
+pub fn current_num_threads() -> usize {
+    rival::current_num_threads().unwrap_or_else(|| pool::global().current_num_threads())
+}
+
+/// The most threads that a pool of the rival has.
+pub fn max_num_threads() -> usize {
+    rival::MAX_THREADS
+}

@@ -1,0 +1,87 @@
+//! What no rival is asked for: it compiles, and panics with the name of the rival when it is called.
+
+use std::marker::PhantomData;
+
+use crate::rival::NAME;
+
+fn missing(operation: &str) -> ! {
+    panic!(
+        "`{operation}` is not there on {NAME}: rivals have `install`, `join` and scopes; see rivals/README.md"
+    )
+}
+
+/// One of the calls of a broadcast; there is none.
+#[derive(Debug)]
+pub struct BroadcastContext<'a> {
+    never: std::convert::Infallible,
+    _pool: PhantomData<&'a ()>,
+}
+
+impl BroadcastContext<'_> {
+    /// Which of the pool's threads.
+    pub fn index(&self) -> usize {
+        match self.never {}
+    }
+
+    /// How many the pool has.
+    pub fn num_threads(&self) -> usize {
+        match self.never {}
+    }
+}
+
+/// A thread that is to be started by its user; there is none.
+#[derive(Debug)]
+pub enum ThreadBuilder {}
+
+/// What a thread found to do when it yielded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job.
+    Executed,
+    /// Nothing.
+    Idle,
+}
+
+/// Not there; panics.
+pub fn broadcast<OP, R>(_op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    missing("broadcast")
+}
+
+/// Not there; panics.
+pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(_op: OP) {
+    missing("spawn_broadcast")
+}
+
+/// Not there; panics.
+pub fn spawn<F: FnOnce() + Send + 'static>(_func: F) {
+    missing("spawn")
+}
+
+/// Not there; panics.
+pub fn spawn_fifo<F: FnOnce() + Send + 'static>(_func: F) {
+    missing("spawn_fifo")
+}
+
+/// Not there; panics.
+pub fn yield_now() -> Option<Yield> {
+    missing("yield_now")
+}
+
+/// Not there; panics.
+pub fn yield_local() -> Option<Yield> {
+    missing("yield_local")
+}
+
+/// Not there; panics.
+pub fn current_thread_index() -> Option<usize> {
+    missing("current_thread_index")
+}
+
+/// Not there; panics.
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    missing("current_thread_has_pending_tasks")
+}

@@ -1,0 +1,174 @@
+//! Pools, of one's own and global.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::OnceLock;
+use std::thread;
+
+use crate::missing;
+use crate::rival;
+use crate::{Scope, Yield};
+
+/// The pool of calls from outside of any.
+pub(crate) fn global() -> &'static ThreadPool {
+    static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
+    GLOBAL.get_or_init(|| {
+        ThreadPoolBuilder::new()
+            .build()
+            .expect("as many threads as CPUs are no more than a pool takes")
+    })
+}
+
+/// Options of a pool: of rayon-core's those that mean something to a rival.
+#[derive(Debug, Default)]
+pub struct ThreadPoolBuilder {
+    threads: usize,
+    has_handler: bool,
+}
+
+impl ThreadPoolBuilder {
+    /// One thread for each CPU.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// So many threads; 0 is one for each CPU.
+    #[must_use]
+    pub fn num_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Ignored: rivals name their threads themselves.
+    #[must_use]
+    pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, _name: F) -> Self {
+        self
+    }
+
+    /// Refused by [`build`](Self::build): no rival calls back when a thread starts.
+    #[must_use]
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, _handler: H) -> Self {
+        self.has_handler = true;
+        self
+    }
+
+    /// Starts the pool.
+    ///
+    /// # Errors
+    /// If the rival cannot do what was asked for.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        let threads = match self.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from).min(rival::MAX_THREADS),
+            asked => asked,
+        };
+        let refuse = |why: String| Err(ThreadPoolBuildError { why });
+        if self.has_handler {
+            return refuse(format!("{} calls no handler when a thread starts", rival::NAME));
+        }
+        if threads > rival::MAX_THREADS {
+            return refuse(format!(
+                "{threads} threads are more than {} takes: {}",
+                rival::NAME,
+                rival::MAX_THREADS
+            ));
+        }
+        Ok(ThreadPool { threads, pool: rival::Pool::start(threads) })
+    }
+}
+
+/// Why a pool was not built.
+#[derive(Debug)]
+pub struct ThreadPoolBuildError {
+    why: String,
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl Error for ThreadPoolBuildError {}
+
+/// A pool of the rival. Whoever installs work is one of its threads meanwhile.
+pub struct ThreadPool {
+    threads: usize,
+    pool: rival::Pool,
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What a rival's threads do cannot be asked.
+        f.debug_struct("ThreadPool")
+            .field("rival", &rival::NAME)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ThreadPool {
+    /// Runs `op` on the calling thread as a thread of the pool.
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.enter(op)
+    }
+
+    pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
+        self.pool.enter(op)
+    }
+
+    /// [`join`](crate::join()) in this pool.
+    pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| crate::join(oper_a, oper_b))
+    }
+
+    /// [`scope`](crate::scope()) in this pool.
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::scope(op))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) in this pool.
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        self.enter(|| crate::in_place_scope(op))
+    }
+
+    /// Threads of the pool, with the one that installs.
+    pub fn current_num_threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Not there; panics.
+    pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
+        missing::spawn(op);
+    }
+
+    /// Not there; panics.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(missing::BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        missing::broadcast(op)
+    }
+
+    /// Not there; panics.
+    pub fn yield_now(&self) -> Option<Yield> {
+        missing::yield_now()
+    }
+}

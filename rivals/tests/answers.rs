@@ -1,0 +1,43 @@
+//! The workloads of the experiment `rivals` give their known answers on the rival.
+
+use protocol::Request;
+use workloads::{CATALOGUE, measure};
+
+/// Those of the experiment, and `skynet` in both ways to start its children.
+const WORKLOADS: [(&str, &[(&str, &str)]); 8] = [
+    ("fib-join", &[]),
+    ("tree-sum", &[]),
+    ("nqueens", &[]),
+    ("skynet", &[("children", "scope")]),
+    ("skynet", &[("children", "iterator")]),
+    ("quicksort", &[]),
+    ("ticks", &[("mode", "regions")]),
+    ("ticks", &[("mode", "install")]),
+];
+
+#[test]
+fn every_workload_of_the_comparison_gives_its_known_answer() {
+    for (workload, parameters) in WORKLOADS {
+        for threads in [1, 2, 4] {
+            let request = Request {
+                threads,
+                iterations: 3,
+                hang_after_ms: Some(20_000),
+                parameters: parameters
+                    .iter()
+                    .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect(),
+                ..Request::tiny(workload)
+            };
+            let outcome = measure::run("rival", CATALOGUE, &request);
+            assert!(outcome.is_ok(), "{workload}, {threads} threads: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_cannot_be_pinned_is_refused() {
+    let request = Request { placement: protocol::Placement::Pinned, ..Request::tiny("fib-join") };
+    let failure = measure::run("rival", CATALOGUE, &request).unwrap_err();
+    assert!(format!("{failure:?}").contains("no handler"), "{failure:?}");
+}
