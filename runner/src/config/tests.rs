@@ -22,18 +22,23 @@ fn the_committed_file_is_accepted_and_has_the_studys_ten_branches_and_the_champi
     assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
 }
 
+/// The committed files of branches beside branches.toml.
+const FURTHER: [&str; 2] =
+    [include_str!("../../../branches-more.toml"), include_str!("../../../branches-rivals.toml")];
+
 #[test]
-fn the_committed_file_of_further_branches_is_accepted_and_shares_only_the_references() {
+fn the_committed_files_of_further_branches_are_accepted_and_share_only_the_references() {
     let read = |text| parse("branches.toml", text).unwrap().branches;
     let study = read(include_str!("../../../branches.toml"));
-    let further = read(include_str!("../../../branches-more.toml"));
-    assert_eq!(further[0], study[0], "the baseline, so that results can be put side by side");
-    let shared: Vec<_> =
-        further.iter().filter(|row| study.iter().any(|other| other.name == row.name)).collect();
-    assert!(
-        shared.iter().all(|row| study.contains(row)),
-        "a name may not mean two things: {shared:#?}"
-    );
+    for further in FURTHER.map(read) {
+        assert_eq!(further[0], study[0], "the baseline, so that results can be put side by side");
+        let shared: Vec<_> =
+            further.iter().filter(|row| study.iter().any(|other| other.name == row.name)).collect();
+        assert!(
+            shared.iter().all(|row| study.contains(row)),
+            "a name may not mean two things: {shared:#?}"
+        );
+    }
 }
 
 #[test]
@@ -278,9 +283,7 @@ fn every_form_of_a_range_of_threads_is_taken() {
 
 #[test]
 fn every_committed_hypothesis_but_the_baseline_s_can_be_checked() {
-    for text in
-        [include_str!("../../../branches.toml"), include_str!("../../../branches-more.toml")]
-    {
+    for text in FURTHER.into_iter().chain([include_str!("../../../branches.toml")]) {
         let config = parse("branches.toml", text).unwrap();
         let silent: Vec<_> =
             config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
