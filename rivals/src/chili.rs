@@ -14,6 +14,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::FnContext;
+use crate::missing::{BroadcastContext, missing};
 use crate::pool::global;
 
 /// What messages call the rival.
@@ -200,6 +201,14 @@ impl<'scope> Scope<'scope> {
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         self.spawn(body);
+    }
+
+    /// Not there; panics.
+    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        missing("spawn_broadcast")
     }
 
     fn run(&self, jobs: &mut [Option<Job<'scope>>]) {

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use crate::rival::NAME;
 
-fn missing(operation: &str) -> ! {
+/// Says so, and panics.
+pub(crate) fn missing(operation: &str) -> ! {
     panic!(
         "`{operation}` is not there on {NAME}: rivals have `install`, `join` and scopes; see rivals/README.md"
     )

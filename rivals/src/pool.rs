@@ -1,13 +1,14 @@
 //! Pools, of one's own and global.
 
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
 use std::thread;
 
-use crate::missing;
+use crate::missing::{self, BroadcastContext};
 use crate::rival;
-use crate::{Scope, Yield};
+use crate::{Scope, ScopeFifo, Yield};
 
 /// The pool of calls from outside of any.
 pub(crate) fn global() -> &'static ThreadPool {
@@ -23,7 +24,8 @@ pub(crate) fn global() -> &'static ThreadPool {
 #[derive(Debug, Default)]
 pub struct ThreadPoolBuilder {
     threads: usize,
-    has_handler: bool,
+    /// The first option that no rival has.
+    refused: Option<&'static str>,
 }
 
 impl ThreadPoolBuilder {
@@ -45,10 +47,41 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Refused by [`build`](Self::build): no rival calls back when a thread starts.
+    /// Refused by [`build`](Self::build).
     #[must_use]
-    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, _handler: H) -> Self {
-        self.has_handler = true;
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, _handler: H) -> Self {
+        self.refuse("start_handler")
+    }
+
+    /// Refused by [`build`](Self::build).
+    #[must_use]
+    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, _handler: H) -> Self {
+        self.refuse("exit_handler")
+    }
+
+    /// Refused by [`build`](Self::build).
+    #[must_use]
+    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(
+        self,
+        _handler: H,
+    ) -> Self {
+        self.refuse("panic_handler")
+    }
+
+    /// Refused by [`build`](Self::build).
+    #[must_use]
+    pub fn stack_size(self, _bytes: usize) -> Self {
+        self.refuse("stack_size")
+    }
+
+    /// Refused by [`build`](Self::build).
+    #[must_use]
+    pub fn use_current_thread(self) -> Self {
+        self.refuse("use_current_thread")
+    }
+
+    fn refuse(mut self, option: &'static str) -> Self {
+        self.refused.get_or_insert(option);
         self
     }
 
@@ -62,8 +95,8 @@ impl ThreadPoolBuilder {
             asked => asked,
         };
         let refuse = |why: String| Err(ThreadPoolBuildError { why });
-        if self.has_handler {
-            return refuse(format!("{} calls no handler when a thread starts", rival::NAME));
+        if let Some(option) = self.refused {
+            return refuse(format!("`{option}` is no option of {}", rival::NAME));
         }
         if threads > rival::MAX_THREADS {
             return refuse(format!(
@@ -153,22 +186,64 @@ impl ThreadPool {
         self.threads
     }
 
+    /// [`scope`](Self::scope).
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.scope(op)
+    }
+
+    /// [`in_place_scope`](Self::in_place_scope).
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        self.in_place_scope(op)
+    }
+
     /// Not there; panics.
     pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
         missing::spawn(op);
     }
 
     /// Not there; panics.
+    pub fn spawn_fifo<OP: FnOnce() + Send + 'static>(&self, op: OP) {
+        missing::spawn_fifo(op);
+    }
+
+    /// Not there; panics.
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
-        OP: Fn(missing::BroadcastContext<'_>) -> R + Sync,
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
         missing::broadcast(op)
     }
 
     /// Not there; panics.
+    pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(&self, op: OP) {
+        missing::spawn_broadcast(op);
+    }
+
+    /// Not there; panics.
     pub fn yield_now(&self) -> Option<Yield> {
         missing::yield_now()
+    }
+
+    /// Not there; panics.
+    pub fn yield_local(&self) -> Option<Yield> {
+        missing::yield_local()
+    }
+
+    /// Not there; panics.
+    pub fn current_thread_index(&self) -> Option<usize> {
+        missing::current_thread_index()
+    }
+
+    /// Not there; panics.
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        missing::current_thread_has_pending_tasks()
     }
 }

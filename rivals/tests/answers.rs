@@ -39,5 +39,5 @@ fn every_workload_of_the_comparison_gives_its_known_answer() {
 fn a_worker_that_cannot_be_pinned_is_refused() {
     let request = Request { placement: protocol::Placement::Pinned, ..Request::tiny("fib-join") };
     let failure = measure::run("rival", CATALOGUE, &request).unwrap_err();
-    assert!(format!("{failure:?}").contains("no handler"), "{failure:?}");
+    assert!(format!("{failure:?}").contains("`start_handler` is no option of"), "{failure:?}");
 }
