@@ -16,6 +16,9 @@ const PER_LINK: Duration = Duration::from_secs(2);
 /// A build of which nothing has to be done: cargo looks at every file, and binaries are hashed.
 const NOTHING_NEW: Duration = Duration::from_secs(1);
 
+/// A build that took no longer was there already, with other programs or layouts: what it took says nothing.
+const THERE_ALREADY: Duration = Duration::from_secs(3);
+
 /// What is kept of a branch's last build that compiled something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Last {
@@ -23,6 +26,12 @@ struct Last {
     made_from: String,
     links: u32,
     seconds: f64,
+}
+
+impl Last {
+    fn per_link(&self) -> f64 {
+        self.seconds / f64::from(COMPILING + self.links)
+    }
 }
 
 /// The last build of each branch, by its name.
@@ -44,13 +53,13 @@ impl BuildTimes {
     /// How long a build with so many links will take.
     #[must_use]
     pub fn expected(&self, branch: &str, made_from: &str, links: u32) -> Duration {
-        let per_link = |last: &Last| last.seconds / f64::from(COMPILING + last.links);
         let weight = COMPILING + links;
         match self.last.get(branch) {
             Some(last) if last.made_from == made_from && last.links == links => NOTHING_NEW,
-            Some(last) => Duration::from_secs_f64(per_link(last) * f64::from(weight)),
+            Some(last) => Duration::from_secs_f64(last.per_link() * f64::from(weight)),
             None => {
-                let others = median(&mut self.last.values().map(per_link).collect::<Vec<_>>());
+                let others =
+                    median(&mut self.last.values().map(Last::per_link).collect::<Vec<_>>());
                 others.map_or(PER_LINK, Duration::from_secs_f64) * weight
             }
         }
@@ -58,7 +67,13 @@ impl BuildTimes {
 
     /// Keeps what a build took, unless there was nothing to do. That it cannot be written is no reason to stop.
     pub fn learn(&mut self, branch: &str, made_from: &str, links: u32, took: Duration) {
-        let last = Last { made_from: made_from.to_owned(), links, seconds: took.as_secs_f64() };
+        let per_link = self.last.get(branch).map(Last::per_link);
+        let seconds = match per_link {
+            _ if took > THERE_ALREADY => took.as_secs_f64(),
+            Some(per_link) => per_link * f64::from(COMPILING + links),
+            None => return,
+        };
+        let last = Last { made_from: made_from.to_owned(), links, seconds };
         let is_known = self
             .last
             .get(branch)
@@ -88,5 +103,17 @@ mod tests {
         assert_eq!(times.expected("packed", "b", 2), Duration::from_secs(44));
         assert_eq!(times.expected("packed", "a", 8), Duration::from_secs(56));
         assert_eq!(times.expected("split", "a", 4), Duration::from_secs(48));
+    }
+
+    #[test]
+    fn a_build_that_was_there_already_says_nothing_of_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut times = BuildTimes::read(folder.path());
+        times.learn("split", "a", 2, Duration::from_secs(1));
+        assert_eq!(times.expected("packed", "a", 2), 22 * PER_LINK);
+        times.learn("packed", "a", 2, Duration::from_secs(44));
+        times.learn("packed", "b", 8, Duration::from_secs(1));
+        assert_eq!(times.expected("packed", "b", 8), NOTHING_NEW);
+        assert_eq!(times.expected("packed", "c", 8), Duration::from_secs(56));
     }
 }

@@ -39,6 +39,8 @@ pub struct Estimate {
 pub struct Past {
     /// Median time of an iteration, in nanoseconds.
     iteration_ns: HashMap<Kind, f64>,
+    /// The same on other hosts, of what was never measured on this one.
+    elsewhere_ns: HashMap<Kind, f64>,
     /// Between two trials, as the newest sweep has it: pause, clock, disk.
     between: Option<Duration>,
 }
@@ -66,22 +68,41 @@ struct Elapsed {
 }
 
 impl Past {
-    /// What the given sweeps (oldest first) measured of what is asked, later ones preferred; those of other hosts
-    /// and broken ones are left out, since an estimate is not worth an error.
+    /// What the given sweeps (oldest first) measured of what is asked, later ones preferred, and other hosts only
+    /// where this one has nothing; broken ones are left out, since an estimate is not worth an error.
     ///
     /// Manifests say what is in a sweep, so that of many sweeps few are read.
     #[must_use]
     pub fn read(sweeps: &[SweepDir], host: &str, asked: &Asked) -> Self {
         let mut past = Self::default();
-        let wanted: Vec<Kind> = kinds(asked).collect();
+        let mut wanted: Vec<Kind> = kinds(asked).collect();
+        let mut others = Vec::new();
         for sweep in sweeps.iter().rev() {
             let Ok(manifest) = sweep.manifest() else { continue };
             if manifest.host == host {
                 manifest.runs.iter().rev().for_each(|run| past.learn_run(run));
-                past.learn(sweep, &manifest, asked, &wanted);
+                learn(&mut past.iteration_ns, sweep, &manifest, asked, &wanted);
+            } else if manifest.asked.machine.is_none() {
+                others.push((sweep, manifest));
             }
         }
+        wanted.retain(|kind| !past.iteration_ns.contains_key(kind));
+        for (sweep, manifest) in others {
+            learn(&mut past.elsewhere_ns, sweep, &manifest, asked, &wanted);
+        }
         past
+    }
+
+    /// What other hosts took, with the nearest number of threads that one of them had: more threads than CPUs take
+    /// about as long as all CPUs.
+    fn elsewhere(&self, kind: Kind) -> Option<f64> {
+        let alike = self
+            .elsewhere_ns
+            .iter()
+            .filter(|(other, _)| (other.load, other.program) == (kind.load, kind.program));
+        alike
+            .min_by_key(|(other, _)| (other.threads.abs_diff(kind.threads), other.threads))
+            .map(|(_, time)| *time)
     }
 
     /// Newest first.
@@ -89,41 +110,6 @@ impl Past {
         let around = run.wall_ns.saturating_sub(run.in_trials_ns);
         self.between =
             self.between.or(around.checked_div(run.trials as u64).map(Duration::from_nanos));
-    }
-
-    /// Reads of a sweep what is not known yet.
-    fn learn(&mut self, sweep: &SweepDir, manifest: &Manifest, asked: &Asked, wanted: &[Kind]) {
-        let has = |kind: &Kind| {
-            let wanted = &asked.workloads[kind.load];
-            manifest.asked.workloads.iter().any(|load| is_same(load, wanted))
-                && (kind.program == Program::Sequential
-                    || manifest.asked.threads.contains(&kind.threads))
-        };
-        let mut times: HashMap<Kind, Vec<f64>> = wanted
-            .iter()
-            .filter(|kind| !self.iteration_ns.contains_key(kind) && has(kind))
-            .map(|kind| (*kind, Vec::new()))
-            .collect();
-        let mut missing = times.len();
-        let Ok(mut lines) = Lines::open(&sweep.trials()) else { return };
-        while missing > 0
-            && let Ok(Some(line)) = lines.next_line()
-        {
-            let Ok(measured) = serde_json::from_slice::<Measured<'_>>(line) else { continue };
-            let Some(load) = asked.workloads.iter().position(|load| measured.is_of(load)) else {
-                continue;
-            };
-            let kind = Kind { load, program: measured.program, threads: measured.threads };
-            if let (Some(times), Some(time)) = (times.get_mut(&kind), measured.iteration_ns()) {
-                times.push(time);
-                missing -= usize::from(times.len() == ENOUGH);
-            }
-        }
-        for (kind, mut times) in times {
-            if let Some(time) = median(&mut times) {
-                self.iteration_ns.insert(kind, time);
-            }
-        }
     }
 
     /// The time of a whole plan of what was asked.
@@ -135,7 +121,7 @@ impl Past {
         let (mut all, mut measured) = (0, 0);
         for (kind, trials) in plan.trials_by_kind() {
             let known = self.iteration_ns.get(&kind);
-            let iteration = known.map_or_else(
+            let iteration = known.copied().or_else(|| self.elsewhere(kind)).map_or_else(
                 || guess(&asked.workloads[kind.load]),
                 |time| Duration::from_secs_f64(time / 1e9),
             );
@@ -146,6 +132,47 @@ impl Past {
             measured += if known.is_some() { trials } else { 0 };
         }
         Estimate { time, measured_share: measured as f64 / all.max(1) as f64 }
+    }
+}
+
+/// Reads of a sweep what is not known yet.
+fn learn(
+    known: &mut HashMap<Kind, f64>,
+    sweep: &SweepDir,
+    manifest: &Manifest,
+    asked: &Asked,
+    wanted: &[Kind],
+) {
+    let has = |kind: &Kind| {
+        let wanted = &asked.workloads[kind.load];
+        manifest.asked.workloads.iter().any(|load| is_same(load, wanted))
+            && (kind.program == Program::Sequential
+                || manifest.asked.threads.contains(&kind.threads))
+    };
+    let mut times: HashMap<Kind, Vec<f64>> = wanted
+        .iter()
+        .filter(|kind| !known.contains_key(kind) && has(kind))
+        .map(|kind| (*kind, Vec::new()))
+        .collect();
+    let mut missing = times.len();
+    let Ok(mut lines) = Lines::open(&sweep.trials()) else { return };
+    while missing > 0
+        && let Ok(Some(line)) = lines.next_line()
+    {
+        let Ok(measured) = serde_json::from_slice::<Measured<'_>>(line) else { continue };
+        let Some(load) = asked.workloads.iter().position(|load| measured.is_of(load)) else {
+            continue;
+        };
+        let kind = Kind { load, program: measured.program, threads: measured.threads };
+        if let (Some(times), Some(time)) = (times.get_mut(&kind), measured.iteration_ns()) {
+            times.push(time);
+            missing -= usize::from(times.len() == ENOUGH);
+        }
+    }
+    for (kind, mut times) in times {
+        if let Some(time) = median(&mut times) {
+            known.insert(kind, time);
+        }
     }
 }
 
@@ -273,6 +300,22 @@ mod tests {
         let Estimate { time, measured_share } = estimate(&past, &asked);
         assert!(time > Duration::from_secs(2) && measured_share > 0.99, "{time:?}");
         assert!(estimate(&Past::default(), &asked).measured_share < 0.01);
+    }
+
+    #[test]
+    fn what_only_other_hosts_measured_takes_as_long_as_there_with_the_nearest_threads() {
+        let mut asked = asked(load("1000"));
+        asked.threads = vec![64];
+        let of = |threads, program| Kind { load: 0, program, threads };
+        let elsewhere_ns = HashMap::from([
+            (of(1, Program::Parallel), 9e9),
+            (of(4, Program::Parallel), 3e9),
+            (of(1, Program::Sequential), 1e9),
+        ]);
+        let Estimate { time, measured_share } =
+            estimate(&Past { elsewhere_ns, ..Past::default() }, &asked);
+        assert!((Duration::from_secs(4)..Duration::from_secs(5)).contains(&time), "{time:?}");
+        assert!(measured_share < 0.01);
     }
 
     #[test]

@@ -92,6 +92,8 @@ fn names(root: &Path) -> Result<Vec<String>> {
             Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_owned())
         })
         .collect();
+    // Its file may be kept elsewhere.
+    names.retain(|name| name != here::NAME || file(root, name).is_file());
     names.sort();
     Ok(names)
 }

@@ -100,8 +100,11 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
         // Virtual time tells nothing of how long the host takes.
         return print(&facts, arguments.format);
     }
-    let guess =
-        if estimate.measured_share < 1.0 { ", the others are a guess from their size" } else { "" };
+    let guess = if estimate.measured_share < 1.0 {
+        ", the others are a guess from other hosts or their size"
+    } else {
+        ""
+    };
     let time = format!(
         "about {} for the trials and what is between them;\n{:.0} % of them were measured on this host \
          before{guess}",
