@@ -5,8 +5,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::env::CompleteEnv;
 
 use crate::commands::{
-    analysis, build, calibrate, compare, completions, doctor, frequency, list, merge, plan, repair,
-    report, show, slurm, sweep, trace, validate,
+    analysis, build, calibrate, compare, completions, doctor, frequency, list, merge, on_this_host,
+    plan, repair, report, show, slurm, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -41,7 +41,10 @@ enum Command {
     /// Measure branches from anywhere against the first one named
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
-    /// Merge the shards of one plan into a sweep
+    /// Measure everything that others want to know of this host, in about an hour, and pack it into one file
+    #[command(after_help = on_this_host::HELP)]
+    OnThisHost(on_this_host::OnThisHostArgs),
+    /// Merge the shards of one plan into a sweep, or take what another host sent
     #[command(after_help = merge::HELP)]
     Merge(merge::MergeArgs),
     /// Write a Slurm job array that measures a sweep in shards
@@ -103,6 +106,7 @@ pub fn run() -> Result<Exit> {
         Command::Build(arguments) => build::run(&place()?, arguments),
         Command::Sweep(arguments) => sweep::run(&place()?, arguments),
         Command::Compare(arguments) => compare::run(&place()?, arguments),
+        Command::OnThisHost(arguments) => on_this_host::run(&place()?, arguments),
         Command::Merge(arguments) => merge::run(&place()?, arguments),
         Command::Slurm(arguments) => slurm::run(&place()?, arguments),
         Command::Show(arguments) => show::run(&place()?, arguments),

@@ -23,6 +23,7 @@ pub mod host;
 pub mod id;
 pub mod interrupt;
 pub mod judgement;
+pub mod kit;
 pub mod machines;
 pub mod manifest;
 mod options;

@@ -115,12 +115,17 @@ impl SweepDir {
     /// The newest sweep of a host, or of a simulated machine, that has trials left to run.
     #[must_use]
     pub fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
-        Self::all(parent).into_iter().rev().find(|sweep| {
-            sweep.manifest().is_ok_and(|manifest| {
-                let is_ours = manifest.host == host || manifest.asked.machine.is_some();
-                is_ours && !manifest.is_finished()
-            })
+        Self::newest(parent, |manifest| {
+            let is_ours = manifest.host == host || manifest.asked.machine.is_some();
+            is_ours && !manifest.is_finished()
         })
+    }
+
+    /// The newest sweep of which something is true.
+    #[must_use]
+    pub fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<Self> {
+        let is_it = |sweep: &Self| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
+        Self::all(parent).into_iter().rev().find(is_it)
     }
 
     /// All sweeps below a folder, oldest first.

@@ -44,7 +44,7 @@ const HEADER: &str = "\
 ";
 
 /// Processes that measure each workload, and iterations of each.
-const PROCESSES: u32 = 3;
+pub(super) const PROCESSES: u32 = 3;
 const ITERATIONS: u32 = 5;
 
 /// Which of its iterations stands for a workload.
@@ -104,16 +104,16 @@ impl Unit {
 
 pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> {
     match &arguments.output {
-        Some(output) => work(project, output, Of::Fastest)?,
-        None => here(project)?,
+        Some(output) => work(project, output, Of::Fastest, PROCESSES)?,
+        None => here(project, PROCESSES)?,
     }
     Ok(Exit::Good)
 }
 
-/// Measures everything that the machine `here` needs.
-pub(super) fn here(project: &Project) -> Result<()> {
+/// Measures everything that the machine `here` needs, each workload in so many processes.
+pub(super) fn here(project: &Project, processes: u32) -> Result<()> {
     let root = project.checkout.root();
-    work(project, &machines::charges_here(root), Of::Usual)?;
+    work(project, &machines::charges_here(root), Of::Usual, processes)?;
     let host = Host::default();
     let text = here::measured(|name| machines::file(root, name), &host, while_busy(&host))?;
     let output = machines::file(root, here::NAME);
@@ -123,7 +123,7 @@ pub(super) fn here(project: &Project) -> Result<()> {
 }
 
 /// Measures the units of work.
-fn work(project: &Project, output: &Path, of: Of) -> Result<()> {
+fn work(project: &Project, output: &Path, of: Of, processes: u32) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
     let branch = config.branches.iter().find(|branch| branch.name == machines::BASELINE);
@@ -144,7 +144,7 @@ fn work(project: &Project, output: &Path, of: Of) -> Result<()> {
     for unit in units() {
         let charged = charged(&ask(&simulated, &unit.request(Some(counting.clone())))?, &machine);
         let mut times = Vec::new();
-        for _ in 0..PROCESSES {
+        for _ in 0..processes {
             times.extend(cpu_ns(&ask(&native, &unit.request(None))?));
         }
         let ns = of.pick(times) as f64 / charged;

@@ -57,7 +57,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
             Some(config)
         }
     };
-    let command = SweepCommand { command: "compare", config, page: Some(page) };
+    let command = SweepCommand { command: "compare", config, page: Some(page), goes_on: false };
     sweep::run_for(project, &arguments.sweep, &command)
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::doctor::{self, Circumstances};
+use crate::doctor::{self, Circumstances, Diagnosis};
 use crate::frequency::Setup;
 use crate::frequency::backend::Choice;
 use crate::host::{CPUS, Host};
@@ -39,11 +39,7 @@ pub(crate) struct DoctorArgs {
 
 pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
     let host = arguments.host.as_deref().map_or_else(Host::default, Host::at);
-    let sysfs = host.path(CPUS);
-    // On a made-up host the journal is one of its own as well, since its name depends on the folder.
-    let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
-    let cpus = if host.is_system() { Host::usable_cpus() } else { host.allowed_cpus().len() };
-    let diagnosis = doctor::examine(&host, &Circumstances::of(&project.checkout, &setup, cpus));
+    let diagnosis = diagnose(project, &host);
     let mut out = std::io::stdout().lock();
     match arguments.format {
         ListFormat::Json => {
@@ -53,4 +49,13 @@ pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
         ListFormat::Table => write!(out, "{diagnosis}")?,
     }
     Ok(if diagnosis.is_fit() { Exit::Good } else { Exit::HostNotFit })
+}
+
+/// Looks at a host.
+pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
+    let sysfs = host.path(CPUS);
+    // On a made-up host the journal is one of its own as well, since its name depends on the folder.
+    let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
+    let cpus = if host.is_system() { Host::usable_cpus() } else { host.allowed_cpus().len() };
+    doctor::examine(host, &Circumstances::of(&project.checkout, &setup, cpus))
 }

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod frequency;
 pub(crate) mod list;
 pub(crate) mod merge;
+pub(crate) mod on_this_host;
 pub(crate) mod plan;
 pub(crate) mod repair;
 pub(crate) mod report;

@@ -1,6 +1,6 @@
 //! `report`: figures, tables and the page of a sweep, drawn by the Python side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -35,9 +35,14 @@ pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
         .output
         .clone()
         .unwrap_or_else(|| project.checkout.root().join("results/reports").join(sweep.name()));
+    draw(project, &sweep, &output)
+}
+
+/// Draws a sweep into a folder.
+pub(super) fn draw(project: &Project, sweep: &SweepDir, output: &Path) -> Result<Exit> {
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
-    command.arg("report").arg(sweep.path()).arg("--output").arg(&output);
+    command.arg("report").arg(sweep.path()).arg("--output").arg(output);
     // It prints where the page is.
     analysis::wait(&mut command)
 }

@@ -19,10 +19,10 @@ use crate::sweep_dir::SweepDir;
 use crate::{experiments, here, machines, selection};
 
 /// The experiment that is predicted and measured.
-const EXPERIMENT: &str = "validation";
+pub(super) const EXPERIMENT: &str = "validation";
 
 /// Trials of each cell that count what the scheduler does, after all that are timed.
-const COUNTED: u32 = 2;
+pub(super) const COUNTED: u32 = 2;
 
 /// Options of `sweep` that this command sets by itself, or that mean nothing to it.
 pub(crate) const REFUSED: [&str; 8] =
@@ -33,15 +33,15 @@ pub(crate) const REFUSED: [&str; 8] =
 pub(crate) struct ValidateArgs {
     /// Stop when everything is predicted; the same command without this goes on
     #[arg(long)]
-    predict_only: bool,
+    pub(super) predict_only: bool,
     /// Take the prices that `cargo runner calibrate` measured on this host earlier
     #[arg(long)]
-    keep_prices: bool,
+    pub(super) keep_prices: bool,
     /// Begin anew, even if an earlier validation waits to be finished
     #[arg(long)]
-    new: bool,
+    pub(super) new: bool,
     #[command(flatten)]
-    sweep: SweepArgs,
+    pub(super) sweep: SweepArgs,
 }
 
 /// What `--help` says below the options.
@@ -59,6 +59,25 @@ Examples:
 Needs Python 3.11 or newer.";
 
 pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
+    let (predicted, exit) = predict(project, arguments)?;
+    // Cells whose trials failed are left out of the comparison.
+    let failed = exit == Exit::TrialsFailed;
+    if arguments.predict_only || !(failed || exit == Exit::Good) {
+        return Ok(exit);
+    }
+    let (measured, exit) = measure(project, &arguments.sweep, &predicted)?;
+    let compared = compare(project, &predicted, &measured)?;
+    Ok(match exit {
+        Exit::Good if failed => Exit::TrialsFailed,
+        Exit::Good => compared,
+        exit => exit,
+    })
+}
+
+const COMMAND: &str = "validate";
+
+/// Sweeps the machine `here`, or goes on with such a sweep.
+pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(SweepDir, Exit)> {
     refuse(&arguments.sweep)?;
     let parent = project.sweeps(arguments.sweep.output.as_deref());
     let config = branches(project, &arguments.sweep)?;
@@ -77,44 +96,43 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
             Some(earlier)
         }
         None if arguments.keep_prices => check_prices(project).map(|()| None)?,
-        None => calibrate::here(project).map(|()| None)?,
+        None => calibrate::here(project, calibrate::PROCESSES).map(|()| None)?,
     };
-    let command = |config| SweepCommand { command: "validate", config, page: None };
     simulation.resume = earlier.as_ref().map(|sweep| project.reference_to(sweep));
     let is_whole = |sweep: &SweepDir| sweep.manifest().is_ok_and(|it| it.is_finished());
     let exit = if earlier.as_ref().is_some_and(is_whole) {
         Exit::Good
     } else {
-        sweep::run_for(project, &simulation, &command(Some(config.clone())))?
+        sweep::run_for(project, &simulation, &SweepCommand::going_on(COMMAND, Some(config)))?
     };
     let predicted = match earlier {
         Some(earlier) => earlier,
-        None => newest(&parent, |manifest| is_prediction(manifest, None))
+        None => SweepDir::newest(&parent, |manifest| is_prediction(manifest, None))
             .context("a sweep that was run is there")?,
     };
-    // Cells whose trials failed are left out of the comparison.
-    let failed = exit == Exit::TrialsFailed;
-    if arguments.predict_only || !(failed || exit == Exit::Good) {
-        return Ok(exit);
-    }
+    Ok((predicted, exit))
+}
+
+/// Sweeps what was predicted on the host, or goes on with such a sweep.
+pub(super) fn measure(
+    project: &Project,
+    arguments: &SweepArgs,
+    predicted: &SweepDir,
+) -> Result<(SweepDir, Exit)> {
+    let parent = project.sweeps(arguments.output.as_deref());
     let prediction = predicted.manifest()?;
-    let mut measurement = arguments.sweep.clone();
+    let mut measurement = arguments.clone();
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
     measurement.selection.instrument = Some(COUNTED);
     let threads = prediction.asked.threads.iter().map(usize::to_string);
     measurement.selection.threads = Some(threads.collect::<Vec<_>>().join(","));
-    let half = newest(&parent, |manifest| is_measurement(manifest, &prediction));
-    measurement.resume = half.map(|sweep| project.reference_to(&sweep));
-    let exit = sweep::run_for(project, &measurement, &command(Some(config)))?;
-    let measured = newest(&parent, |manifest| is_measurement(manifest, &prediction))
-        .context("a sweep that was run is there")?;
-    let compared = compare(project, &predicted, &measured)?;
-    Ok(match exit {
-        Exit::Good if failed => Exit::TrialsFailed,
-        Exit::Good => compared,
-        exit => exit,
-    })
+    let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
+    measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
+    let config = branches(project, arguments)?;
+    let exit =
+        sweep::run_for(project, &measurement, &SweepCommand::going_on(COMMAND, Some(config)))?;
+    Ok((newest().context("a sweep that was run is there")?, exit))
 }
 
 fn refuse(arguments: &SweepArgs) -> Result<()> {
@@ -140,7 +158,7 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
 }
 
 /// The branches, all of which can be simulated; the same in both sweeps.
-fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
+pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
     let known = experiments::read(project.checkout.root())?;
     let experiment = experiments::find(known, EXPERIMENT)?;
     let list = arguments.selection.branches.as_ref().unwrap_or(&experiment.branches);
@@ -166,16 +184,11 @@ fn check_prices(project: &Project) -> Result<()> {
 
 /// The newest prediction of exactly what is `wanted`, if not everything of it was measured.
 fn begun(parent: &Path, wanted: &Asked) -> Option<SweepDir> {
-    let predicted = newest(parent, |manifest| is_prediction(manifest, Some(wanted)))?;
+    let predicted = SweepDir::newest(parent, |manifest| is_prediction(manifest, Some(wanted)))?;
     let prediction = predicted.manifest().ok()?;
-    let measured = newest(parent, |manifest| is_measurement(manifest, &prediction));
+    let measured = SweepDir::newest(parent, |manifest| is_measurement(manifest, &prediction));
     let is_over = measured.is_some_and(|it| it.manifest().is_ok_and(|it| it.is_finished()));
     (!is_over).then_some(predicted)
-}
-
-fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<SweepDir> {
-    let is_it = |sweep: &SweepDir| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
-    SweepDir::all(parent).into_iter().rev().find(is_it)
 }
 
 fn is_prediction(manifest: &Manifest, wanted: Option<&Asked>) -> bool {
@@ -193,7 +206,12 @@ fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
         && manifest.created_at > prediction.created_at
 }
 
-fn compare(project: &Project, predicted: &SweepDir, measured: &SweepDir) -> Result<Exit> {
+/// Prints how near the prediction is, and draws it.
+pub(super) fn compare(
+    project: &Project,
+    predicted: &SweepDir,
+    measured: &SweepDir,
+) -> Result<Exit> {
     // Beside the folder of sweeps, as other reports are.
     let sweeps = measured.path().parent().context("a sweep lies in a folder")?;
     let output = sweeps.with_file_name("reports").join(measured.name());

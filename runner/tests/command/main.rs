@@ -10,6 +10,7 @@ mod frequency;
 mod instrument;
 mod judgement;
 mod namespace;
+mod on_this_host;
 mod order;
 mod readme;
 mod resume;

@@ -1,4 +1,6 @@
-//! `merge`: the shards of one plan, put together to the sweep that they are parts of.
+//! `merge`: the shards of one plan, put together to the sweep that they are parts of; and what other hosts sent.
+
+mod hosts;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -28,6 +30,7 @@ Examples:
   cargo runner sweep --branches all --shard 2/2      on another, from the same checkout and path
   cargo runner merge results/sweeps/*-shard-1-of-2 results/sweeps/*-shard-2-of-2
   cargo runner merge results/shards/2026-03-01T120000Z
+  cargo runner merge 1a2b3c.tar.zst        what `on-this-host` packed on another host
 
 `show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each
 shard's manifest and host facts.";
@@ -35,10 +38,11 @@ shard's manifest and host facts.";
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Sweeps made with --shard, or folders that hold them
-    #[arg(required = true, value_name = "DIR")]
+    /// Sweeps made with --shard, or folders that hold them; or files that `on-this-host` packed
+    #[arg(required = true, value_name = "DIR|FILE")]
     shards: Vec<PathBuf>,
-    /// Parent folder of the merged sweep [default: results/sweeps]
+    /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder that gets its
+    /// `sweeps` and `hosts` [default: results]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -52,6 +56,16 @@ struct Part {
 }
 
 pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
+    let is_file = |path: &PathBuf| path.is_file();
+    if arguments.shards.iter().all(is_file) {
+        return hosts::run(project, &arguments.shards, arguments.output.as_deref());
+    }
+    if let Some(file) = arguments.shards.iter().find(|path| is_file(path)) {
+        bail!(Stop::BadInput(format!(
+            "{}: files of other hosts and shards are merged by commands of their own",
+            file.display()
+        )));
+    }
     let mut parts = Vec::new();
     for folder in &arguments.shards {
         let sweeps = SweepDir::below(folder);

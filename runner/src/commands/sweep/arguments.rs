@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, Parser};
 
 use crate::commands::show::Table;
 use crate::config::Config;
@@ -40,7 +40,20 @@ pub(crate) struct SweepArgs {
     pub(super) format: Format,
 }
 
+/// The options by themselves.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    sweep: SweepArgs,
+}
+
 impl SweepArgs {
+    /// What `cargo runner sweep` with these words would be asked.
+    pub(in crate::commands) fn of(words: &[String]) -> Result<Self> {
+        let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
+        Ok(Line::try_parse_from(words)?.sweep)
+    }
+
     /// Refuses trials side by side on a host.
     pub(super) fn check_jobs(&self, asked: &Asked) -> Result<()> {
         match self.jobs {
@@ -89,4 +102,13 @@ pub(crate) struct SweepCommand {
     pub(crate) config: Option<Config>,
     /// Makes a page of the table, if it is not printed as `show` does.
     pub(crate) page: Option<MakePage>,
+    /// Whether the same command line goes on after an interruption; otherwise that takes `--resume`.
+    pub(crate) goes_on: bool,
+}
+
+impl SweepCommand {
+    /// Of a command that prints tables as `show` does, and finds by itself what it has to go on with.
+    pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
+        Self { command, config, page: None, goes_on: true }
+    }
 }

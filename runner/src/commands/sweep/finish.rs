@@ -70,10 +70,14 @@ pub(super) fn finish(
     let which = project.reference_to(sweep);
     let left = manifest.trials_planned.saturating_sub(summary.trials());
     if tally.is_interrupted {
+        let again = if command.goes_on {
+            "The same command goes on".to_owned()
+        } else {
+            format!("Go on with: cargo runner {} --resume {which}", command.command)
+        };
         bail!(Stop::Interrupted(format!(
-            "interrupted with {left} of {} trials left; every finished one is kept. Go on with: \
-             cargo runner {} --resume {which}",
-            manifest.trials_planned, command.command
+            "interrupted with {left} of {} trials left; every finished one is kept. {again}",
+            manifest.trials_planned
         )));
     }
     if left == 0

@@ -20,7 +20,11 @@ use crate::sweep_dir::{HostLock, SweepDir};
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
-    run_for(project, arguments, &SweepCommand { command: "sweep", config: None, page: None })
+    run_for(
+        project,
+        arguments,
+        &SweepCommand { command: "sweep", config: None, page: None, goes_on: false },
+    )
 }
 
 /// Sweeps for a command.

@@ -1,0 +1,79 @@
+//! What is done on a host and what is left, and whether a call may go on with it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use jiff::Timestamp;
+
+use super::plans::Plans;
+use crate::here;
+use crate::host::Host;
+use crate::kit::personal::Personal;
+use crate::kit::record::{Record, Step};
+use crate::project::Project;
+use crate::stop::Stop;
+
+/// What every step needs.
+pub(super) struct Work<'a> {
+    pub(super) project: &'a Project,
+    /// Folder of results, which has `hosts`, `sweeps` and `reports`.
+    pub(super) results: PathBuf,
+    /// Where the record is until `merge` takes the file that is made of it.
+    pub(super) folder: PathBuf,
+    pub(super) plans: Plans,
+    pub(super) personal: Personal,
+    pub(super) record: Record,
+}
+
+/// A record without steps.
+pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
+    Record {
+        schema: protocol::SCHEMA,
+        host: host.id(),
+        cpu: host.cpu_field("model name").unwrap_or_else(|_| "an unknown processor".to_owned()),
+        cores: here::cpus(host).len(),
+        cpus: Host::usable_cpus(),
+        is_virtual: host.is_virtual(),
+        is_quick,
+        begun_at: Timestamp::now().to_string(),
+        checkout: project.checkout.commit(),
+        announced_s: 0,
+        steps: Vec::new(),
+    }
+}
+
+impl Work<'_> {
+    /// Steps that are left, in order.
+    pub(super) fn left(&self) -> impl Iterator<Item = Step> {
+        Step::ALL.into_iter().filter(|step| self.record.made(*step).is_none())
+    }
+
+    /// Refuses to go on with what was begun otherwise.
+    pub(super) fn check(&self, is_quick: bool) -> Result<()> {
+        let shown = self.project.checkout.shown(&self.folder);
+        let stop = |why: String| {
+            Err(Stop::BadInput(format!("{shown}: {why}; --new begins anew, and keeps the sweeps"))
+                .into())
+        };
+        if self.record.is_quick != is_quick {
+            return stop("`--quick` was given in one call and not in the other".to_owned());
+        }
+        let now = self.project.checkout.commit().commit;
+        if self.left().next().is_some() && self.record.checkout.commit != now {
+            let named = |commit: &Option<String>| commit.clone().unwrap_or("no commit".to_owned());
+            return stop(format!(
+                "it was begun at commit {}, this is {}, whose binaries would be others; check that one out and go on",
+                named(&self.record.checkout.commit),
+                named(&now)
+            ));
+        }
+        let cpus = Host::usable_cpus();
+        if self.record.cpus != cpus {
+            return stop(format!(
+                "it was begun with {} CPUs, now there are {cpus}",
+                self.record.cpus
+            ));
+        }
+        Ok(())
+    }
+}
