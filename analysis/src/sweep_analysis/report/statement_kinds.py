@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,16 @@ import polars as pl
 from sweep_analysis.draw import svg
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count, percent, ranges, with_panel
-from sweep_analysis.read.load import CHECKOUT, Sweep
+from sweep_analysis.read.load import CHECKOUT, Sweep, read_sweep
 from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.report import hosts
 from sweep_analysis.report.figures import figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.say.validation import count_sentences, validation_sentences
-from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.claims import UNTESTED
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
@@ -50,12 +51,14 @@ class Asked:
         folder: the file's folder, from which links start.
         sweeps: those that are named, in their order.
         words: the other words.
+        analysis: what analyses the sweep in a folder, for kinds that find sweeps by themselves.
     """
 
     where: str
     folder: Path
     sweeps: list[Analysis]
     words: list[str]
+    analysis: Callable[[Path], Analysis] = field(default=lambda folder: analyse(read_sweep(folder)))
 
     @property
     def sweep(self) -> Analysis:
@@ -443,6 +446,11 @@ def _second_look(asked: Asked) -> str:
     return tables.markdown(looked.sort(size, descending=True).unique("workload", keep="first", maintain_order=True))
 
 
+def _hosts(asked: Asked) -> str:
+    """What all hosts of `results/hosts` say, a row a question, a column a host. Names no sweep."""
+    return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
+
+
 def _figure(asked: Asked) -> Made:
     """A figure of the sweep's report, in light and dark. Words: the name of its file."""
     name = asked.words[0]
@@ -483,6 +491,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "validated": _validated,
     "validated-counts": _validated_counts,
     "second-look": _second_look,
+    "hosts": _hosts,
 }
 
 
@@ -495,3 +504,6 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
     "figure": _figure,
 }
 """By name. What each takes besides sweeps is in its docstring."""
+
+WITHOUT_SWEEPS = {"hosts"}
+"""Kinds that find their sweeps by themselves."""

@@ -2,7 +2,7 @@
 
 A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything between the two is
 written here, and so are the pictures that it shows. `KIND` is one of `statement_kinds.KINDS`, `SWEEP` a name below
-`results/sweeps` or the beginning of one; some kinds take several. Other words follow the sweeps.
+`results/sweeps` or the beginning of one; some kinds take several, and some none. Other words follow the sweeps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
-from sweep_analysis.report.statement_kinds import KINDS, Asked
+from sweep_analysis.report.statement_kinds import KINDS, WITHOUT_SWEEPS, Asked
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", *sorted(CHECKOUT.glob("findings/*/README.md"))]
@@ -47,15 +47,15 @@ def made(file: Path) -> dict[Path, str]:
         where = f"{file}: statement `{found['words']}`"
         kind, *words = found["words"].split() or [""]
         named = [word for word in words if _SWEEP.match(word)]
-        if kind not in KINDS or not named:
+        if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
             raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
         sweeps = [_analysis(find_sweep(Path(name))) for name in named]
-        asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named])
+        asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named], _analysis)
         # The one has a line for each sweep, the other says of each number which it is.
-        if kind not in ("evidence", "validated", "validated-counts"):
+        if kind not in {"evidence", "validated", "validated-counts"} | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in sweeps], where)
         text, pictures = KINDS[kind](asked)
-        label = sweeps[0].sweep.label
+        label = sweeps[0].sweep.label if sweeps else ""
         if label not in text:
             text = f"*{label}*\n\n{text}"
         texts.update(pictures)
