@@ -84,7 +84,7 @@ struct Rounds {
     sum: AtomicU64,
     /// Rounds behind which every job ran once, with the right sum.
     right: usize,
-    /// From just before the jobs were pushed, and the leaf begun, to when the first of them began.
+    /// From when the leaf began, the others being idle from then on, to when the first of the jobs began.
     first_jobs: Latencies,
     /// The same to the last one.
     last_jobs: Latencies,
@@ -114,20 +114,22 @@ impl Rounds {
         }
     }
 
-    /// `play` gets the number of jobs, and what each does.
-    fn run(&mut self, play: impl Fn(usize, &(dyn Fn(usize) + Sync))) -> u64 {
+    /// `play` gets the number of jobs, and what each does; it returns when the leaf began.
+    fn run(&mut self, play: impl Fn(usize, &(dyn Fn(usize) + Sync)) -> Instant) -> u64 {
         for _ in 0..self.leaves {
             self.moments.begin_run(self.jobs);
             self.sum = AtomicU64::new(0);
             let (moments, sum, steps) = (&self.moments, &self.sum, self.job_steps);
-            let begun = Instant::now();
-            play(self.jobs, &|job| {
-                moments.note(job, begun);
+            let start = Instant::now();
+            let begun = play(self.jobs, &|job| {
+                moments.note(job, start);
                 // Relaxed: read after the leaf's scope, which orders it.
                 sum.fetch_add(chain(job as u64, steps), Relaxed);
             });
-            let last = self.moments.noted().max().unwrap_or_default();
-            self.first_jobs.note(self.moments.noted().min().unwrap_or_default());
+            let before = begun.duration_since(start);
+            let [first, last] = [self.moments.noted().min(), self.moments.noted().max()]
+                .map(|moment| moment.unwrap_or_default().saturating_sub(before));
+            self.first_jobs.note(first);
             self.last_jobs.note(last);
             self.waited += u64::from(last >= self.leaf);
             self.right += usize::from(self.is_right());
@@ -184,8 +186,10 @@ impl Instance for Rounds {
     fn run_sequential(&mut self) -> u64 {
         let leaf = self.leaf;
         self.run(|jobs, job| {
-            spin_until(Instant::now() + leaf);
+            let begun = Instant::now();
+            spin_until(begun + leaf);
             (0..jobs).for_each(job);
+            begun
         })
     }
 
@@ -198,8 +202,10 @@ impl Instance for Rounds {
                 (0..jobs).for_each(|number| scope.spawn(move |_| job(number)));
                 // ORDERING: Release, pairs with the load in `occupy_others`.
                 is_over.store(true, Release);
-                spin_until(Instant::now() + leaf);
-            });
+                let begun = Instant::now();
+                spin_until(begun + leaf);
+                begun
+            })
         })
     }
 
@@ -241,7 +247,10 @@ mod tests {
         {
             let mut rounds = rounds();
             rounds.reset();
-            rounds.run(|_, job| ran.iter().copied().for_each(job));
+            rounds.run(|_, job| {
+                ran.iter().copied().for_each(job);
+                Instant::now()
+            });
             assert_eq!(rounds.check().is_ok(), is_right);
         }
     }
@@ -251,7 +260,11 @@ mod tests {
         for (leaf, share) in [(Duration::ZERO, 1.0), (Duration::MAX, 0.0)] {
             let mut rounds = Rounds { leaf, ..rounds() };
             rounds.reset();
-            rounds.run(|jobs, job| (0..jobs).for_each(job));
+            rounds.run(|jobs, job| {
+                let begun = Instant::now();
+                (0..jobs).for_each(job);
+                begun
+            });
             rounds.check().unwrap();
             let metrics = rounds.metrics();
             assert!((metrics["waited"].value - share).abs() < f64::EPSILON, "{metrics:?}");

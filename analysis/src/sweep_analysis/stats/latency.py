@@ -15,6 +15,7 @@ from sweep_analysis.read.schema import PANEL, PARALLEL
 KINDS = {
     "latency": "until the work was done",
     "first_job": "until the first job ran",
+    "last_job": "until the last job ran",
     "lateness": "before the pool was asked",
     "service": "inside the server",
     "post": "until a post was answered",
