@@ -211,8 +211,8 @@ pub fn workloads(list: &str) -> Result<String> {
     Ok(kept.join(","))
 }
 
-/// The branches of `config` that can be simulated, `packed` being the baseline; those that cannot are left out with a
-/// note, unless `list` names them; without a list all are named.
+/// The branches of `config` that can be simulated, `packed` being the baseline. Of those that cannot, what a glob of
+/// `list` means is left out with a note, and what it names is refused; without a list all are named.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if one is named that cannot.
@@ -229,8 +229,11 @@ pub fn branches(config: &Config, list: Option<&str>) -> Result<Config> {
             branch.name, branch.source
         )));
     }
-    if !left.is_empty() {
-        let names: Vec<&str> = left.iter().map(|branch| branch.name.as_str()).collect();
+    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
+    let meant = pick("--branches", "branch", list.unwrap_or("all"), &known).unwrap_or_default();
+    let names: Vec<&str> =
+        left.iter().map(|branch| branch.name.as_str()).filter(|it| meant.contains(it)).collect();
+    if !names.is_empty() {
         eprintln!(
             "note: without {}, which cannot be simulated; the baseline is `{BASELINE}`",
             names.join(", ")

@@ -77,7 +77,7 @@ def test_a_host_has_a_column_with_what_its_sweeps_say(tmp_path: Path) -> None:
     assert row(rows, "`split-counters-cache-padded` against the published crate, sixteen programs: CPU") == [
         "not measured"
     ]
-    assert row(rows, "`packed` equals the published crate: time")[0][0] in "+−±0"
+    assert row(rows, "`packed` against the published crate: time")[0][0] in "+−±0"
     assert "`champion`" in row(rows, "programs of the 2022 study")[0]
     assert row(rows, "simulated beforehand")[0].startswith("4 of 6, geometric mean 1.1")
 
@@ -89,6 +89,14 @@ def test_hosts_stand_in_the_order_in_which_they_began_and_a_rehearsal_is_no_host
     rows = told(tmp_path)
     assert rows[""] == ["host `earlier`", "host `later`"]
     assert row(rows, "simulated beforehand") == ["not measured", "not measured"]
+
+
+def test_a_host_with_one_build_of_each_branch_has_changes_without_intervals(tmp_path: Path) -> None:
+    sweep(tmp_path, "c", "2026-03-01T12:20:00Z", branches=["master", "packed", "champion"], layouts=1)
+    host(tmp_path, "1a2b3c", "2026-03-01T11:00:00Z", {"classics": "c"})
+    rows = told(tmp_path)
+    assert row(rows, "`champion` against the published crate, sixteen programs: time")[0].endswith(", not judged")
+    assert "(" not in row(rows, "`packed` against the published crate: time")[0]
 
 
 def test_without_hosts_the_table_says_so(tmp_path: Path) -> None:

@@ -89,7 +89,8 @@ def _answers(host: Host, link: Callable[[Path], str]) -> dict[str, str]:
             question = f"`{branch}` against the published crate, sixteen programs: {QUANTITY_NAMES[quantity]}"
             told[question] = _change(classics, branch, quantity) if classics else _ABSENT
     for quantity in ("time", "cpu"):
-        question = f"`packed` equals the published crate: {QUANTITY_NAMES[quantity]}, within ±{MEAN_MARGIN * 100:.0f} %"
+        margin = f"equal within ±{MEAN_MARGIN * 100:.0f} %?"
+        question = f"`packed` against the published crate: {QUANTITY_NAMES[quantity]}, {margin}"
         told[question] = _equal(classics, quantity) if classics else _ABSENT
     told["programs of the 2022 study: comparisons that can be told from noise"] = _tally(study) if study else _ABSENT
     told[f"simulated beforehand: cells within {MARGIN * 100:.0f} % of what was measured"] = _near(host)
@@ -129,8 +130,7 @@ def _change(analysis: Analysis, branch: str, quantity: str) -> str:
     if rows.is_empty():
         return _ABSENT
     row = rows.row(0, named=True)
-    interval = "" if row["ratio_low"] is None else f" ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
-    return f"{percent(row['time_ratio'])}{interval}, {row['verdict']}"
+    return f"{_ratio(row, 'ratio')}, {row['verdict']}"
 
 
 def _equal(analysis: Analysis, quantity: str) -> str:
@@ -138,8 +138,14 @@ def _equal(analysis: Analysis, quantity: str) -> str:
     if found is None:
         return _ABSENT
     mean = found.mean.row(0, named=True)
-    interval = f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
-    return f"{percent(mean['time_ratio'])} ({interval}), {mean['answer']}"
+    return f"{_ratio(mean, 'equal')}, {mean['answer']}"
+
+
+def _ratio(row: dict[str, Any], bounds: str) -> str:
+    """A ratio with its interval; one build of each branch has none."""
+    low, high = row[f"{bounds}_low"], row[f"{bounds}_high"]
+    interval = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
+    return f"{percent(row['time_ratio'])}{interval}"
 
 
 def _tally(analysis: Analysis) -> str:
