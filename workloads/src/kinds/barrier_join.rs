@@ -7,7 +7,8 @@
 //! upstream; the sleep protocol's README in the fork says how often (section 9).
 //!
 //! Writes to memory that no cache holds, just before the join, make that likelier: a processor makes
-//! stores visible in order, so the job waits behind them, and what the publisher reads does not.
+//! stores visible in order, so the job waits behind them, and what the publisher reads does not. A
+//! hundred are about what a processor holds back.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -38,7 +39,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole(
             "cold-writes",
             "words out of all caches that are written just before a join",
-            (0, 10_000),
+            (0, 124),
             "0",
         ),
     ],
@@ -89,37 +90,45 @@ struct Meetings {
     latencies: Latencies,
 }
 
-/// Memory of which a random word is in no cache that is near.
+/// Memory of which a random page is in no cache that is near.
 struct ColdMemory {
     words: Vec<u64>,
     random: Random,
     /// How many words are written at a time.
     writes: usize,
+    /// Where they will be: the first words of some pages.
+    pages: [usize; 4],
 }
 
 impl ColdMemory {
-    /// Larger than what a core has of the caches.
-    const WORDS: usize = (64 << 20) / size_of::<u64>();
-    /// Flips a word's index to another line of the same page of 4 KiB, too far for a prefetcher.
-    const FAR_IN_A_PAGE: usize = 2048 / size_of::<u64>();
+    /// Words in a page.
+    const PAGE: usize = 4096 / size_of::<u64>();
+    /// Pages: larger than what a core has of the caches.
+    const PAGES: usize = (64 << 20) / 4096;
 
     /// For `writes` words at a time; takes no memory for none.
     fn new(writes: usize, seed: u64) -> Self {
         // Not zeros: pages of zeros come into being when they are first written.
-        let words = vec![1; if writes > 0 { Self::WORDS } else { 0 }];
-        Self { words, random: Random::new(seed), writes }
+        let words = vec![1; if writes > 0 { Self::PAGE * Self::PAGES } else { 0 }];
+        let mut cold = Self { words, random: Random::new(seed), writes, pages: [0; 4] };
+        cold.look_up_pages();
+        cold
     }
 
-    fn write(&mut self) {
-        let places: Vec<usize> =
-            (0..self.writes).map(|_| self.random.index_below(self.words.len())).collect();
-        // The page is looked up by a line of it that is read. Else a write would wait for that, too, and what
-        // follows it for the write: then nothing is left waiting in the store buffer.
-        for at in &places {
-            black_box(self.words[at ^ Self::FAR_IN_A_PAGE]);
+    /// Chooses the next pages, and reads a word of each. Looked up with the write, a page would let the processor
+    /// wait there, and no write would be left to wait when the join begins.
+    fn look_up_pages(&mut self) {
+        if self.writes > 0 {
+            self.pages = [(); 4].map(|()| Self::PAGE * self.random.index_below(Self::PAGES));
+            black_box(self.pages.map(|page| self.words[page]));
         }
-        for at in places {
-            self.words[at] = at as u64;
+    }
+
+    /// Writes words in as many lines, as long as there are some; no two neighbours, which a cache fetches together.
+    fn write(&mut self, value: u64) {
+        for write in 0..self.writes {
+            let line = 2 + write / self.pages.len() * 14 % 62;
+            self.words[self.pages[write % self.pages.len()] + 8 * line] = value;
         }
         // Written now, and not after what comes next.
         black_box(&mut self.words);
@@ -147,8 +156,10 @@ impl Meetings {
     fn run(&mut self, join: impl Fn(u64, &AtomicU64, u64)) -> u64 {
         let Self { joins, gaps, parties, arrivals, cold, latencies } = self;
         call_after_gaps(*joins, gaps, latencies, |number| {
-            cold.write();
+            // Never what was there before.
+            cold.write(2 + number as u64);
             join(number as u64, arrivals, *parties);
+            cold.look_up_pages();
         })
     }
 
@@ -217,11 +228,14 @@ mod tests {
 
     #[test]
     fn as_many_words_are_written_before_a_join_as_asked_for_and_elsewhere_each_time() {
-        let mut cold = ColdMemory::new(3, 1);
-        cold.write();
-        cold.write();
-        let written = cold.words.iter().filter(|&&word| word != 1).count();
-        assert_eq!(written, 6);
+        let mut cold = ColdMemory::new(100, 1);
+        for value in [2, 3] {
+            cold.write(value);
+            cold.look_up_pages();
+            let written = cold.words.iter().filter(|&&word| word == value).count();
+            assert_eq!(written, 100);
+        }
+        assert_eq!(cold.words.iter().filter(|&&word| word == 2).count(), 100);
         assert!(ColdMemory::new(0, 1).words.is_empty(), "memory that nobody writes");
     }
 
