@@ -223,7 +223,7 @@ fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Re
             let words = placements.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             writeln!(out, "    placement   {words}")?;
         }
-        writeln!(out, "    command     cargo runner sweep --experiment {}", it.name)?;
+        writeln!(out, "    command     {}", it.command())?;
     }
     Ok(())
 }
