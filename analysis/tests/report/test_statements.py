@@ -7,10 +7,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import made_up
 from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report.statement_kinds import KINDS, Asked
 from sweep_analysis.report.statements import FILES, made, typed_numbers
@@ -67,6 +69,39 @@ def test_latencies_have_a_column_a_branch(tmp_path: Path) -> None:
         assert (shown, int(packed)) == (threads, 2 * int(master))
     with pytest.raises(InputError, match="no p50 of `tsp` there"):
         stated("latency", [analysis], "tsp", "p50", "master")
+
+
+def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, workloads={"tsp": 0.1, "packets": 0.1})
+    told = stated("by-threads", [analysis], "time", "packed", "master", "-packets")
+    head, _, *rows = told.split("\n\n")[1].splitlines()
+    assert head == "| workload | branch | 1 | 2 |"
+    assert [row.split("|")[1:3] for row in rows] == [[" tsp ", " packed "], [" tsp ", " master "]]
+    times = analysis.times.filter(pl.col("branch") == "master", workload="tsp", threads=2, program="parallel")
+    assert rows[1].split("|")[4].strip() == f"{times.select(pl.col('elapsed_ns').median()).item() / 1e3:.0f}"
+    with pytest.raises(InputError, match="nothing to show"):
+        stated("by-threads", [analysis], "time", "unknown")
+
+
+def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
+    for threads, level in (("2", "cell"), ("all", "workload")):
+        rows = analysis.judgement.comparisons.filter(level=level, branch="packed", quantity="time")
+        row = rows.filter(pl.col("threads").is_null() | (pl.col("threads") == 2)).row(0, named=True)
+        change = percent(row["time_ratio"])
+        shown = f"**{change}**" if row["verdict"] == "faster" else change
+        assert (
+            stated("parts", [analysis], "time", threads, "master", "packed").strip().endswith(f"| packed | {shown} |")
+        )
+    with pytest.raises(InputError, match="nothing is compared with `tsp` there"):
+        stated("parts", [analysis], "time", "2", "tsp", "packed")
+
+
+def test_what_the_judge_calls_faster_is_listed_and_nothing_else(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
+    told = stated("judged", [analysis], "packed", "master", "faster")
+    assert "| tsp | time | −" in told
+    assert "is slower than `master` on no workload" in stated("judged", [analysis], "packed", "master", "slower")
 
 
 @pytest.mark.parametrize("line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"])

@@ -22,6 +22,7 @@ from sweep_analysis.read.load import CHECKOUT, Sweep, read_sweep
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report import hosts
 from sweep_analysis.report.figures import figures
+from sweep_analysis.report.statement_tables import by_threads, judged, parts
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.headline import QUANTITY_NAMES
@@ -364,11 +365,13 @@ def _waits(asked: Asked) -> str:
 def _latency(asked: Asked) -> str:
     """How long work waits until it is done, in µs: a row for each setting and number of threads, a column a branch.
 
-    Words: workload, quantile (p50, p90, …), and the branches.
+    Words: workload, or workload/kind of its waits where it has others than `latency`; quantile (p50, p90, …), and the
+    branches.
     """
     workload, quantile, *branches = asked.words
+    workload, _, kind = workload.partition("/")
     rows = with_panel(asked.sweep.waits).filter(
-        pl.col("branch").is_in(branches), workload=workload, quantile=quantile, kind="latency"
+        pl.col("branch").is_in(branches), workload=workload, quantile=quantile, kind=kind or "latency"
     )
     if rows.is_empty():
         raise asked.refused(
@@ -492,6 +495,9 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "validated-counts": _validated_counts,
     "second-look": _second_look,
     "hosts": _hosts,
+    "by-threads": by_threads,
+    "parts": parts,
+    "judged": judged,
 }
 
 

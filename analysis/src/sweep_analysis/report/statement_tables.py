@@ -1,0 +1,110 @@
+"""Statements that set many cells side by side: times by threads, and what each part of a branch changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, percent, with_panel, without_size
+from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.say import tables
+from sweep_analysis.say.headline import QUANTITY_NAMES
+from sweep_analysis.stats.compare import SLOWER, UNCLEAR, UNJUDGED
+
+if TYPE_CHECKING:
+    from sweep_analysis.report.statement_kinds import Asked
+
+_QUANTITIES = {"time": pl.col("elapsed_ns"), "cpu": pl.col("elapsed_ns") * pl.col("cpus_busy")}
+
+
+def by_threads(asked: Asked) -> str:
+    """Median times in µs: a row for each workload and branch, a column for each number of threads.
+
+    Words: `time` or `cpu`, and the branches; `-WORKLOAD` leaves out a workload.
+    """
+    quantity, *rest = asked.words
+    left_out = [word[1:] for word in rest if word.startswith("-")]
+    branches = [word for word in rest if not word.startswith("-")]
+    times = without_size(with_panel(asked.sweep.times)).filter(
+        pl.col("program") == PARALLEL, pl.col("branch").is_in(branches), ~pl.col("workload").is_in(left_out)
+    )
+    if quantity not in _QUANTITIES or times.is_empty():
+        raise asked.refused("nothing to show", "name `time` or `cpu`, and branches of the sweep")
+    threads = [str(number) for number in sorted(times["threads"].unique())]
+    rows = (
+        times.group_by("panel", "branch", "threads")
+        .agg((_QUANTITIES[quantity].median() / 1e3).round(0).cast(pl.Int64).alias("us"))
+        .with_columns(pl.col("branch").cast(pl.Enum(branches)))
+        .sort("panel", "branch", "threads")
+        .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
+    )
+    shown = rows.select(pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads)
+    return (
+        f"{_capital(QUANTITY_NAMES[quantity])} in µs by threads, medians {asked.source()}:\n\n{tables.markdown(shown)}"
+    )
+
+
+def parts(asked: Asked) -> str:
+    """What branches change against one of them: a row a branch, a column a workload. Bold is what the judge calls so.
+
+    Words: `time` or `cpu`, threads or `all`, the baseline, and the branches; `-WORKLOAD` leaves out a workload.
+    """
+    quantity, threads, against, *rest = asked.words
+    left_out = [word[1:] for word in rest if word.startswith("-")]
+    branches = [word for word in rest if not word.startswith("-")]
+    found = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
+        pl.col("level") == ("workload" if threads == "all" else "cell"),
+        pl.col("baseline") == against,
+        pl.col("branch").is_in(branches),
+        pl.col("quantity") == quantity,
+        ~pl.col("workload").is_in(left_out),
+    )
+    if threads != "all":
+        found = found.filter(threads=int(threads))
+    if found.is_empty():
+        raise asked.refused(f"nothing is compared with `{against}` there", "name branches and threads that it has")
+    wide = (
+        found.select("branch", "mode", "panel", pl.Series("change", [_change(row) for row in found.rows(named=True)]))
+        .with_columns(pl.col("branch").cast(pl.Enum(branches)))
+        .sort("branch", "mode", "panel")
+        .pivot("panel", index=["branch", "mode"], values="change", maintain_order=True)
+        .with_columns(pl.col("branch").cast(pl.String))
+    )
+    if found["mode"].n_unique() == 1:
+        wide = wide.drop("mode")
+    width = "all threads together" if threads == "all" else f"on {count(int(threads), 'thread')}"
+    what = _capital(QUANTITY_NAMES[quantity])
+    return f"{what} against `{against}`, {width} {asked.source()}:\n\n{tables.markdown(wide)}"
+
+
+def _change(row: dict[str, Any]) -> str:
+    told = percent(row["time_ratio"])
+    return told if row["verdict"] in (UNCLEAR, UNJUDGED) else f"**{told}**"
+
+
+def judged(asked: Asked) -> str:
+    """The workloads of which the judge says one thing of a branch, all threads together: a row each.
+
+    Words: the branch, what it is compared with, and the verdict: `faster` or `slower`.
+    """
+    branch, against, verdict = asked.words
+    rows = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
+        pl.col("level") == "workload", baseline=against, branch=branch, verdict=verdict
+    )
+    if rows.is_empty():
+        return f"`{branch}` is {verdict} than `{against}` on no workload {asked.source()}."
+    shown = rows.sort("time_ratio", descending=verdict == SLOWER).rows(named=True)
+    table = pl.DataFrame(
+        {
+            "workload": [row["panel"] for row in shown],
+            "quantity": [QUANTITY_NAMES[row["quantity"]] for row in shown],
+            "change": [percent(row["time_ratio"]) for row in shown],
+            "95 % interval": [f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}" for row in shown],
+        }
+    )
+    return f"`{branch}` is {verdict} than `{against}` on these workloads {asked.source()}:\n\n{tables.markdown(table)}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
