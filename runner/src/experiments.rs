@@ -58,7 +58,8 @@ impl Experiment {
     /// What measures it.
     #[must_use]
     pub fn command(&self) -> String {
-        let config = self.config.as_ref().map(|file| format!("--config {file} ")).unwrap_or_default();
+        let config =
+            self.config.as_ref().map(|file| format!("--config {file} ")).unwrap_or_default();
         format!("cargo runner sweep {config}--experiment {}", self.name)
     }
 

@@ -172,9 +172,9 @@ fn an_experiment_sets_what_the_command_line_does_not() {
 #[test]
 fn an_experiment_on_branches_of_another_file_says_which() {
     let folder = folder();
-    run(&folder, &["plan", "--experiment", "rivals"])
-        .code(2)
-        .stderr(contains("say `cargo runner sweep --config branches-rivals.toml --experiment rivals`"));
+    run(&folder, &["plan", "--experiment", "rivals"]).code(2).stderr(contains(
+        "say `cargo runner sweep --config branches-rivals.toml --experiment rivals`",
+    ));
 }
 
 #[test]
