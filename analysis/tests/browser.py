@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PHONE, DESK = 390, 1280
+PHONE, DESK = 360, 1280
 TIMEOUT_S = 120
 
 HARNESS = """<!doctype html><body><pre id="found"></pre><script>

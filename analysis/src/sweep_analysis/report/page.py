@@ -61,49 +61,66 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
 
     It loads nothing, reads in light and dark; without scripts only sorting fails.
     """
-    environment = jinja2.Environment(
+    sweep = analysis.sweep
+    shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
+    experiment = analysis.experiment
+    own = experiment is not None and experiment.has_own_figure
+    void, found = voids(sweep), cautions(analysis)
+    style = chart_style(analysis, LIGHT)
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            sweep=sweep,
+            facts=facts(analysis),
+            advice=_own_advice(experiment) if experiment is not None and own else advice(analysis.judgement),
+            headline=headline(analysis.judgement),
+            verdicts=[] if own else verdict_sentences(analysis),
+            plain=analysis.judgement.plain,
+            counters=[] if own else counter_sentences(analysis),
+            noise=[] if own else noise_sentences(analysis),
+            cautions=found,
+            voids=void,
+            first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
+            legend=styles(style.branches, style.baseline, LIGHT),
+            shades=_shades(),
+            hypotheses=hypotheses(sweep),
+            claims=_claims(analysis),
+            claims_told=claims_sentence(analysis),
+            experiment=experiment,
+            sections=[found for _, found in shown if found],
+            absent=[figure for figure, found in shown if not found],
+            failures=analysis.failures.select(
+                "branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"
+            ),
+            many_pictures=MANY_PICTURES,
+            many_sentences=MANY_SENTENCES,
+            text=tables.text,
+            text_columns=TEXT_COLUMNS,
+            css=source("page.css"),
+            sort=source("sort.js"),
+        )
+    )
+
+
+def environment() -> jinja2.Environment:
+    """What all pages are rendered with: templates, filters, and colours that follow the reader's choice."""
+    made = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         loader=jinja2.PackageLoader("sweep_analysis.report", "templates"),
     )
-    sweep = analysis.sweep
-    environment.filters["code"] = with_code
-    shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
-    experiment = analysis.experiment
-    own = experiment is not None and experiment.has_own_figure
-    void, found = voids(sweep), cautions(analysis)
-    style = chart_style(analysis, LIGHT)
-    return environment.get_template("page.html.j2").render(
-        sweep=sweep,
-        facts=facts(analysis),
-        advice=_own_advice(experiment) if experiment is not None and own else advice(analysis.judgement),
-        headline=headline(analysis.judgement),
-        verdicts=[] if own else verdict_sentences(analysis),
-        plain=analysis.judgement.plain,
-        counters=[] if own else counter_sentences(analysis),
-        noise=[] if own else noise_sentences(analysis),
-        cautions=found,
-        voids=void,
-        first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
-        legend=styles(style.branches, style.baseline, LIGHT),
-        variables=svg.variables_by_name(),
-        shades=_shades(),
-        hypotheses=hypotheses(sweep),
-        claims=_claims(analysis),
-        claims_told=claims_sentence(analysis),
-        experiment=experiment,
-        sections=[found for _, found in shown if found],
-        absent=[figure for figure, found in shown if not found],
-        failures=analysis.failures.select("branch", "workload", "size", "threads", "outcome", "reason", "stderr_tail"),
-        many_pictures=MANY_PICTURES,
-        many_sentences=MANY_SENTENCES,
-        text=tables.text,
-        text_columns=TEXT_COLUMNS,
-        css=_source("page.css"),
-        sort=_source("sort.js"),
-    )
+    made.filters["code"] = with_code
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # the order of keys is that of the reader
+    made.globals["variables"] = svg.variables_by_name()
+    return made
+
+
+def source(name: str) -> str:
+    """A style sheet or a script of the templates, which stands in the page as it is."""
+    return resources.files("sweep_analysis.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -170,7 +187,3 @@ def _shades() -> dict[str, str]:
     return (
         {"": names[LIGHT.neutral_cell]} | steps | {f"more{n}": names[colour] for n, colour in enumerate(LIGHT.slower)}
     )
-
-
-def _source(name: str) -> str:
-    return resources.files("sweep_analysis.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")

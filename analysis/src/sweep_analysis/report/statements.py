@@ -8,6 +8,8 @@ written here, and so are the pictures that it shows. `KIND` is one of `statement
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +37,35 @@ _NAMES = re.compile(r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(
 """Names that hold digits: versions and years."""
 
 
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a document: a statement, or what people wrote before, between and after statements.
+
+    Attributes:
+        kind: of the statement; empty for what people wrote.
+        sweeps: that it names.
+        words: the others.
+        text: Markdown without the comments around it.
+    """
+
+    kind: str
+    sweeps: list[str]
+    words: list[str]
+    text: str
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The whole of a document, in its order."""
+    end = 0
+    for found in _STATEMENT.finditer(text):
+        yield Piece("", [], [], text[end : found.start()])
+        kind, *words = found["words"].split() or [""]
+        named = [word for word in words if _SWEEP.match(word)]
+        yield Piece(kind, named, [word for word in words if word not in named], found["text"])
+        end = found.end()
+    yield Piece("", [], [], text[end:])
+
+
 def made(file: Path) -> dict[Path, str]:
     """What the statements of `file` make: the file itself with all of them filled, and the pictures that it shows.
 
@@ -49,7 +80,7 @@ def made(file: Path) -> dict[Path, str]:
         named = [word for word in words if _SWEEP.match(word)]
         if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
             raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
-        sweeps = [_analysis(find_sweep(Path(name))) for name in named]
+        sweeps = [analysis_of(name) for name in named]
         asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named], _analysis)
         # The one has a line for each sweep, the other says of each number which it is.
         if kind not in {"evidence", "validated", "validated-counts"} | WITHOUT_SWEEPS:
@@ -63,6 +94,11 @@ def made(file: Path) -> dict[Path, str]:
 
     filled = _STATEMENT.sub(fill, file.read_text(encoding="utf-8"))
     return {file: filled} | texts
+
+
+def analysis_of(name: str) -> Analysis:
+    """The sweep that a statement names."""
+    return _analysis(find_sweep(Path(name)))
 
 
 @cache
