@@ -65,7 +65,7 @@ enum Command {
     /// Check whether this host is fit to measure, and name the remedies
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::DoctorArgs),
-    /// Draw a sweep: figures, tables and one page that shows them
+    /// Draw a sweep: figures, tables and one page that shows them; or all findings on one page
     #[command(after_help = report::HELP)]
     Report(report::ReportArgs),
     /// Measure what this host and work on it cost, for the simulated machine `here`

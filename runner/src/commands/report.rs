@@ -1,4 +1,4 @@
-//! `report`: figures, tables and the page of a sweep, drawn by the Python side.
+//! `report`: figures, tables and the page of a sweep, or the page of all findings, made by the Python side.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,11 @@ pub(crate) struct ReportArgs {
     /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     sweep: String,
-    /// Folder to write [default: results/reports/SWEEP]
+    /// Write results/FINDINGS.md as one page with charts instead, which needs no network
+    #[arg(long, conflicts_with = "sweep")]
+    findings: bool,
+    /// Folder to write, or with --findings a file that ends in .html [default: results/reports/SWEEP,
+    /// results/reports/findings]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -26,16 +30,21 @@ pub(crate) struct ReportArgs {
 pub(crate) const HELP: &str = "\
 Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
-Example:
-  cargo runner report latest";
+Examples:
+  cargo runner report latest
+  cargo runner report --findings";
 
 pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
+    let root = project.checkout.root();
+    let output = |name: &str| {
+        arguments.output.clone().unwrap_or_else(|| root.join("results/reports").join(name))
+    };
+    if arguments.findings {
+        let mut command = Python::set_up(root)?.module("sweep_analysis");
+        return analysis::wait(command.arg("findings").arg("--output").arg(output("findings")));
+    }
     let sweep = SweepDir::find(&project.checkout, &project.checkout.sweeps(), &arguments.sweep)?;
-    let output = arguments
-        .output
-        .clone()
-        .unwrap_or_else(|| project.checkout.root().join("results/reports").join(sweep.name()));
-    draw(project, &sweep, &output)
+    draw(project, &sweep, &output(&sweep.name()))
 }
 
 /// Draws a sweep into a folder.
