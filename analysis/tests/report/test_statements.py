@@ -14,7 +14,8 @@ import made_up
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
-from sweep_analysis.report.statement_kinds import KINDS, Asked
+from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, made, typed_numbers
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs

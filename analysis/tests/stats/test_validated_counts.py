@@ -12,7 +12,8 @@ from sweep_analysis.__main__ import main
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import VALIDATED_COUNTS
 from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.report.statement_kinds import KINDS, Asked
+from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.say.validation import count_sentences
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.validated_counts import by_event, validated_counts

@@ -9,9 +9,11 @@ from typing import Any
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.document import Document
-from sweep_analysis.report.live import QUANTITIES, Shown, chart
+from sweep_analysis.report.live import Shown, chart
 from sweep_analysis.report.page import environment, source
+from sweep_analysis.report.statement_tables import named
 from sweep_analysis.report.statements import Piece, analysis_of, pieces
+from sweep_analysis.stats.thread_times import COLUMNS
 
 FINDINGS = CHECKOUT / "results" / "FINDINGS.md"
 BY_THREADS = "by-threads"
@@ -103,11 +105,9 @@ def _parts(document: Document, found: list[Piece]) -> list[Part]:
 
 def _shown(piece: Piece) -> Shown | None:
     """What a chart shows of a statement; None if it stays as it is."""
-    if piece.kind == BY_THREADS and piece.words[0] in QUANTITIES:
+    if piece.kind == BY_THREADS and piece.words[0] in COLUMNS:
         quantity, *rest = piece.words
-        left_out = [word[1:] for word in rest if word.startswith("-")]
-        branches = [word for word in rest if not word.startswith("-")]
-        return Shown(analysis_of(piece.sweeps[0]), quantity, branches, left_out)
+        return Shown(analysis_of(piece.sweeps[0]), quantity, *named(rest))
     if (piece.kind, *piece.words[:1]) == SPENT:
         return Shown(analysis_of(piece.sweeps[0]), "", [], [])
     return None

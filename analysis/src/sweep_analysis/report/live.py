@@ -9,14 +9,12 @@ import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.draw.spent_plots import COLOURS
-from sweep_analysis.read.labels import count, with_panel, without_size
+from sweep_analysis.read.labels import with_panel, without_size
+from sweep_analysis.report.asked import host
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.simulated import SPENT_ON
-from sweep_analysis.stats.thread_times import thread_times
-
-QUANTITIES = {"time": "time_us", "cpu": "cpu_us"}
-"""What is drawn by threads, and its column of `frames.THREAD_TIMES`."""
+from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
 By = dict[str, dict[str, list[Any]]]
 """By workload and branch: one value for each number of threads, or none."""
@@ -28,7 +26,7 @@ class Shown:
 
     Attributes:
         analysis: of its sweep.
-        quantity: a key of `QUANTITIES`; empty if it only tells where the time went.
+        quantity: a key of `thread_times.COLUMNS`; empty if it only tells where the time went.
         branches: those that are drawn at first; none: all.
         left_out: workloads.
     """
@@ -69,15 +67,14 @@ def _machine(analysis: Analysis, statements: list[Shown]) -> dict[str, Any]:
     names = _branches(analysis)
     times = without_size(with_panel(thread_times(analysis.times.lazy()))).filter(pl.col("branch").is_in(names))
     threads = sorted(times["threads"].unique())
-    cores = count(analysis.cpus or 0, "core" if analysis.sweep.machine else "CPU")
     left_out = {shown.quantity: shown.left_out for shown in statements}
     return {
-        "name": f"{analysis.sweep.label or 'measured'}, {cores}",
+        "name": host(analysis),
         "sweep": analysis.sweep.path.name,
         "cpus": analysis.cpus,
         "threads": threads,
         "times": {
-            quantity: _by(times.filter(~pl.col("workload").is_in(left)), threads, pl.col(QUANTITIES[quantity]).round(1))
+            quantity: _by(times.filter(~pl.col("workload").is_in(left)), threads, pl.col(COLUMNS[quantity]).round(1))
             for quantity, left in left_out.items()
             if quantity
         },

@@ -6,21 +6,18 @@ Sentences end with where the number is from: the sweep, as a link, and its host.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sweep_analysis.draw import svg
-from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count, percent, ranges, with_panel
-from sweep_analysis.read.load import CHECKOUT, Sweep, read_sweep
+from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report import hosts
+from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.statement_tables import by_threads, judged, parts
 from sweep_analysis.say import tables
@@ -28,7 +25,6 @@ from sweep_analysis.say.advice import advice
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.say.validation import count_sentences, validation_sentences
-from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.claims import UNTESTED
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
@@ -41,67 +37,6 @@ from sweep_analysis.stats.validation import validation
 
 PICTURES = CHECKOUT / "results" / "figures"
 """Where the pictures of statements lie."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One statement.
-
-    Attributes:
-        where: the file and the statement's words, for errors.
-        folder: the file's folder, from which links start.
-        sweeps: those that are named, in their order.
-        words: the other words.
-        analysis: what analyses the sweep in a folder, for kinds that find sweeps by themselves.
-    """
-
-    where: str
-    folder: Path
-    sweeps: list[Analysis]
-    words: list[str]
-    analysis: Callable[[Path], Analysis] = field(default=lambda folder: analyse(read_sweep(folder)))
-
-    @property
-    def sweep(self) -> Analysis:
-        """The first sweep."""
-        return self.sweeps[0]
-
-    def refused(self, problem: str, remedy: str) -> InputError:
-        """What to raise if the statement cannot be made."""
-        return InputError(self.where, problem, remedy)
-
-    def link(self, target: Path) -> str:
-        """A path as the file links to it."""
-        return os.path.relpath(target, self.folder)
-
-    def links(self) -> str:
-        """The sweeps as links, each by the time that it was begun at."""
-        each = [
-            f"[`{_moment(analysis)}`]({self.link(CHECKOUT / 'results' / 'sweeps' / analysis.sweep.path.name)})"
-            for analysis in self.sweeps
-        ]
-        return f"{'sweep' if len(each) == 1 else 'sweeps'} {' and '.join(each)}"
-
-    def source(self) -> str:
-        """The sweeps and their hosts, as the end of a sentence in brackets."""
-        hosts = dict.fromkeys(_host(analysis) for analysis in self.sweeps)
-        return f"({self.links()}; {'; '.join(hosts)})"
-
-
-Made = tuple[str, dict[Path, str]]
-"""A text in Markdown, and the pictures that it shows."""
-
-
-def _moment(analysis: Analysis) -> str:
-    return analysis.sweep.path.name[: len("2026-11-20T181745Z")]
-
-
-def _host(analysis: Analysis) -> str:
-    if analysis.sweep.machine:
-        return f"{analysis.sweep.label}, {count(analysis.cpus or 0, 'core')}"
-    cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
-    cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
-    return f"{cpus}, {cpu.get('model_name') or 'of unknown model'}".replace("(R)", "")
 
 
 def _evidence(asked: Asked) -> str:
@@ -120,7 +55,7 @@ def _evidence(asked: Asked) -> str:
         unit = "seed" if sweep.machine else "build"
         link = Asked(asked.where, asked.folder, [analysis], []).links()
         lines.append(
-            f"{link[0].upper()}{link[1:]}, {day.day} {day:%B %Y}, {_host(analysis)}: "
+            f"{link[0].upper()}{link[1:]}, {day.day} {day:%B %Y}, {host(analysis)}: "
             f"{count(len(sweep.branches), 'branch', 'branches')} in {count(sweep.layouts, unit)} each, "
             f"{count(workloads, 'workload')}, threads {ranges(threads)}, {count(trials, 'trial')}, "
             f"{failed or 'none'} failed. Again: `{_command(sweep)}`"
@@ -258,7 +193,7 @@ def _calibration(asked: Asked) -> str:
     """A row a sweep: `packed` over the baseline, and the cells that are equal, and off."""
     made = []
     for analysis in asked.sweeps:
-        row = {"sweep": f"`{_moment(analysis)}`"}
+        row = {"sweep": f"`{moment(analysis)}`"}
         for quantity, name in (("time", "time"), ("cpu", "CPU time")):
             found = calibration(analysis.times.lazy(), str(analysis.judgement.baseline), "packed", quantity)
             if found is None:
@@ -298,7 +233,7 @@ def _hangs(asked: Asked) -> str:
         for row in hangs(analysis.sweep).rows(named=True):
             of_branch = made.setdefault(row["branch"], {"branch": row["branch"], "who fences": row["fenced_by"]})
             runs, units = row["runs"], f"{row['units'] / 1e6:.1f} million {row['unit']}"
-            of_branch[f"hung, `{_moment(analysis)}`"] = f"{row['hung']} of {runs} runs, {units}"
+            of_branch[f"hung, `{moment(analysis)}`"] = f"{row['hung']} of {runs} runs, {units}"
     return tables.markdown(pl.DataFrame(list(made.values()), infer_schema_length=None).fill_null("not measured"))
 
 
@@ -460,7 +395,7 @@ def _figure(asked: Asked) -> Made:
     for figure in figures(asked.sweep):
         if figure.missing is None and name.startswith(figure.name) and name in (charts := figure.whole()):
             drawn = svg.draw(charts[name])
-            light, dark = (PICTURES / f"{_moment(asked.sweep)}-{name}{theme}.svg" for theme in ("", "-dark"))
+            light, dark = (PICTURES / f"{moment(asked.sweep)}-{name}{theme}.svg" for theme in ("", "-dark"))
             text = (
                 "<picture>\n"
                 f'  <source media="(prefers-color-scheme: dark)" srcset="{asked.link(dark)}">\n'

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from sweep_analysis.read.labels import count, percent, with_panel, without_size
-from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.stats.compare import SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
-if TYPE_CHECKING:
-    from sweep_analysis.report.statement_kinds import Asked
 
-_QUANTITIES = {"time": pl.col("elapsed_ns"), "cpu": pl.col("elapsed_ns") * pl.col("cpus_busy")}
+def named(words: list[str]) -> tuple[list[str], list[str]]:
+    """The branches that words name, and the workloads that they leave out."""
+    return [word for word in words if not word.startswith("-")], [word[1:] for word in words if word.startswith("-")]
 
 
 def by_threads(asked: Asked) -> str:
@@ -24,18 +25,17 @@ def by_threads(asked: Asked) -> str:
     Words: `time` or `cpu`, and the branches; `-WORKLOAD` leaves out a workload.
     """
     quantity, *rest = asked.words
-    left_out = [word[1:] for word in rest if word.startswith("-")]
-    branches = [word for word in rest if not word.startswith("-")]
-    times = without_size(with_panel(asked.sweep.times)).filter(
-        pl.col("program") == PARALLEL, pl.col("branch").is_in(branches), ~pl.col("workload").is_in(left_out)
+    branches, left_out = named(rest)
+    times = without_size(with_panel(thread_times(asked.sweep.times.lazy()))).filter(
+        pl.col("branch").is_in(branches), ~pl.col("workload").is_in(left_out)
     )
-    if quantity not in _QUANTITIES or times.is_empty():
+    if quantity not in COLUMNS or times.is_empty():
         raise asked.refused("nothing to show", "name `time` or `cpu`, and branches of the sweep")
     threads = [str(number) for number in sorted(times["threads"].unique())]
     rows = (
-        times.group_by("panel", "branch", "threads")
-        .agg((_QUANTITIES[quantity].median() / 1e3).round(0).cast(pl.Int64).alias("us"))
-        .with_columns(pl.col("branch").cast(pl.Enum(branches)))
+        times.with_columns(
+            pl.col(COLUMNS[quantity]).round(0).cast(pl.Int64).alias("us"), pl.col("branch").cast(pl.Enum(branches))
+        )
         .sort("panel", "branch", "threads")
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
@@ -51,8 +51,7 @@ def parts(asked: Asked) -> str:
     Words: `time` or `cpu`, threads or `all`, the baseline, and the branches; `-WORKLOAD` leaves out a workload.
     """
     quantity, threads, against, *rest = asked.words
-    left_out = [word[1:] for word in rest if word.startswith("-")]
-    branches = [word for word in rest if not word.startswith("-")]
+    branches, left_out = named(rest)
     found = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
         pl.col("level") == ("workload" if threads == "all" else "cell"),
         pl.col("baseline") == against,

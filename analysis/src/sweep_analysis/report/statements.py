@@ -15,7 +15,8 @@ from pathlib import Path
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
-from sweep_analysis.report.statement_kinds import KINDS, WITHOUT_SWEEPS, Asked
+from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement_kinds import KINDS, WITHOUT_SWEEPS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", *sorted(CHECKOUT.glob("findings/*/README.md"))]

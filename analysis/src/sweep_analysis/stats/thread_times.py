@@ -7,6 +7,9 @@ import polars as pl
 from sweep_analysis.read.frames import THREAD_TIMES
 from sweep_analysis.read.schema import PANEL, PARALLEL
 
+COLUMNS = {"time": "time_us", "cpu": "cpu_us"}
+"""Where each quantity stands in `frames.THREAD_TIMES`."""
+
 
 def thread_times(times: pl.LazyFrame) -> pl.DataFrame:
     """Median wall and CPU time of every cell of the pool's program.

@@ -1,0 +1,77 @@
+"""What a statement asks for: its sweeps and its words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.labels import count
+from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.stats.analysis import Analysis, analyse
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One statement.
+
+    Attributes:
+        where: the file and the statement's words, for errors.
+        folder: the file's folder, from which links start.
+        sweeps: those that are named, in their order.
+        words: the other words.
+        analysis: what analyses the sweep in a folder, for kinds that find sweeps by themselves.
+    """
+
+    where: str
+    folder: Path
+    sweeps: list[Analysis]
+    words: list[str]
+    analysis: Callable[[Path], Analysis] = field(default=lambda folder: analyse(read_sweep(folder)))
+
+    @property
+    def sweep(self) -> Analysis:
+        """The first sweep."""
+        return self.sweeps[0]
+
+    def refused(self, problem: str, remedy: str) -> InputError:
+        """What to raise if the statement cannot be made."""
+        return InputError(self.where, problem, remedy)
+
+    def link(self, target: Path) -> str:
+        """A path as the file links to it."""
+        return os.path.relpath(target, self.folder)
+
+    def links(self) -> str:
+        """The sweeps as links, each by the time that it was begun at."""
+        each = [
+            f"[`{moment(analysis)}`]({self.link(CHECKOUT / 'results' / 'sweeps' / analysis.sweep.path.name)})"
+            for analysis in self.sweeps
+        ]
+        return f"{'sweep' if len(each) == 1 else 'sweeps'} {' and '.join(each)}"
+
+    def source(self) -> str:
+        """The sweeps and their hosts, as the end of a sentence in brackets."""
+        hosts = dict.fromkeys(host(analysis) for analysis in self.sweeps)
+        return f"({self.links()}; {'; '.join(hosts)})"
+
+
+Made = tuple[str, dict[Path, str]]
+"""A text in Markdown, and the pictures that it shows."""
+
+
+def moment(analysis: Analysis) -> str:
+    """When its sweep was begun, which is how documents name it."""
+    return analysis.sweep.path.name[: len("2026-11-20T181745Z")]
+
+
+def host(analysis: Analysis) -> str:
+    """What its sweep ran on, in a few words."""
+    if analysis.sweep.machine:
+        return f"{analysis.sweep.label}, {count(analysis.cpus or 0, 'core')}"
+    cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
+    cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
+    return f"{cpus}, {cpu.get('model_name') or 'of unknown model'}".replace("(R)", "")
