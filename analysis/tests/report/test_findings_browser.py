@@ -43,13 +43,14 @@ PROBE = """(phone, desk) => {
   };
   choose("workload", "tsp");
   const workload = [told(), figure.querySelector("h4").textContent];
+  const focused = page.activeElement.name;
   choose("machine", "1");
   const machine = figure.querySelector("h4").textContent;
   const lines = [names()];
   figure.querySelectorAll(".key input")[1].click();
   lines.push(names());
   figure.querySelector(".bar").click();
-  return { charted, contents, overflow, cut, requests, start, first, next, workload, machine, lines,
+  return { charted, contents, focused, overflow, cut, requests, start, first, next, workload, machine, lines,
     shares: figure.querySelector(".below").textContent };
 }"""
 SWEEPS = {"2026-01-01T000000Z": "made-up-64", "2026-01-02T000000Z": "made-up-32"}
@@ -111,6 +112,10 @@ def test_another_workload_is_drawn_when_it_is_chosen(visit: browser.Visit) -> No
     told, heading = visit.found["workload"]
     assert told != visit.found["next"]
     assert heading == "Where the time of all cores went: tsp, simulated: made-up-64, 64 cores"
+
+
+def test_the_keyboard_stays_where_it_chose(visit: browser.Visit) -> None:
+    assert visit.found["focused"] == "workload"
 
 
 def test_another_machine_is_drawn_when_it_is_chosen(visit: browser.Visit) -> None:

@@ -42,9 +42,13 @@ const alive = (figure) => {
 
   const choose = (name, options, value, chosen) => {
     if (options.length < 2) return [];
-    const select = html("select", {}, ...options.map(([key, text]) =>
+    const select = html("select", { name }, ...options.map(([key, text]) =>
       html("option", { value: key, ...(key === value && { selected: "" }) }, text)));
-    select.addEventListener("change", () => { chosen(select.value); draw(); });
+    select.addEventListener("change", () => {
+      chosen(select.value);
+      draw();
+      parts.choosers.querySelector(`[name=${name}]`).focus(); // this one was replaced
+    });
     return [html("label", {}, name, select)];
   };
 
