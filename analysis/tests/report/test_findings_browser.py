@@ -19,6 +19,10 @@ PROBE = """(phone, desk) => {
   const page = desk.document, figure = page.querySelector("figure.live");
   const charted = all(page, "details.charted").map((fold) => fold.open);
   const contents = [phone, desk].map((frame) => frame.document.querySelector("nav details").open);
+  const stays = [false, true].map((scripted) => {
+    phone.document.body.classList.toggle("scripted", scripted);
+    return phone.getComputedStyle(phone.document.querySelector("nav")).position;
+  });
   for (const fold of all(phone.document, "details")) fold.open = true;
   const overflow = [phone, desk].map((frame) => frame.document.documentElement).map(
     (root) => root.scrollWidth - root.clientWidth);
@@ -50,7 +54,7 @@ PROBE = """(phone, desk) => {
   figure.querySelectorAll(".key input")[1].click();
   lines.push(names());
   figure.querySelector(".bar").click();
-  return { charted, contents, focused, overflow, cut, requests, start, first, next, workload, machine, lines,
+  return { charted, contents, focused, stays, overflow, cut, requests, start, first, next, workload, machine, lines,
     shares: figure.querySelector(".below").textContent };
 }"""
 SWEEPS = {"2026-01-01T000000Z": "made-up-64", "2026-01-02T000000Z": "made-up-32"}
@@ -96,6 +100,10 @@ def test_nothing_scrolls_sideways_on_a_phone_or_a_desk(visit: browser.Visit) -> 
 
 def test_contents_are_closed_on_a_phone_and_open_on_a_desk(visit: browser.Visit) -> None:
     assert visit.found["contents"] == [False, True]
+
+
+def test_contents_stay_on_a_phone_only_if_a_script_can_fold_them(visit: browser.Visit) -> None:
+    assert visit.found["stays"] == ["static", "sticky"]
 
 
 def test_tables_that_a_chart_shows_are_folded(visit: browser.Visit) -> None:

@@ -184,6 +184,7 @@ for (const fold of document.querySelectorAll("details.charted")) fold.open = fal
 // On a phone the contents would fill the first screen.
 const contents = document.querySelector(".findings nav details"), desk = matchMedia("(min-width: 64rem)");
 const fold = () => { contents.open = desk.matches; };
+document.body.classList.add("scripted");
 desk.addEventListener("change", fold);
 contents.addEventListener("click", (event) => { if (event.target.closest("a")) fold(); });
 fold();
