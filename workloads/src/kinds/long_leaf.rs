@@ -126,7 +126,7 @@ impl Rounds {
                 // Relaxed: read after the leaf's scope, which orders it.
                 sum.fetch_add(chain(job as u64, steps), Relaxed);
             });
-            let before = begun.duration_since(start);
+            let before = begun.saturating_duration_since(start);
             let [first, last] = [self.moments.noted().min(), self.moments.noted().max()]
                 .map(|moment| moment.unwrap_or_default().saturating_sub(before));
             self.first_jobs.note(first);
