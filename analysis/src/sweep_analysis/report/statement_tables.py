@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -19,7 +20,7 @@ def named(words: list[str]) -> tuple[list[str], list[str]]:
     return [word for word in words if not word.startswith("-")], [word[1:] for word in words if word.startswith("-")]
 
 
-def by_threads(asked: Asked) -> str:
+def _by_threads(asked: Asked) -> str:
     """Median times in µs: a row for each workload and branch, a column for each number of threads.
 
     Words: `time` or `cpu`, and the branches; `-WORKLOAD` leaves out a workload.
@@ -45,7 +46,7 @@ def by_threads(asked: Asked) -> str:
     )
 
 
-def parts(asked: Asked) -> str:
+def _parts(asked: Asked) -> str:
     """What branches change against one of them: a row a branch, a column a workload. Bold is what the judge calls so.
 
     Words: `time` or `cpu`, threads or `all`, the baseline, and the branches; `-WORKLOAD` leaves out a workload.
@@ -82,7 +83,7 @@ def _change(row: dict[str, Any]) -> str:
     return told if row["verdict"] in (UNCLEAR, UNJUDGED) else f"**{told}**"
 
 
-def judged(asked: Asked) -> str:
+def _judged(asked: Asked) -> str:
     """The workloads of which the judge says one thing of a branch, all threads together: a row each.
 
     Words: the branch, what it is compared with, and the verdict: `faster` or `slower`.
@@ -107,3 +108,7 @@ def judged(asked: Asked) -> str:
 
 def _capital(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
+
+
+TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads, "parts": _parts, "judged": _judged}
+"""These statements, by kind."""

@@ -1,0 +1,186 @@
+"""Statements on what branches change, as the judge says it, and on what a sweep could have found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.report.asked import Asked, moment
+from sweep_analysis.say import tables
+from sweep_analysis.say.headline import QUANTITY_NAMES
+from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
+from sweep_analysis.stats.claims import UNTESTED
+from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
+from sweep_analysis.stats.noise import second_look
+
+
+def _change(asked: Asked) -> str:
+    """What one branch takes more or less of, in one sentence. Words: as for `changes`, and `cpu` for CPU time."""
+    workload, against, branch, *rest = asked.words
+    found = _changed(asked, workload, against, [branch]).filter(quantity=rest[0] if rest else "time")
+    row = found.row(0, named=True)
+    workloads = asked.sweep.times["workload"].n_unique()
+    where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{row['workload']}`"
+    where += f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
+    where += f" at {row['mode']} frequency" if found["mode"].n_unique() > 1 else ""
+    doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
+    size = percent(row["time_ratio"])[1:]
+    equal = asked.sweep.sweep.replicates.equal
+    return (
+        f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
+        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{doubt}; "
+        f"{asked.source()[1:-1]})."
+    )
+
+
+def _changes(asked: Asked) -> str:
+    """Rows of branches on one workload: change, interval, band and verdict.
+
+    Words: the workload as for `_changed`, what the branches are compared with, and the branches.
+    """
+    workload, against, *branches = asked.words
+    made = [
+        {
+            "branch": row["branch"],
+            "workload": _place(row),
+            "quantity": QUANTITY_NAMES[row["quantity"]],
+            f"against {against}": percent(row["time_ratio"]),
+            "95 % interval": _interval(row),
+            "A/A band": _band(row),
+            "verdict": row["verdict"],
+        }
+        for row in _changed(asked, workload, against, branches).rows(named=True)
+    ]
+    return tables.markdown(pl.DataFrame(made))
+
+
+def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
+    """The comparisons of branches on one workload, with `panel`.
+
+    `workload` is `all` for all together; `NAME@THREADS` for one number of threads, in the place of all of them.
+
+    Raises:
+        InputError: there are none.
+    """
+    name, _, threads = workload.partition("@")
+    level = "overall" if name == "all" else "cell" if threads else "workload"
+    rows = with_panel(
+        asked.sweep.judgement.comparisons.filter(
+            pl.col("level") == level, pl.col("baseline") == against, pl.col("branch").is_in(branches)
+        )
+    ).sort("mode", maintain_order=True)
+    if name != "all":
+        rows = rows.filter(workload=name)
+    if threads:
+        rows = rows.filter(threads=int(threads))
+    if rows.is_empty():
+        raise asked.refused(f"nothing is compared with `{against}` there", "name a workload and branches it has")
+    return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort("branch", pl.col("quantity") == "cpu")
+
+
+def _place(row: dict[str, Any]) -> str:
+    threads = f", {count(row['threads'], 'thread')}" if row["threads"] else ""
+    return f"{row['panel'] or 'all together'}{threads}"
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "none" if row["ratio_low"] is None else f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}"
+
+
+def _band(row: dict[str, Any]) -> str:
+    return f"±{(row['band'] - 1) * 100:.1f} %" if row["band"] else "unknown"
+
+
+def _sensitivity(asked: Asked) -> str:
+    """A row a workload: the largest change seen, the A/A band, what would have been found."""
+    rows = asked.sweep.judgement.rows.filter(pl.col("quantity") == "time", pl.col("level") != "cell")
+    made = []
+    for part in rows.partition_by("panel", maintain_order=True):
+        furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(0, named=True)
+        detectable = part["detectable"].median()
+        made.append(
+            {
+                "workload": furthest["panel"] or "all together",
+                "largest change": f"{percent(furthest['time_ratio'])} ({furthest['branch']})",
+                "A/A band": _band(furthest),
+                "found four times in five": f"from {(detectable - 1) * 100:.1f} %"
+                if isinstance(detectable, float)
+                else "not judged",
+            }
+        )
+    return tables.markdown(pl.DataFrame(made))
+
+
+def _prices(asked: Asked) -> str:
+    """What becomes of simulated comparisons when one price is halved or doubled, a row a branch and quantity.
+
+    Words: workloads; none: all.
+    """
+    rows = with_panel(asked.sweep.sensitivity)
+    if asked.words:
+        rows = rows.filter(pl.col("workload").is_in(asked.words))
+    if rows.is_empty():
+        raise asked.refused("no price was changed there", "name a sweep of the experiment `sensitivity`")
+    return tables.markdown(tables.sensitivity_table(rows))
+
+
+def _calibration(asked: Asked) -> str:
+    """A row a sweep: `packed` over the baseline, and the cells that are equal, and off."""
+    made = []
+    for analysis in asked.sweeps:
+        row = {"sweep": f"`{moment(analysis)}`"}
+        for quantity, name in (("time", "time"), ("cpu", "CPU time")):
+            found = calibration(analysis.times.lazy(), str(analysis.judgement.baseline), "packed", quantity)
+            if found is None:
+                raise asked.refused("`packed` shares no cell with the baseline", "name another sweep")
+            mean = found.mean.row(0, named=True)
+            interval = f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
+            row[f"{name}: mean (90 % interval), equal within ±{MEAN_MARGIN * 100:.0f} %"] = (
+                f"{percent(mean['time_ratio'])} ({interval}), {mean['answer']}"
+            )
+            off = with_panel(found.cells.filter(answer=OFF))
+            cells = [f"{it['panel']} on {it['threads']}: {percent(it['time_ratio'])}" for it in off.rows(named=True)]
+            equal, told = found.cells.filter(answer=EQUAL).height, "; ".join(cells) or "none"
+            row[f"{name}: cells equal within ±{CELL_MARGIN * 100:.0f} %, cells off"] = (
+                f"{equal} of {found.cells.height}, {told}"
+            )
+        made.append(row)
+    return tables.markdown(pl.DataFrame(made))
+
+
+def _claims(asked: Asked) -> str:
+    """What became of the claims of `branches.toml` that the sweep tests, a row each.
+
+    Words: ranges of threads, as claims write them; none: all claims.
+    """
+    rows = asked.sweep.claims.filter(pl.col("verdict") != UNTESTED)
+    if asked.words:
+        rows = rows.filter(pl.col("threads").is_in(asked.words))
+    if rows.is_empty():
+        raise asked.refused("no claim is about these threads", "write the range as branches.toml does")
+    workloads = sorted(asked.sweep.times["workload"].unique())
+    shown = tables.claim_table(rows, workloads)
+    return tables.markdown(shown.drop("p corrected", "reason"))
+
+
+def _second_look(asked: Asked) -> str:
+    """What became, in the second sweep, of the largest change that the first showed, one row a workload."""
+    once, again = asked.sweeps
+    looked = second_look(once, again)
+    size = pl.col("first").str.extract(r"([\d.]+)").cast(pl.Float64)
+    return tables.markdown(looked.sort(size, descending=True).unique("workload", keep="first", maintain_order=True))
+
+
+CHANGES: dict[str, Callable[[Asked], str]] = {
+    "change": _change,
+    "changes": _changes,
+    "sensitivity": _sensitivity,
+    "prices": _prices,
+    "calibration": _calibration,
+    "claims": _claims,
+    "second-look": _second_look,
+}
+"""These statements, by kind."""

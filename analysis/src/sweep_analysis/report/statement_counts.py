@@ -1,0 +1,131 @@
+"""Statements on hangs, writes and waits: what is told beside the times of branches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.report.asked import Asked, moment
+from sweep_analysis.say import tables
+from sweep_analysis.say.placements import placement_table
+from sweep_analysis.stats.events import writes_per_push
+from sweep_analysis.stats.hangs import hangs
+from sweep_analysis.stats.simulated import line_wait_rates
+
+
+def _hung(asked: Asked) -> str:
+    """How many runs hung in how much work, in all sweeps together. Words: a branch, or none for all by who fences."""
+    rows = pl.concat(hangs(analysis.sweep) for analysis in asked.sweeps)
+    if asked.words:
+        rows = rows.filter(pl.col("branch").is_in(asked.words))
+        if rows.is_empty():
+            raise asked.refused(f"no run of `{asked.words[0]}`", "name a branch of the sweeps")
+        told = f"`{asked.words[0]}` {_hung_in(rows)}"
+    else:
+        told = "; ".join(
+            f"where {part['fenced_by'][0]} fences, {count(part['branch'].n_unique(), 'branch', 'branches')} "
+            f"{_hung_in(part)}"
+            for part in rows.partition_by("fenced_by", maintain_order=True)
+        )
+    aside = int(rows["set_aside"].sum())
+    left_out = f" {count(aside, 'other run')} ended without a result and {'is' if aside == 1 else 'are'} left out."
+    return f"{told[0].upper()}{told[1:]} {asked.source()}.{left_out if aside else ''}"
+
+
+def _hangs(asked: Asked) -> str:
+    """A row a branch: who fences for a push, how many runs hung, and in how much finished work, for each sweep."""
+    made: dict[str, dict[str, str]] = {}
+    for analysis in asked.sweeps:
+        for row in hangs(analysis.sweep).rows(named=True):
+            of_branch = made.setdefault(row["branch"], {"branch": row["branch"], "who fences": row["fenced_by"]})
+            runs, units = row["runs"], f"{row['units'] / 1e6:.1f} million {row['unit']}"
+            of_branch[f"hung, `{moment(analysis)}`"] = f"{row['hung']} of {runs} runs, {units}"
+    return tables.markdown(pl.DataFrame(list(made.values()), infer_schema_length=None).fill_null("not measured"))
+
+
+def _hung_in(rows: pl.DataFrame) -> str:
+    """In: rows of `frames.HANGS`."""
+    hung, runs, units = (int(rows[name].sum()) for name in ("hung", "runs", "units"))
+    often = f"hung in {hung} of {count(runs, 'run')}" if hung else f"hung in none of {count(runs, 'run')}"
+    return f"{often}, in {units / 1e6:.1f} million {rows['unit'].drop_nulls()[0]}"
+
+
+def _writes(asked: Asked) -> str:
+    """A row a workload: how often the line that every push reads is written, for each push.
+
+    Words: the threads, and the branches.
+    """
+    threads, *branches = asked.words
+    rows = with_panel(writes_per_push(asked.sweep.sweep)).filter(pl.col("threads") == int(threads))
+    wide = rows.pivot("branch", index="panel", values="writes_per_push")
+    if missing := [name for name in branches if name not in wide.columns]:
+        raise asked.refused(f"`{missing[0]}` was not counted on {threads} threads", "name branches and threads it has")
+    names = {name: f"{name}, writes per push" for name in branches}
+    shown = [pl.col(name).map_elements(_two_digits, return_dtype=pl.String).alias(told) for name, told in names.items()]
+    return tables.markdown(wide.select(pl.col("panel").alias("workload"), *shown))
+
+
+def _two_digits(value: float) -> str:
+    """A number below one with two digits, without an exponent."""
+    return f"{value:.{1 - math.floor(math.log10(value))}f}" if value > 0 else "0"
+
+
+def _waits(asked: Asked) -> str:
+    """The source lines that waited longest on a simulated machine, a row for each and the line that wrote before it.
+
+    Words: workload, threads, branch, and how many rows.
+    """
+    workload, threads, branch, most = asked.words
+    cell = {"workload": workload, "threads": int(threads), "branch": branch}
+    rates = with_panel(line_wait_rates(asked.sweep.sweep)).filter(**cell)
+    if rates.is_empty():
+        raise asked.refused(f"no simulated trial of `{branch}` on {threads} threads", "name a cell that it has")
+    shown = tables.line_wait_table(rates, int(most))
+    return tables.markdown(shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit"))
+
+
+def _latency(asked: Asked) -> str:
+    """How long work waits until it is done, in µs: a row for each setting and number of threads, a column a branch.
+
+    Words: workload, or workload/kind of its waits where it has others than `latency`; quantile (p50, p90, …), and the
+    branches.
+    """
+    workload, quantile, *branches = asked.words
+    workload, _, kind = workload.partition("/")
+    rows = with_panel(asked.sweep.waits).filter(
+        pl.col("branch").is_in(branches), workload=workload, quantile=quantile, kind=kind or "latency"
+    )
+    if rows.is_empty():
+        raise asked.refused(
+            f"no {quantile} of `{workload}` there", "name a workload that tells how long its work waits"
+        )
+    rows = rows.pivot("branch", index=["panel", "threads"], values="wait_us", maintain_order=True)
+    titles = {"panel": "workload"} | {branch: f"{branch}: {quantile}, µs" for branch in branches}
+    return tables.markdown(rows.select("panel", "threads", pl.col(branches).round(0).cast(pl.Int64)).rename(titles))
+
+
+def _placements(asked: Asked) -> str:
+    """A row a workload and quantity at a number of threads: what pinning changes, all branches together.
+
+    Words: the threads.
+    """
+    placed = asked.sweep.placements
+    shown = placed.filter(pl.col("level") == "workload", pl.col("threads") == int(asked.words[0]))
+    table = placement_table(shown).select(
+        "workload", "quantity", "pinned", "from", "to", pl.col("moved").alias("certain")
+    )
+    return tables.markdown(table)
+
+
+COUNTS: dict[str, Callable[[Asked], str]] = {
+    "hung": _hung,
+    "hangs": _hangs,
+    "writes": _writes,
+    "waits": _waits,
+    "latency": _latency,
+    "placements": _placements,
+}
+"""These statements, by kind."""

@@ -1,0 +1,49 @@
+"""Statements on how near a simulation came to what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from sweep_analysis.read.labels import with_panel
+from sweep_analysis.report.asked import Asked
+from sweep_analysis.say import tables
+from sweep_analysis.say.validation import count_sentences, validation_sentences
+from sweep_analysis.stats.validated_counts import by_event, validated_counts
+from sweep_analysis.stats.validation import validation
+
+
+def _validated(asked: Asked) -> str:
+    """How near a prediction of a host is, a row a workload and a number of threads. Two sweeps: simulated, measured."""
+    simulated, measured = (analysis.sweep for analysis in asked.sweeps)
+    found = validation(simulated, measured)
+    ratio = pl.col("ratio")
+    rows = (
+        with_panel(found.cells)
+        .group_by("workload", "threads")
+        .agg(
+            pl.col("is_near").sum().alias("near"),
+            pl.len().alias("cells"),
+            ratio.log().mean().exp().round(2).alias("simulated over measured"),
+            pl.col("predicted_scaling").log().mean().exp().round(2).alias("simulated, against 1 thread"),
+            pl.col("measured_scaling").log().mean().exp().round(2).alias("measured, against 1 thread"),
+        )
+        .sort("workload", "threads")
+    )
+    sentence = validation_sentences(found, simulated, measured)[-1]
+    return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{tables.markdown(rows)}"
+
+
+def _validated_counts(asked: Asked) -> str:
+    """How near predicted counts are, a row an event and a number of threads. Two sweeps: simulated, measured."""
+    simulated, measured = (analysis.sweep for analysis in asked.sweeps)
+    counts = validated_counts(simulated, measured)
+    if counts.is_empty():
+        raise asked.refused("one of the sweeps has no counts", "name two that were swept with `--instrument`")
+    table = tables.markdown(tables.validated_counts_table(by_event(counts)))
+    return f"Counts {simulated.label}, beside measured ones: {count_sentences(counts)[-1]}\n\n{table}"
+
+
+VALIDATIONS: dict[str, Callable[[Asked], str]] = {"validated": _validated, "validated-counts": _validated_counts}
+"""These statements, by kind."""
