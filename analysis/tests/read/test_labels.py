@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from sweep_analysis.draw.map_plots import broken
-from sweep_analysis.read.labels import percent, ranges, with_panel
+from sweep_analysis.read.labels import capital, percent, ranges, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, PINNED
 
 
@@ -55,6 +55,14 @@ def test_a_ratio_reads_as_a_change(ratio: float, text: str) -> None:
 )
 def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
     assert ranges(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("sweep of TSP", "Sweep of TSP"), ("CPU time", "CPU time"), ("`master` hung", "`master` hung"), ("", "")],
+)
+def test_a_sentence_begins_with_a_large_letter_and_names_stay(text: str, told: str) -> None:
+    assert capital(text) == told
 
 
 @pytest.mark.parametrize(

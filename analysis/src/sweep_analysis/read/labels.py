@@ -93,6 +93,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def capital(text: str) -> str:
+    """The beginning of a sentence: its first letter large, the others as they are, since names follow."""
+    return text[:1].upper() + text[1:]
+
+
 def parameter(name: str) -> pl.Expr:
     """The value of one parameter from the column `parameters`; null where it is not there."""
     return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")

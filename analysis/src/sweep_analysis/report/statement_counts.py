@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.read.labels import capital, count, with_panel
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say import tables
 from sweep_analysis.say.placements import placement_table
@@ -32,7 +32,7 @@ def _hung(asked: Asked) -> str:
         )
     aside = int(rows["set_aside"].sum())
     left_out = f" {count(aside, 'other run')} ended without a result and {'is' if aside == 1 else 'are'} left out."
-    return f"{told[0].upper()}{told[1:]} {asked.source()}.{left_out if aside else ''}"
+    return f"{capital(told)} {asked.source()}.{left_out if aside else ''}"
 
 
 def _hangs(asked: Asked) -> str:

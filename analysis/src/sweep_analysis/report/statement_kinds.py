@@ -12,7 +12,7 @@ from datetime import datetime
 import polars as pl
 
 from sweep_analysis.draw import svg
-from sweep_analysis.read.labels import count, ranges
+from sweep_analysis.read.labels import capital, count, ranges
 from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report import hosts
@@ -45,7 +45,7 @@ def _evidence(asked: Asked) -> str:
         unit = "seed" if sweep.machine else "build"
         link = Asked(asked.where, asked.folder, [analysis], []).links()
         lines.append(
-            f"{link[0].upper()}{link[1:]}, {day.day} {day:%B %Y}, {host(analysis)}: "
+            f"{capital(link)}, {day.day} {day:%B %Y}, {host(analysis)}: "
             f"{count(len(sweep.branches), 'branch', 'branches')} in {count(sweep.layouts, unit)} each, "
             f"{count(workloads, 'workload')}, threads {ranges(threads)}, {count(trials, 'trial')}, "
             f"{failed or 'none'} failed. Again: `{_command(sweep)}`"
@@ -77,7 +77,7 @@ def _tally(asked: Asked) -> str:
     rest = claims.height - overall
     where = f": {overall or 'none'} over all workloads together, {rest} on {_and(names)}" if claims.height else ""
     return (
-        f"{branches[0].upper()}{branches[1:]} against `{judgement.baseline}` on {workloads}, wall and CPU time: "
+        f"{capital(branches)} against `{judgement.baseline}` on {workloads}, wall and CPU time: "
         f"{claims.height or 'none'} of {rows.height} comparisons can be told from noise{where} {asked.source()}."
     )
 

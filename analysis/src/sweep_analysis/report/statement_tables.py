@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, percent, with_panel, without_size
+from sweep_analysis.read.labels import capital, count, percent, with_panel, without_size
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
 from sweep_analysis.say.headline import QUANTITY_NAMES
@@ -42,7 +42,7 @@ def _by_threads(asked: Asked) -> str:
     )
     shown = rows.select(pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads)
     return (
-        f"{_capital(QUANTITY_NAMES[quantity])} in µs by threads, medians {asked.source()}:\n\n{tables.markdown(shown)}"
+        f"{capital(QUANTITY_NAMES[quantity])} in µs by threads, medians {asked.source()}:\n\n{tables.markdown(shown)}"
     )
 
 
@@ -74,7 +74,7 @@ def _parts(asked: Asked) -> str:
     if found["mode"].n_unique() == 1:
         wide = wide.drop("mode")
     width = "all threads together" if threads == "all" else f"on {count(int(threads), 'thread')}"
-    what = _capital(QUANTITY_NAMES[quantity])
+    what = capital(QUANTITY_NAMES[quantity])
     return f"{what} against `{against}`, {width} {asked.source()}:\n\n{tables.markdown(wide)}"
 
 
@@ -104,10 +104,6 @@ def _judged(asked: Asked) -> str:
         }
     )
     return f"`{branch}` is {verdict} than `{against}` on these workloads {asked.source()}:\n\n{tables.markdown(table)}"
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads, "parts": _parts, "judged": _judged}

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.labels import capital, count, percent, with_panel
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.say.headline import QUANTITY_NAMES, SHOWN, change, headline, why_unjudged
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, SLOWER, UNJUDGED
@@ -182,7 +182,7 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
             least = (
                 f"; a simulated band is never below {LEAST_SIMULATED * 100:.0f} %" if judgement.sweep.machine else ""
             )
-            found.append(f"{equal[0].upper()}{equal[1:]} differ there by up to {band}{least}).")
+            found.append(f"{capital(equal)} differ there by up to {band}{least}).")
     detectable = overall.filter(quantity="time")["detectable"].median()
     if isinstance(detectable, float):
         found.append(

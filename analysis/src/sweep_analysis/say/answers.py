@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.labels import count
+from sweep_analysis.read.labels import capital, count
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import FASTER, SLOWER
 from sweep_analysis.stats.explain import SURE, Explanation
@@ -42,8 +42,7 @@ def noise(once: Analysis, layouts: Analysis) -> str:
         f"Of {count(again.height, 'change')} that went further with one build than the baseline from itself, {came} "
         "can be told from nothing with several."
     )
-    sentence = "; ".join(told)
-    return f"{sentence[:1].upper()}{sentence[1:]}. {found}"
+    return f"{capital('; '.join(told))}. {found}"
 
 
 def counts(found: Explanation, plain: str) -> str:
