@@ -10,6 +10,7 @@ import browser
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report import findings_page
+from sweep_analysis.report.folds import folded
 from sweep_analysis.stats.analysis import analyse
 
 pytestmark = pytest.mark.skipif(browser.chromium() is None, reason="no chromium is installed")
@@ -18,6 +19,13 @@ PROBE = """(phone, desk) => {
   const all = (root, selector) => [...root.querySelectorAll(selector)];
   const page = desk.document, figure = page.querySelector("figure.live");
   const charted = all(page, "details.charted").map((fold) => fold.open);
+  const folds = [phone, desk].map((frame) => {
+    const fold = frame.document.querySelector("details:not(.charted) > .scroll").parentElement;
+    const seen = () => fold.querySelector("table").checkVisibility();
+    const before = seen();
+    fold.querySelector("summary").click();
+    return [before, seen()];
+  });
   const contents = [phone, desk].map((frame) => frame.document.querySelector("nav details").open);
   const stays = [false, true].map((scripted) => {
     phone.document.body.classList.toggle("scripted", scripted);
@@ -54,8 +62,8 @@ PROBE = """(phone, desk) => {
   figure.querySelectorAll(".key input")[1].click();
   lines.push(names());
   figure.querySelector(".bar").click();
-  return { charted, contents, focused, stays, overflow, cut, requests, start, first, next, workload, machine, lines,
-    shares: figure.querySelector(".below").textContent };
+  return { charted, folds, contents, focused, stays, overflow, cut, requests, start, first, next, workload, machine,
+    lines, shares: figure.querySelector(".below").textContent };
 }"""
 SWEEPS = {"2026-01-01T000000Z": "made-up-64", "2026-01-02T000000Z": "made-up-32"}
 
@@ -63,10 +71,10 @@ SWEEPS = {"2026-01-01T000000Z": "made-up-64", "2026-01-02T000000Z": "made-up-32"
 @pytest.fixture(scope="module")
 def visit(tmp_path_factory: pytest.TempPathFactory) -> browser.Visit:
     folder = tmp_path_factory.mktemp("browser")
-    sweeps = {}
+    sweeps, branches = {}, ["packed", "split-counters-no-jec-sleepers-only-cache-padded"]
     for name, machine in SWEEPS.items():
         truth = made_up.Truth(
-            branches=["packed", "split-counters-no-jec-sleepers-only-cache-padded"],
+            branches=branches,
             workloads={"tsp": 0.1, "idle": 0.9},
             threads=[1, 4, 64],
             cpus=64,
@@ -76,6 +84,8 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> browser.Visit:
         sweeps[name] = analyse(read_sweep(made_up.write_sweep(folder / f"{name}-made-up", truth)))
     table = f"| workload | {'a very long name of a column | ' * 9}\n| {'--- | ' * 10}\n| tsp | {'7 | ' * 9}\n"
     statements = [f"<!-- analysis: by-threads {name} time packed -->\n{table}<!-- /analysis -->\n" for name in sweeps]
+    summary = f"Table: many rows, where {branches[1]} is faster than {branches[0]}"
+    statements.append(f"<!-- analysis: judged -->\n{folded(table, summary)}<!-- /analysis -->\n")
     document = folder / "FINDINGS.md"
     document.write_text("# Title\n\n## Long enough to be a question?\n\n" + "\n".join(statements), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -108,6 +118,10 @@ def test_contents_stay_on_a_phone_only_if_a_script_can_fold_them(visit: browser.
 
 def test_tables_that_a_chart_shows_are_folded(visit: browser.Visit) -> None:
     assert visit.found["charted"] == [False, False]
+
+
+def test_a_fold_of_the_document_opens_when_it_is_touched(visit: browser.Visit) -> None:
+    assert visit.found["folds"] == [[False, True], [False, True]]
 
 
 def test_a_touch_and_a_key_tell_the_times_of_other_threads(visit: browser.Visit) -> None:

@@ -18,7 +18,8 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report import findings_page
-from sweep_analysis.report.findings_page import render_findings
+from sweep_analysis.report.findings_page import FINDINGS, render_findings
+from sweep_analysis.report.folds import folded
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.simulated import SPENT_ON
 from sweep_analysis.stats.thread_times import thread_times
@@ -64,8 +65,10 @@ def render(tmp_path: Path, sweeps: dict[str, Analysis], monkeypatch: pytest.Monk
     return rendered
 
 
-def by_threads(words: str) -> str:
-    table = "| workload | 1 |\n| --- | ---: |\n| tsp | 7 |\n"
+TABLE = "| workload | 1 |\n| --- | ---: |\n| tsp | 7 |\n"
+
+
+def by_threads(words: str, table: str = TABLE) -> str:
     return f"<!-- analysis: by-threads {words} -->\nTimes:\n\n{table}<!-- /analysis -->\n"
 
 
@@ -154,6 +157,31 @@ def test_the_twin_is_not_drawn(render: Render) -> None:
 def test_a_table_stays_beside_its_chart(render: Render) -> None:
     page = render(by_threads(f"{FIRST} time packed"))
     assert re.search(r'<details class="numbers charted" open>.*?<td[^>]*>7</td>', page, re.DOTALL)
+
+
+def test_a_fold_of_the_document_is_one_of_the_page(render: Render) -> None:
+    page = render(
+        f"<!-- analysis: judged {FIRST} -->\nThese:\n\n{folded(TABLE, 'Table: many rows')}<!-- /analysis -->\n"
+    )
+    assert re.search(
+        r'<p>These:</p>\s*<details class="numbers"><summary>Table: many rows</summary><div[^<]*<table>.*?</table></div>'
+        r"\s*</details>",
+        page,
+        re.DOTALL,
+    )
+
+
+def test_a_table_that_is_folded_and_charted_has_one_fold(render: Render) -> None:
+    page = render(by_threads(f"{FIRST} time packed", folded(TABLE, "Table: many rows")))
+    assert page.count("<summary>Table") == 1
+    assert '<details class="numbers charted" open><summary>Table: many rows</summary>' in page
+
+
+def test_every_fold_of_the_committed_document_holds_a_table_or_a_picture(committed: str) -> None:
+    folds = re.findall(r'<details class="numbers[^>]*>(.*?)</details>', committed, re.DOTALL)
+    assert len(folds) >= len(re.findall(r"^<details>", FINDINGS.read_text(encoding="utf-8"), re.MULTILINE)) > 0
+    assert [fold for fold in folds if "<table" not in fold and "<figure" not in fold] == []
+    assert committed.count("<details") == committed.count("</details>")
 
 
 def test_a_heading_that_stands_twice_has_two_anchors(render: Render) -> None:

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.report.folds import LONGEST, folded
+from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 
@@ -23,6 +27,7 @@ class Asked:
         folder: the file's folder, from which links start.
         sweeps: those that are named, in their order.
         words: the other words.
+        is_open: whether its table stays open, however long it is.
         analysis: what analyses the sweep in a folder, for kinds that find sweeps by themselves.
     """
 
@@ -30,6 +35,7 @@ class Asked:
     folder: Path
     sweeps: list[Analysis]
     words: list[str]
+    is_open: bool = False
     analysis: Callable[[Path], Analysis] = field(default=lambda folder: analyse(read_sweep(folder)))
 
     @property
@@ -40,6 +46,13 @@ class Asked:
     def refused(self, problem: str, remedy: str) -> InputError:
         """What to raise if the statement cannot be made."""
         return InputError(self.where, problem, remedy)
+
+    def table(self, frame: pl.DataFrame, holds: str) -> str:
+        """A frame in Markdown, folded if it is long; `holds` says in plain words what is in it."""
+        made = tables.markdown(frame)
+        if self.is_open or frame.height <= LONGEST:
+            return made
+        return folded(made, f"Table: {count(frame.height, 'row')}, {holds}")
 
     def link(self, target: Path) -> str:
         """A path as the file links to it."""

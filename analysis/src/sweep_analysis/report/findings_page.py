@@ -9,6 +9,7 @@ from typing import Any
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.document import Document
+from sweep_analysis.report.folds import unfolded
 from sweep_analysis.report.live import Shown, chart
 from sweep_analysis.report.page import environment, source
 from sweep_analysis.report.statement_tables import named
@@ -33,12 +34,14 @@ class Part:
         folded: HTML of tables and pictures; where a chart shows the same, a reader with scripts opens it first.
         chart: what a chart shows after the text; None if there is none.
         is_charted: whether this chart or one before it shows what is folded.
+        summary: what the document itself says on the fold; empty if it has none.
     """
 
     text: str
     folded: str = ""
     chart: dict[str, Any] | None = None
     is_charted: bool = False
+    summary: str = ""
 
 
 def write_findings(output: Path, file: Path = FINDINGS) -> Path:
@@ -85,8 +88,9 @@ def _parts(document: Document, found: list[Piece]) -> list[Part]:
         if not piece.kind:
             parts.append(Part(document.html(piece.text)))
             continue
-        around, tables = document.statement(piece.text)
-        part = Part(around, tables)
+        text, summary = unfolded(piece.text)
+        around, tables = document.statement(text)
+        part = Part(around, tables, summary=summary)
         parts.append(part)
         shown = _shown(piece)
         if shown is None:

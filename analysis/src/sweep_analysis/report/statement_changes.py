@@ -54,7 +54,8 @@ def _changes(asked: Asked) -> str:
         }
         for row in _changed(asked, workload, against, branches).rows(named=True)
     ]
-    return tables.markdown(pl.DataFrame(made))
+    where = "over all workloads" if workload == "all" else f"on {made[0]['workload']}"
+    return asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
 
 
 def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
@@ -111,7 +112,7 @@ def _sensitivity(asked: Asked) -> str:
                 else "not judged",
             }
         )
-    return tables.markdown(pl.DataFrame(made))
+    return asked.table(pl.DataFrame(made), "the largest change of each workload, and what would have been found")
 
 
 def _prices(asked: Asked) -> str:
@@ -124,7 +125,7 @@ def _prices(asked: Asked) -> str:
         rows = rows.filter(pl.col("workload").is_in(asked.words))
     if rows.is_empty():
         raise asked.refused("no price was changed there", "name a sweep of the experiment `sensitivity`")
-    return tables.markdown(tables.sensitivity_table(rows))
+    return asked.table(tables.sensitivity_table(rows), "comparisons with each price halved and doubled")
 
 
 def _calibration(asked: Asked) -> str:
@@ -148,7 +149,7 @@ def _calibration(asked: Asked) -> str:
                 f"{equal} of {found.cells.height}, {told}"
             )
         made.append(row)
-    return tables.markdown(pl.DataFrame(made))
+    return asked.table(pl.DataFrame(made), "whether packed equals the baseline, by sweep")
 
 
 def _claims(asked: Asked) -> str:
@@ -163,7 +164,7 @@ def _claims(asked: Asked) -> str:
         raise asked.refused("no claim is about these threads", "write the range as branches.toml does")
     workloads = sorted(asked.sweep.times["workload"].unique())
     shown = tables.claim_table(rows, workloads)
-    return tables.markdown(shown.drop("p corrected", "reason"))
+    return asked.table(shown.drop("p corrected", "reason"), "what became of each claim")
 
 
 def _second_look(asked: Asked) -> str:
@@ -171,7 +172,8 @@ def _second_look(asked: Asked) -> str:
     once, again = asked.sweeps
     looked = second_look(once, again)
     size = pl.col("first").str.extract(r"([\d.]+)").cast(pl.Float64)
-    return tables.markdown(looked.sort(size, descending=True).unique("workload", keep="first", maintain_order=True))
+    largest = looked.sort(size, descending=True).unique("workload", keep="first", maintain_order=True)
+    return asked.table(largest, "the largest change of each workload, and what became of it in a second sweep")
 
 
 CHANGES: dict[str, Callable[[Asked], str]] = {

@@ -43,7 +43,8 @@ def _hangs(asked: Asked) -> str:
             of_branch = made.setdefault(row["branch"], {"branch": row["branch"], "who fences": row["fenced_by"]})
             runs, units = row["runs"], f"{row['units'] / 1e6:.1f} million {row['unit']}"
             of_branch[f"hung, `{moment(analysis)}`"] = f"{row['hung']} of {runs} runs, {units}"
-    return tables.markdown(pl.DataFrame(list(made.values()), infer_schema_length=None).fill_null("not measured"))
+    rows = pl.DataFrame(list(made.values()), infer_schema_length=None).fill_null("not measured")
+    return asked.table(rows, "how often each branch hung")
 
 
 def _hung_in(rows: pl.DataFrame) -> str:
@@ -65,7 +66,8 @@ def _writes(asked: Asked) -> str:
         raise asked.refused(f"`{missing[0]}` was not counted on {threads} threads", "name branches and threads it has")
     names = {name: f"{name}, writes per push" for name in branches}
     shown = [pl.col(name).map_elements(_two_digits, return_dtype=pl.String).alias(told) for name, told in names.items()]
-    return tables.markdown(wide.select(pl.col("panel").alias("workload"), *shown))
+    holds = f"writes per push on {count(int(threads), 'thread')}"
+    return asked.table(wide.select(pl.col("panel").alias("workload"), *shown), holds)
 
 
 def _two_digits(value: float) -> str:
@@ -84,7 +86,9 @@ def _waits(asked: Asked) -> str:
     if rates.is_empty():
         raise asked.refused(f"no simulated trial of `{branch}` on {threads} threads", "name a cell that it has")
     shown = tables.line_wait_table(rates, int(most))
-    return tables.markdown(shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit"))
+    shown = shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit")
+    where = f"{workload} on {count(int(threads), 'thread')}"
+    return asked.table(shown, f"the source lines of {branch} that wait longest in {where}")
 
 
 def _latency(asked: Asked) -> str:
@@ -104,7 +108,8 @@ def _latency(asked: Asked) -> str:
         )
     rows = rows.pivot("branch", index=["panel", "threads"], values="wait_us", maintain_order=True)
     titles = {"panel": "workload"} | {branch: f"{branch}: {quantile}, µs" for branch in branches}
-    return tables.markdown(rows.select("panel", "threads", pl.col(branches).round(0).cast(pl.Int64)).rename(titles))
+    shown = rows.select("panel", "threads", pl.col(branches).round(0).cast(pl.Int64)).rename(titles)
+    return asked.table(shown, f"how long work of {workload} waits by threads, {quantile}")
 
 
 def _placements(asked: Asked) -> str:
@@ -112,12 +117,12 @@ def _placements(asked: Asked) -> str:
 
     Words: the threads.
     """
-    placed = asked.sweep.placements
-    shown = placed.filter(pl.col("level") == "workload", pl.col("threads") == int(asked.words[0]))
+    placed, threads = asked.sweep.placements, int(asked.words[0])
+    shown = placed.filter(pl.col("level") == "workload", pl.col("threads") == threads)
     table = placement_table(shown).select(
         "workload", "quantity", "pinned", "from", "to", pl.col("moved").alias("certain")
     )
-    return tables.markdown(table)
+    return asked.table(table, f"what pinning changes on {count(threads, 'thread')}")
 
 
 COUNTS: dict[str, Callable[[Asked], str]] = {

@@ -9,7 +9,6 @@ import polars as pl
 
 from sweep_analysis.read.labels import capital, count, percent, with_panel, without_size
 from sweep_analysis.report.asked import Asked
-from sweep_analysis.say import tables
 from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.stats.compare import SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times
@@ -41,9 +40,9 @@ def _by_threads(asked: Asked) -> str:
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
     shown = rows.select(pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads)
-    return (
-        f"{capital(QUANTITY_NAMES[quantity])} in µs by threads, medians {asked.source()}:\n\n{tables.markdown(shown)}"
-    )
+    what = QUANTITY_NAMES[quantity]
+    table = asked.table(shown, f"{what} by threads of {' and '.join(branches)}")
+    return f"{capital(what)} in µs by threads, medians {asked.source()}:\n\n{table}"
 
 
 def _parts(asked: Asked) -> str:
@@ -74,8 +73,9 @@ def _parts(asked: Asked) -> str:
     if found["mode"].n_unique() == 1:
         wide = wide.drop("mode")
     width = "all threads together" if threads == "all" else f"on {count(int(threads), 'thread')}"
-    what = capital(QUANTITY_NAMES[quantity])
-    return f"{what} against `{against}`, {width} {asked.source()}:\n\n{tables.markdown(wide)}"
+    what = QUANTITY_NAMES[quantity]
+    table = asked.table(wide, f"what each branch changes in {what} against {against}, {width}")
+    return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
 
 
 def _change(row: dict[str, Any]) -> str:
@@ -95,7 +95,7 @@ def _judged(asked: Asked) -> str:
     if rows.is_empty():
         return f"`{branch}` is {verdict} than `{against}` on no workload {asked.source()}."
     shown = rows.sort("time_ratio", descending=verdict == SLOWER).rows(named=True)
-    table = pl.DataFrame(
+    changes = pl.DataFrame(
         {
             "workload": [row["panel"] for row in shown],
             "quantity": [QUANTITY_NAMES[row["quantity"]] for row in shown],
@@ -103,7 +103,8 @@ def _judged(asked: Asked) -> str:
             "95 % interval": [f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}" for row in shown],
         }
     )
-    return f"`{branch}` is {verdict} than `{against}` on these workloads {asked.source()}:\n\n{tables.markdown(table)}"
+    table = asked.table(changes, f"where {branch} is {verdict} than {against}")
+    return f"`{branch}` is {verdict} than `{against}` on these workloads {asked.source()}:\n\n{table}"
 
 
 TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads, "parts": _parts, "judged": _judged}

@@ -32,7 +32,8 @@ def _validated(asked: Asked) -> str:
         .sort("workload", "threads")
     )
     sentence = validation_sentences(found, simulated, measured)[-1]
-    return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{tables.markdown(rows)}"
+    table = asked.table(rows, "simulated over measured times by workload and threads")
+    return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{table}"
 
 
 def _validated_counts(asked: Asked) -> str:
@@ -41,7 +42,8 @@ def _validated_counts(asked: Asked) -> str:
     counts = validated_counts(simulated, measured)
     if counts.is_empty():
         raise asked.refused("one of the sweeps has no counts", "name two that were swept with `--instrument`")
-    table = tables.markdown(tables.validated_counts_table(by_event(counts)))
+    shown = tables.validated_counts_table(by_event(counts))
+    table = asked.table(shown, "simulated over measured counts by event and threads")
     return f"Counts {simulated.label}, beside measured ones: {count_sentences(counts)[-1]}\n\n{table}"
 
 

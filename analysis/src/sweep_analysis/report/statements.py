@@ -2,7 +2,8 @@
 
 A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything between the two is
 written here, and so are the pictures that it shows. `KIND` is one of `statement_kinds.KINDS`, `SWEEP` a name below
-`results/sweeps` or the beginning of one; some kinds take several, and some none. Other words follow the sweeps.
+`results/sweeps` or the beginning of one; some kinds take several, and some none. Other words follow the sweeps. A long
+table is folded; with the word `open` it stays open, for where it is the answer itself.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ FILES = [CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", *sorted(CHECK
 """The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
 _STATEMENT = re.compile(r"(<!-- analysis: (?P<words>[^>]*?) -->\n)(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL)
+_OPEN = "open"
 _SWEEP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")
 
 _NO_PROSE = re.compile(
@@ -60,11 +62,17 @@ def pieces(text: str) -> Iterator[Piece]:
     end = 0
     for found in _STATEMENT.finditer(text):
         yield Piece("", [], [], text[end : found.start()])
-        kind, *words = found["words"].split() or [""]
-        named = [word for word in words if _SWEEP.match(word)]
-        yield Piece(kind, named, [word for word in words if word not in named], found["text"])
+        kind, named, words, _ = _read(found["words"])
+        yield Piece(kind, named, words, found["text"])
         end = found.end()
     yield Piece("", [], [], text[end:])
+
+
+def _read(statement: str) -> tuple[str, list[str], list[str], bool]:
+    """What stands in a statement's comment: kind, sweeps, other words, and whether its table stays open."""
+    kind, *words = statement.split() or [""]
+    named = [word for word in words if _SWEEP.match(word)]
+    return kind, named, [word for word in words if word not in [*named, _OPEN]], _OPEN in words
 
 
 def made(file: Path) -> dict[Path, str]:
@@ -77,12 +85,11 @@ def made(file: Path) -> dict[Path, str]:
 
     def fill(found: re.Match[str]) -> str:
         where = f"{file}: statement `{found['words']}`"
-        kind, *words = found["words"].split() or [""]
-        named = [word for word in words if _SWEEP.match(word)]
+        kind, named, words, is_open = _read(found["words"])
         if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
             raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
         sweeps = [analysis_of(name) for name in named]
-        asked = Asked(where, file.parent, sweeps, [word for word in words if word not in named], _analysis)
+        asked = Asked(where, file.parent, sweeps, words, is_open, _analysis)
         # The one has a line for each sweep, the other says of each number which it is.
         if kind not in {"evidence", "validated", "validated-counts"} | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in sweeps], where)
