@@ -8,6 +8,7 @@ use crate::checkout::Checkout;
 use crate::frequency::Setup;
 use crate::frequency::clock::{self, Clock};
 use crate::frequency::journal::Journal;
+use crate::host::Host;
 use crate::host::stacking::{self, Stacking};
 use crate::python;
 use crate::sweep_dir::HostLock;
@@ -48,6 +49,8 @@ pub struct Circumstances {
     pub is_another_sweep_running: bool,
     /// CPUs that a pool may use, by affinity and quota.
     pub usable_cpus: usize,
+    /// Whether the kernel lets a process fence for all its threads.
+    pub has_membarrier: bool,
     /// Folders that a sweep fills.
     pub disks: Vec<Disk>,
     /// cargo and rustc, without which nothing is built.
@@ -84,6 +87,7 @@ impl Circumstances {
             stacking: if tree.is_system() { stacking::measure(&allowed_cpus()) } else { None },
             is_another_sweep_running: HostLock::is_held(),
             usable_cpus,
+            has_membarrier: Host::has_membarrier(),
             disks: ["results", "target"].map(|name| disk(checkout.root(), name)).into(),
             compilers: ["cargo", "rustc"]
                 .map(|name| Tool { name, seen: version(name, checkout.root()) })

@@ -60,6 +60,20 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
     );
 }
 
+pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
+    if around.has_membarrier {
+        return diagnosis.good("a process may fence for all its threads (membarrier)");
+    }
+    diagnosis.add(
+        Warning,
+        "no-membarrier",
+        "the kernel does not offer the system call membarrier, or a sandbox refuses it",
+        "branches with `demand` or `asymmetric-fence`, so `champion`, too, make a full fence in each push and pop, \
+         and gain less than elsewhere",
+        "Linux from 4.14 on; in a container, a seccomp profile that allows membarrier",
+    );
+}
+
 fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
     if !host.is_virtual() {
         return diagnosis.good("no hypervisor beneath");

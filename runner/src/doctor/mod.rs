@@ -24,6 +24,7 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     clock::check_setup(host, around, &mut diagnosis);
     cpus::check_number(around, &mut diagnosis);
     cpus::check_stacking(around, &mut diagnosis);
+    cpus::check_fences(around, &mut diagnosis);
     quiet::check_sweeps(around, &mut diagnosis);
     check_files(host, &mut diagnosis);
     tools::check(around, &mut diagnosis);

@@ -218,6 +218,7 @@ impl Facts<'_> {
             "proc/sys/kernel",
             &["osrelease", "version", "randomize_va_space", "nmi_watchdog"],
         );
+        kernel["membarrier"] = Value::Bool(Host::has_membarrier());
         kernel["sched_ext"] = self.file("kernel.sched_ext", "sys/kernel/sched_ext/state");
         kernel["timer_slack_ns"] = self.file("kernel.timer_slack", "proc/self/timerslack_ns");
         kernel["autogroup"] =

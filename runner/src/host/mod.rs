@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::thread::{MembarrierCommand, membarrier_query};
+
 use crate::digest;
 
 /// Reads facts below a root folder: `/` in a sweep, a made-up tree in tests.
@@ -110,6 +112,13 @@ impl Host {
     #[must_use]
     pub fn usable_cpus() -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Whether a process may fence for all its threads, as pools on demand do. Where it may not, their fences are
+    /// full ones.
+    #[must_use]
+    pub fn has_membarrier() -> bool {
+        membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
     }
 
     /// Physical cores; the number of usable CPUs where the topology is not shown.

@@ -61,6 +61,7 @@ fn good() -> Circumstances {
         stacking: Some(Stacking { ticks: 100, stacked: 3, free_us: 225.0, pinned_us: 220.0 }),
         is_another_sweep_running: false,
         usable_cpus: 4,
+        has_membarrier: true,
         disks: vec![disk(Some(1 << 40), true)],
         compilers: vec![tool("cargo"), tool("rustc")],
         python: Ok("Python 3.11".to_owned()),
@@ -133,6 +134,14 @@ fn a_kernel_that_stacks_wake_ups_is_a_warning_with_both_times_and_the_remedy() {
     let finding = &diagnosis.findings[0];
     assert!(finding.seen.contains("428 us free and 229 us pinned"), "{diagnosis}");
     assert!(finding.remedy.contains("--placement pinned"), "{diagnosis}");
+}
+
+#[test]
+fn a_kernel_without_membarrier_is_a_warning_with_the_branches_that_miss_it() {
+    let around = Circumstances { has_membarrier: false, ..good() };
+    let diagnosis = examine(&Host::at(host(&[]).path()), &around);
+    assert_one(&diagnosis, Severity::Warning, "no-membarrier", "membarrier");
+    assert!(diagnosis.findings[0].why.contains("`champion`"), "{diagnosis}");
 }
 
 #[test]

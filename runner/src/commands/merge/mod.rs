@@ -236,6 +236,7 @@ fn warn(parts: &[Part], present: usize, planned: usize) {
         "/cpus_usable",
         "/cores",
         "/kernel/osrelease",
+        "/kernel/membarrier",
         "/frequency/scaling_driver",
         "/frequency/scaling_governor",
     ] {
