@@ -12,10 +12,9 @@ use protocol::{
 };
 use rayon::ThreadPool;
 
+use crate::kinds::batch::Batch;
 use crate::kinds::latency::Latencies;
-use crate::kinds::moments::Moments;
-use crate::kinds::pacing::{Gaps, chain, chains};
-use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::kinds::pacing::Gaps;
 use crate::machine::{Instant, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -61,11 +60,9 @@ impl Workload for Burst {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let gap = Duration::from_micros(setup.values.whole("gap-us"));
-        let (bursts, jobs) = (setup.values.count("bursts"), setup.values.count("jobs"));
         Ok(Box::new(Arrivals::new(
-            bursts,
-            jobs,
-            setup.values.whole("job-steps"),
+            setup.values.count("bursts"),
+            Batch::new(setup.values.count("jobs"), setup.values.whole("job-steps")),
             Gaps::between(setup.seed, gap / 2, gap * 3 / 2),
         )))
     }
@@ -73,16 +70,11 @@ impl Workload for Burst {
 
 struct Arrivals {
     bursts: usize,
-    jobs: usize,
-    job_steps: u64,
+    /// The jobs of one burst.
+    batch: Batch,
     gaps: Gaps,
-    /// What the jobs of one burst add up to.
-    known_sum: u64,
-    /// The jobs of the current burst.
-    moments: Moments,
-    /// Arrivals whose every job ran once, with the right sum.
+    /// Bursts whose every job ran once, with the right sum.
     right: usize,
-    sum: AtomicU64,
     /// From when a burst was due to when its last job had ended.
     latencies: Latencies,
     /// From when a burst was due to when its first job began.
@@ -92,16 +84,12 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    fn new(bursts: usize, jobs: usize, job_steps: u64, gaps: Gaps) -> Self {
+    fn new(bursts: usize, batch: Batch, gaps: Gaps) -> Self {
         Self {
             bursts,
-            jobs,
-            job_steps,
+            batch,
             gaps,
-            known_sum: chains(0..jobs as u64, job_steps),
-            moments: Moments::default(),
             right: 0,
-            sum: AtomicU64::new(0),
             latencies: Latencies::new("latency"),
             first_jobs: Latencies::new("first_job"),
             lateness: Latencies::new("lateness"),
@@ -110,28 +98,19 @@ impl Arrivals {
 
     fn run(&mut self, mut submit: impl FnMut(usize, &(dyn Fn(usize) + Sync))) -> u64 {
         for gap in self.gaps.iter().take(self.bursts) {
-            self.moments.begin_run(self.jobs);
-            *self.sum.get_mut() = 0;
+            self.batch.begin_run();
             // The gap is what this workload is about, so it begins when the last burst has ended.
             let due = Instant::now() + gap;
             sleep_until(due);
             self.lateness.note(due.elapsed());
-            let (moments, sum, steps) = (&self.moments, &self.sum, self.job_steps);
-            submit(self.jobs, &|job| {
-                moments.note(job, due);
-                // Relaxed: read after the burst's scope, which orders it.
-                sum.fetch_add(chain(job as u64, steps), Relaxed);
-            });
+            let batch = &self.batch;
+            submit(batch.jobs(), &|job| batch.run(job, due));
             self.latencies.note(due.elapsed());
-            self.first_jobs.note(self.moments.noted().min().unwrap_or_default());
-            self.right += usize::from(self.is_right());
+            let [first, _] = self.batch.first_and_last();
+            self.first_jobs.note(first);
+            self.right += usize::from(self.batch.is_right());
         }
         self.bursts as u64
-    }
-
-    /// Whether every job of the last burst ran once.
-    fn is_right(&mut self) -> bool {
-        self.moments.ran_once() == self.jobs && *self.sum.get_mut() == self.known_sum
     }
 }
 
@@ -168,7 +147,8 @@ impl Instance for Arrivals {
         let describe = |right: usize| {
             format!(
                 "{right} of {} bursts ran each job once, sum {:016x}",
-                self.bursts, self.known_sum
+                self.bursts,
+                self.batch.known_sum()
             )
         };
         Mismatch::unless_equal(&describe(self.bursts), &describe(self.right))
@@ -187,17 +167,15 @@ mod tests {
     use super::*;
 
     fn arrivals() -> Arrivals {
-        Arrivals::new(3, 4, 2, Gaps::up_to(1, Duration::ZERO))
+        Arrivals::new(3, Batch::new(4, 2), Gaps::up_to(1, Duration::ZERO))
     }
 
     #[test]
-    fn a_lost_and_a_doubled_job_are_rejected() {
-        for (ran, is_right) in
-            [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)]
-        {
+    fn a_burst_that_lost_a_job_is_rejected() {
+        for (lost, is_right) in [(0, true), (1, false)] {
             let mut arrivals = arrivals();
             arrivals.reset();
-            arrivals.run(|_, job| ran.iter().copied().for_each(job));
+            arrivals.run(|jobs, job| (lost..jobs).for_each(job));
             assert_eq!(arrivals.check().is_ok(), is_right);
         }
     }

@@ -49,6 +49,7 @@ mod further {
     pub mod vec_collect;
     pub mod wavefront;
 
+    pub(crate) mod batch;
     pub mod latency;
     pub(crate) mod moments;
     pub(crate) mod one_number;
