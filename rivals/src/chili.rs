@@ -6,7 +6,6 @@
 
 use std::arch::asm;
 use std::cell::Cell;
-use std::fmt;
 use std::mem;
 use std::num::NonZero;
 use std::process;
@@ -14,7 +13,6 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::FnContext;
-use crate::missing::{BroadcastContext, missing};
 use crate::pool::global;
 
 /// What messages call the rival.
@@ -195,22 +193,6 @@ impl<'scope> Scope<'scope> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push(Some(job));
     }
 
-    /// [`spawn`](Self::spawn).
-    pub fn spawn_fifo<BODY>(&self, body: BODY)
-    where
-        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
-    {
-        self.spawn(body);
-    }
-
-    /// Not there; panics.
-    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
-    where
-        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
-    {
-        missing("spawn_broadcast")
-    }
-
     fn run(&self, jobs: &mut [Option<Job<'scope>>]) {
         match jobs {
             [] => {}
@@ -220,12 +202,6 @@ impl<'scope> Scope<'scope> {
                 join(|| self.run(first), || self.run(second));
             }
         }
-    }
-}
-
-impl fmt::Debug for Scope<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("rival", &NAME).finish_non_exhaustive()
     }
 }
 

@@ -1,14 +1,12 @@
 //! The rival [forte](https://docs.rs/forte): heartbeats that each worker reads off the CPU's clock, and queues of 32 jobs
 //! that others steal from.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 
 use forte::Worker;
 
 use crate::FnContext;
-use crate::missing::{BroadcastContext, missing};
 use crate::pool::global;
 
 /// What messages call the rival.
@@ -115,28 +113,6 @@ impl<'scope> Scope<'scope> {
         // closure that opened it. The reference is not kept beyond `spawn`.
         let inner: &'scope forte::Scope<'scope, 'scope> = unsafe { &*self.inner };
         inner.spawn(move |_: &Worker| body(&again));
-    }
-
-    /// [`spawn`](Self::spawn), which is first in, first out on forte.
-    pub fn spawn_fifo<BODY>(&self, body: BODY)
-    where
-        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
-    {
-        self.spawn(body);
-    }
-
-    /// Not there; panics.
-    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
-    where
-        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
-    {
-        missing("spawn_broadcast")
-    }
-}
-
-impl fmt::Debug for Scope<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("rival", &NAME).finish_non_exhaustive()
     }
 }
 

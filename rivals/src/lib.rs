@@ -20,6 +20,7 @@ mod rival;
 
 mod missing;
 mod pool;
+mod scope;
 
 pub use missing::{
     BroadcastContext, ThreadBuilder, Yield, broadcast, current_thread_has_pending_tasks,
