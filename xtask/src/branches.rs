@@ -2,11 +2,18 @@
 
 use anyhow::Result;
 use runner::checkout::Checkout;
-use runner::config::{Branch, Config};
+use runner::config::{Branch, Config, Source};
 use runner::stop::Stop;
 
 /// Where branches are named; a name in several files is one branch.
 const BRANCH_FILES: [&str; 2] = ["branches.toml", "branches-more.toml"];
+
+/// Those branches of all files that are built of the fork, each once.
+pub(crate) fn of_the_fork(checkout: &Checkout) -> Result<Vec<Branch>> {
+    let mut branches = all(checkout)?;
+    branches.retain(|branch| matches!(branch.source, Source::Fork { .. }));
+    Ok(branches)
+}
 
 /// The branches of all files, each once.
 pub(crate) fn all(checkout: &Checkout) -> Result<Vec<Branch>> {

@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
+use runner::checkout::Checkout;
 use runner::config::Features;
 use runner::stop::Stop;
+
+use crate::branches;
 
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
-    /// A variant by its features, such as `split,no-jec` or `packed`; may be repeated (default: the
-    /// task's own choice).
+    /// A variant by its features, such as `split,no-jec` or `packed`, or by a branch of the fork, such as
+    /// `champion`; may be repeated (default: the task's own choice).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }
@@ -27,7 +30,14 @@ impl Variants {
         if self.asked.is_empty() {
             return Ok(tested());
         }
-        self.asked.iter().map(|asked| Variant::parse(asked)).collect()
+        let branches = branches::of_the_fork(&Checkout::find(None)?)?;
+        let chosen = self.asked.iter().map(|asked| {
+            match branches.iter().find(|branch| branch.name == *asked) {
+                Some(branch) => Ok(Variant::of(branch.source.features())),
+                None => Variant::parse(asked),
+            }
+        });
+        chosen.collect()
     }
 
     /// As [`Self::chosen`], but only `packed` and as few others as have every modifier among them: unit
@@ -75,7 +85,8 @@ impl Variant {
             .collect();
         if let Some(unknown) = features.iter().find(|name| !known.contains(&name.as_str())) {
             bail!(Stop::BadInput(format!(
-                "--variant {asked}: unknown feature `{unknown}`; known: {}",
+                "--variant {asked}: unknown feature `{unknown}`, and no branch of the fork is called `{asked}`; known \
+                 features: {}",
                 known.join(", ")
             )));
         }
@@ -175,7 +186,9 @@ mod build_script;
 mod tests {
     use runner::config::Features;
 
-    use super::{Variant, all_features, build_script, covering, default_layout, modifiers, tested};
+    use super::{
+        Variant, Variants, all_features, build_script, covering, default_layout, modifiers, tested,
+    };
 
     #[test]
     fn every_combination_of_the_studys_modifiers_is_tested_and_each_further_one_alone() {
@@ -241,6 +254,14 @@ mod tests {
         assert!(error.contains("`push-fence` and `no-jec` exclude each other: "), "{error}");
         assert!(error.ends_with("; keep one"), "{error}");
         Variant::parse("split-idle,push-fence,cache-padded").unwrap();
+    }
+
+    #[test]
+    fn a_branch_of_the_fork_names_a_variant() {
+        let asked = ["champion", "split,no-jec"].map(str::to_owned).into();
+        let chosen = Variants { asked }.chosen().unwrap();
+        assert!(chosen[0].features.iter().any(|name| name == "demand"), "{chosen:?}");
+        assert_eq!(chosen[1].features, ["split", "no-jec"]);
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::thread;
 
 use anyhow::{Result, bail, ensure};
 use runner::checkout::Checkout;
-use runner::config::Source;
 use runner::interrupt;
 use runner::pick::pick;
 use runner::stop::Stop;
@@ -97,17 +96,16 @@ fn threads() -> Vec<usize> {
 
 impl Options {
     fn variant(&self, checkout: &Checkout) -> Result<Variant> {
-        let all = branches::all(checkout)?;
-        let of_fork = all.iter().filter(|branch| matches!(branch.source, Source::Fork { .. }));
-        let known: Vec<&str> = of_fork.clone().map(|branch| branch.name.as_str()).collect();
-        match of_fork.clone().find(|branch| branch.name == self.branch) {
-            Some(branch) => Ok(Variant::of(branch.source.features())),
-            None => bail!(Stop::BadInput(format!(
+        let of_fork = branches::of_the_fork(checkout)?;
+        let Some(branch) = of_fork.iter().find(|branch| branch.name == self.branch) else {
+            let known: Vec<&str> = of_fork.iter().map(|branch| branch.name.as_str()).collect();
+            bail!(Stop::BadInput(format!(
                 "--branch {}: no branch of the fork is called so; known: {}",
                 self.branch,
                 known.join(", ")
-            ))),
-        }
+            )));
+        };
+        Ok(Variant::of(branch.source.features()))
     }
 
     fn chosen(&self) -> Result<Vec<&'static Program>> {
