@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ import made_up
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.report import statement_tables
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, made, typed_numbers
@@ -103,6 +105,15 @@ def test_what_the_judge_calls_faster_is_listed_and_nothing_else(tmp_path: Path) 
     told = stated("judged", [analysis], "packed", "master", "faster")
     assert "| tsp | time | −" in told
     assert "is slower than `master` on no workload" in stated("judged", [analysis], "packed", "master", "slower")
+
+
+def test_changes_too_small_to_tell_are_counted_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
+    monkeypatch.setattr(statement_tables, "LEAST_TOLD", 0.9)
+    told = stated("judged", [analysis], "packed", "master", "faster")
+    assert re.match(
+        r"`packed` is faster than `master` on no workload; \d changes? under 90\s% (is|are) left out \(", told
+    )
 
 
 @pytest.mark.parametrize("line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"])

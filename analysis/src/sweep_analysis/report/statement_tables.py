@@ -13,6 +13,10 @@ from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.stats.compare import SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
+LEAST_TOLD = 0.005
+"""Change below which no document tells a difference. A program that a clock paces varies so little that the judge can
+tell a thousandth from noise, which is of no use to anybody."""
+
 
 def named(words: list[str]) -> tuple[list[str], list[str]]:
     """The branches that words name, and the workloads that they leave out."""
@@ -92,9 +96,13 @@ def _judged(asked: Asked) -> str:
     rows = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
         pl.col("level") == "workload", baseline=against, branch=branch, verdict=verdict
     )
-    if rows.is_empty():
-        return f"`{branch}` is {verdict} than `{against}` on no workload {asked.source()}."
-    shown = rows.sort("time_ratio", descending=verdict == SLOWER).rows(named=True)
+    told = rows.filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
+    small = rows.height - told.height
+    least = f"{100 * LEAST_TOLD:g}\N{NO-BREAK SPACE}%"
+    left_out = f"; {count(small, f'change under {least} is', f'changes under {least} are')} left out" if small else ""
+    if told.is_empty():
+        return f"`{branch}` is {verdict} than `{against}` on no workload{left_out} {asked.source()}."
+    shown = told.sort("time_ratio", descending=verdict == SLOWER).rows(named=True)
     changes = pl.DataFrame(
         {
             "workload": [row["panel"] for row in shown],
@@ -104,7 +112,7 @@ def _judged(asked: Asked) -> str:
         }
     )
     table = asked.table(changes, f"where {branch} is {verdict} than {against}")
-    return f"`{branch}` is {verdict} than `{against}` on these workloads {asked.source()}:\n\n{table}"
+    return f"`{branch}` is {verdict} than `{against}` on these workloads{left_out} {asked.source()}:\n\n{table}"
 
 
 TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads, "parts": _parts, "judged": _judged}
