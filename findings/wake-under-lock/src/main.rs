@@ -15,25 +15,14 @@ struct Latch {
     changed: Condvar,
 }
 
-/// When the waiting thread is notified.
-#[derive(Clone, Copy, PartialEq)]
-enum Notify {
-    UnderTheLock,
-    Unlocked,
-}
-
 impl Latch {
-    fn set(&self, notify: Notify) {
+    /// Notifies who waits under the lock or after it, when the latch must not be gone: here it stays.
+    fn set(&self, unlocks_first: bool) {
         let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         *is_set = true;
-        if notify == Notify::Unlocked {
-            // The thread that waits must not free the latch before it was notified: here it never does.
-            drop(is_set);
-            self.changed.notify_all();
-        } else {
-            self.changed.notify_all();
-            drop(is_set);
-        }
+        let held = (!unlocks_first).then_some(is_set);
+        self.changed.notify_all();
+        drop(held);
     }
 
     fn wait_and_reset(&self) {
@@ -54,7 +43,7 @@ const STOP: u32 = u32::MAX;
 
 impl Made {
     /// Answers each question; meanwhile it yields, as a pool's worker does before it sleeps.
-    fn work(&self, notify: Notify) {
+    fn work(&self, unlocks_first: bool) {
         let mut last = 0;
         loop {
             // ORDERING: Acquire, pairs with the stores of whoever asks: what it wrote before is for the worker.
@@ -63,19 +52,32 @@ impl Made {
                 asked if asked == last => thread::yield_now(),
                 asked => {
                     last = asked;
-                    self.answered.set(notify);
+                    self.answered.set(unlocks_first);
                 }
             }
         }
     }
 }
 
+/// Keeps the program on one CPU, so that a thread is woken where its waker runs.
+fn share_a_cpu() {
+    #[cfg(target_os = "linux")]
+    unsafe extern "C" {
+        fn sched_setaffinity(thread: i32, bytes: usize, cpus: *const u64) -> i32;
+    }
+    #[cfg(target_os = "linux")]
+    (0..1024).find(|cpu| {
+        let one: [u64; 16] = std::array::from_fn(|word| u64::from(word == cpu / 64) << (cpu % 64));
+        // SAFETY: the C library's function, which reads that many bytes; the mask has them.
+        unsafe { sched_setaffinity(0, size_of_val(&one), one.as_ptr()) == 0 }
+    });
+}
+
 /// How often this thread has gone to sleep by itself.
 fn sleeps() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let mut counts =
-        status.lines().filter_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    counts.next().and_then(|count| count.trim().parse().ok()).expect("a count in /proc")
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.and_then(|count| count.trim().parse().ok()).expect("a count in /proc")
 }
 
 /// Calls again and again, prints a row, and returns how often this thread slept for each call.
@@ -97,10 +99,10 @@ fn published(seconds: f64) -> f64 {
     row("by rayon-core, `install` of nothing", seconds, || pool.install(|| ()))
 }
 
-fn by_hand(name: &str, seconds: f64, notify: Notify) -> f64 {
+fn by_hand(name: &str, seconds: f64, unlocks_first: bool) -> f64 {
     let made = Made::default();
     thread::scope(|scope| {
-        scope.spawn(|| made.work(notify));
+        scope.spawn(|| made.work(unlocks_first));
         let mut number = 0;
         let slept = row(name, seconds, || {
             number += 1;
@@ -114,26 +116,26 @@ fn by_hand(name: &str, seconds: f64, notify: Notify) -> f64 {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let is_free = words.last().is_some_and(|word| word == "free") && words.pop().is_some();
     let seconds = words.first().map_or(Ok(2.0), |word| word.parse());
     let (Ok(seconds), None | Some("1" | "2" | "3")) = (seconds, words.get(1).map(String::as_str))
     else {
-        eprintln!("usage: wake-under-lock [SECONDS [ROW]], and ROW is 1, 2 or 3");
+        eprintln!("usage: wake-under-lock [SECONDS [ROW]] [free], and ROW is 1, 2 or 3");
         return ExitCode::from(2);
     };
     if !cfg!(target_os = "linux") {
-        eprintln!(
-            "Only Linux counts how often a thread goes to sleep where this program reads it."
-        );
+        eprintln!("Only Linux counts how often a thread goes to sleep, where it is read here.");
         return ExitCode::from(4);
+    }
+    if !is_free {
+        share_a_cpu();
     }
     println!("{:<36} {:>9} {:>8} {:>8}", "who waits is notified", "calls", "us/call", "sleeps");
     let is_asked = |row| words.get(1).is_none_or(|asked| asked == row);
     let of_pool = is_asked("1").then(|| published(seconds));
-    let locked =
-        is_asked("2").then(|| by_hand("by hand, under the lock", seconds, Notify::UnderTheLock));
-    let unlocked =
-        is_asked("3").then(|| by_hand("by hand, after unlocking", seconds, Notify::Unlocked));
+    let locked = is_asked("2").then(|| by_hand("by hand, under the lock", seconds, false));
+    let unlocked = is_asked("3").then(|| by_hand("by hand, after unlocking", seconds, true));
     let (Some(of_pool), Some(locked), Some(unlocked)) = (of_pool, locked, unlocked) else {
         return ExitCode::SUCCESS;
     };
@@ -141,9 +143,7 @@ fn main() -> ExitCode {
         println!("\nNot seen: the thread that waits sleeps {of_pool:.2} times per `install`.");
         return ExitCode::SUCCESS;
     }
-    println!(
-        "\nWoken in vain: for one `install` the thread that waits goes to sleep {of_pool:.2} times,"
-    );
+    println!("\nWoken in vain: who waits for one `install` goes to sleep {of_pool:.2} times,");
     println!("the second time for the lock that its waker still holds.");
     ExitCode::from(10)
 }
