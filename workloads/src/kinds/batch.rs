@@ -63,22 +63,3 @@ impl Batch {
         self.known_sum
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lost_and_a_doubled_job_are_told() {
-        let mut batch = Batch::new(4, 2);
-        for (ran, is_right) in
-            [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)]
-        {
-            batch.begin_run();
-            for &job in ran {
-                batch.run(job, Instant::now());
-            }
-            assert_eq!(batch.is_right(), is_right, "{ran:?}");
-        }
-    }
-}
