@@ -77,11 +77,12 @@ impl Demand {
         deque: &Deque<T>,
         sleep: &Sleep<C, S>,
     ) {
-        match deque.answer() {
-            // What was public is gone, so the queue was empty, as far as others could see.
-            Answer::Exposed => sleep.job_pushed(true),
-            Answer::HasPublic => {}
-            Answer::Unwanted => self.try_clear(sleep),
+        let answer = deque.answer();
+        if answer == Answer::Exposed || sleep.somebody_sleeps() {
+            sleep.job_offered();
+        }
+        if answer == Answer::Unwanted {
+            self.try_clear(sleep);
         }
     }
 
@@ -108,9 +109,30 @@ impl Demand {
 }
 
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
+    /// Whether any worker sleeps. Asked after a push, behind its light fence.
+    #[inline]
+    fn somebody_sleeps(&self) -> bool {
+        // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`: a sleeper that this misses
+        // counts itself later, and then finds the job before it blocks. One that did not fence heavily, as everybody
+        // was idle, saw this worker idle, and so this worker's fence in `after_search` came later: it is not missed.
+        self.counters.sleeping() > 0
+    }
+
+    /// There is demand, somebody may sleep, and a job was pushed, be it public or not: calls for a worker that looks for
+    /// it, unless one searches.
+    fn job_offered(&self) {
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight` and, for counters that are not one word, with
+        // those of their README. The job is stored, the searching workers are read next: the last one that this still
+        // shows stops searching later, looks for work behind its own fence, and sees the job. Without it a job that is
+        // pushed beside a public one is left to a searcher that has taken the other and gone.
+        fence(Ordering::SeqCst);
+        // What was public may be gone, so the queue was empty, as far as others could see.
+        self.announce_job(true);
+    }
+
     /// Whether any worker sleeps or, where that is counted, searches.
     pub(super) fn somebody_is_idle(&self) -> bool {
-        self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
+        self.somebody_sleeps() || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
 
     /// Whether no worker runs a job or other code of users, as far as workers that search are counted.
@@ -120,7 +142,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// Wakes a worker if any sleeps.
     fn wake_one_if_asleep(&self) {
-        if self.counters.sleeping() > 0 {
+        if self.somebody_sleeps() {
             self.wake_any(1);
         }
     }

@@ -9,15 +9,15 @@ use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
 use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
 use crate::deque::on_demand::numbered::Numbered;
-use crate::deque::on_demand::{Deque, Stealer};
+use crate::deque::on_demand::{Answer, Deque, Stealer};
 use crate::deque::settle;
-use crate::sleep::Sleep;
 use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, LookFirst, NoJec, SleepersOnly};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::fences::{NoFence, ScanFence};
 use crate::sleep::counters::{Packed, SleepCounters, Split};
 use crate::sleep::demand::Demand;
 use crate::sleep::parking::{ParkingSlot, Slot};
+use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
 
 /// The deque of the one worker who pushes, and whether anybody wants its jobs.
@@ -31,6 +31,10 @@ pub(super) struct OnDemand {
     asks_no_more: bool,
     /// Mistake: it takes it for granted that everybody is idle.
     fences_for_nobody: bool,
+    /// Mistake: who pushes where somebody asks for jobs calls nobody if something is public already.
+    leaves_it_at_one: bool,
+    /// Mistake: it looks for searchers without a fence.
+    offers_without_fence: bool,
 }
 
 struct OwnersEnd(Deque<Numbered>);
@@ -48,6 +52,8 @@ impl OnDemand {
             pushed: AtomicUsize::new(0),
             asks_no_more: false,
             fences_for_nobody: false,
+            leaves_it_at_one: false,
+            offers_without_fence: false,
         }
     }
 
@@ -75,10 +81,26 @@ impl OnDemand {
         Self { fences_for_nobody: true, ..Self::right() }
     }
 
+    fn that_leaves_it_at_one() -> Self {
+        Self { leaves_it_at_one: true, ..Self::right() }
+    }
+
+    fn that_offers_without_fence() -> Self {
+        Self { offers_without_fence: true, ..Self::right() }
+    }
+
     /// As `Worker::push`.
     pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.deque.0.push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
-        if self.demand.is_there() {
+        if !self.demand.is_there() {
+            return;
+        }
+        if self.leaves_it_at_one || self.offers_without_fence {
+            let is_new = self.deque.0.answer() == Answer::Exposed;
+            if is_new || self.offers_without_fence {
+                sleep.announce_job(true);
+            }
+        } else {
             self.demand.answer(&self.deque.0, sleep);
         }
     }
@@ -114,8 +136,9 @@ impl OnDemand {
 }
 
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
-/// The one that looks before it wakes another in its stead: others rouse a sleeper with each search that ends.
-type SplitLooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
+/// Those of `champion`, which looks before it wakes another in its stead: others rouse a sleeper with each search that
+/// ends.
+type PackedLooksFirst = Packed<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
 fn push_and_wait<C: Counts>(setup: Setup) {
@@ -231,6 +254,118 @@ fn push_two_dependent_jobs<C: Counts>() {
     });
 }
 
+/// What is left to one who sleeps when two others have done what they do, each in a thread.
+const LEFT: &str = "a job is left to a sleeper that nobody called";
+
+/// A pool in which worker 0 is asleep, and worker 1 about to stop searching or to look for private jobs.
+struct Three<C> {
+    pool: OnDemand,
+    sleep: Sleep<C, Slot>,
+}
+
+impl<C: Counts> Three<C> {
+    fn new(make: fn() -> OnDemand) -> Arc<Self> {
+        Arc::new(Self { pool: make(), sleep: Sleep::with_workers(3).unwrap() })
+    }
+
+    /// Worker 0 falls asleep. That it does not block is all the same to others.
+    fn fall_asleep(&self) {
+        let Self { pool, sleep } = self;
+        sleep.begin_search(0);
+        let ticket = sleep.counters.become_sleepy(0);
+        assert!(sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket)));
+        pool.demand.before_scan(sleep);
+        assert!(!pool.has_jobs(), "worker 0 would not sleep");
+    }
+
+    /// Both have done what they do.
+    fn check(&self) {
+        let is_asleep = self.sleep.counters.sleeping() > 0;
+        assert!(!is_asleep || !self.pool.has_jobs(), "{LEFT}");
+    }
+}
+
+impl<C: Counts> Queues for Three<C> {
+    fn has_broadcasts(&self) -> bool {
+        false
+    }
+
+    fn has_injected(&self) -> bool {
+        false
+    }
+
+    fn stealable(&self, at_most: usize) -> usize {
+        at_most.min(usize::from(self.pool.has_jobs()))
+    }
+}
+
+/// Worker 1, the last that searches, takes a job and leaves, while worker 2 pushes that job and another, for which it
+/// does not come back.
+fn last_searcher_leaves<C: Counts>() {
+    leave_by::<C>(OnDemand::right);
+}
+
+/// The same, and only the first job is announced.
+fn last_searcher_leaves_unannounced<C: Counts>() {
+    leave_by::<C>(OnDemand::that_leaves_it_at_one);
+}
+
+/// The same, and nothing keeps the second job from being late.
+fn last_searcher_leaves_unfenced<C: Counts>() {
+    leave_by::<C>(OnDemand::that_offers_without_fence);
+}
+
+fn leave_by<C: Counts>(make: fn() -> OnDemand) {
+    let three = Three::<C>::new(make);
+    let idle = three.sleep.begin_search(1);
+    three.fall_asleep();
+    let searcher = thread::spawn({
+        let three = Arc::clone(&three);
+        move || {
+            let found = three.pool.steal().is_some();
+            if found {
+                three.sleep.end_search(idle, &*three);
+                Demand::after_search();
+            }
+            found
+        }
+    });
+    three.pool.push(&three.sleep);
+    three.pool.push(&three.sleep);
+    if searcher.join().expect("a failed thread has failed the model") {
+        three.check();
+    }
+}
+
+/// Worker 1, which yields and so is counted as active, looks for private jobs once, while worker 2 takes its job back
+/// and pushes another, for which it does not come back.
+fn a_yield_looks_too_early<C: Counts>() {
+    yield_by::<C>(OnDemand::right);
+}
+
+/// The same, and who pushes leaves the job to the one that yields.
+fn a_yield_looks_too_early_unannounced<C: Counts>() {
+    yield_by::<C>(OnDemand::that_leaves_it_at_one);
+}
+
+fn yield_by<C: Counts>(make: fn() -> OnDemand) {
+    let three = Three::<C>::new(make);
+    three.pool.push(&three.sleep);
+    let yielding = thread::spawn({
+        let three = Arc::clone(&three);
+        move || {
+            if three.pool.stealer.expose_for_owner() {
+                settle(|| three.pool.stealer.steal());
+            }
+        }
+    });
+    three.pool.deque.0.pop();
+    three.fall_asleep();
+    three.pool.push(&three.sleep);
+    yielding.join().expect("a failed thread has failed the model");
+    three.check();
+}
+
 /// Three threads, of which two search.
 const LARGE: Bounds = Bounds { fast: Some(0), deep: Some(1) };
 
@@ -242,9 +377,9 @@ macro_rules! holds {
         fn $name() {
             must_hold(<PackedJec>::NAME, $bounds, $scenario::<PackedJec>);
         })* }
-        mod split_looks_first { use super::*; $(#[test]
+        mod champion { use super::*; $(#[test]
         fn $name() {
-            must_hold(<SplitLooksFirst>::NAME, $bounds, $scenario::<SplitLooksFirst>);
+            must_hold(<PackedLooksFirst>::NAME, $bounds, $scenario::<PackedLooksFirst>);
         })* }
         mod split_no_jec_sleepers_only { use super::*; $(#[test]
         fn $name() {
@@ -254,10 +389,10 @@ macro_rules! holds {
 }
 
 macro_rules! is_caught {
-    ($($name:ident: $bounds:ident, $scenario:ident, $counters:ty;)*) => {
+    ($($name:ident: $bounds:ident, $symptom:ident, $scenario:ident, $counters:ty;)*) => {
         $(#[test]
         fn $name() {
-            must_fail(<$counters>::NAME, LOST, $bounds, $scenario::<$counters>);
+            must_fail(<$counters>::NAME, $symptom, $bounds, $scenario::<$counters>);
         })*
     };
 }
@@ -268,13 +403,19 @@ holds! {
     a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes;
     a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search;
     a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs;
+    the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves;
+    a_job_pushed_while_a_yield_looks_is_not_left_to_a_sleeper: PAIR, a_yield_looks_too_early;
 }
 
 is_caught! {
-    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, push_without_heavy_fences, PackedJec;
-    a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, push_unseen, PackedJec;
-    a_sleeper_that_fences_for_nobody_is_caught: PAIR, push_fenced_for_nobody, PackedJec;
+    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences, PackedJec;
+    a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, LOST, push_unseen, PackedJec;
+    a_sleeper_that_fences_for_nobody_is_caught: PAIR, LOST, push_fenced_for_nobody, PackedJec;
     // Where searching workers are counted, a worker that clears the demand sees them.
-    a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, clear_unasked, SplitNoJec;
-    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, clear_and_forget_the_others, PackedJec;
+    a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, LOST, clear_unasked, SplitNoJec;
+    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, clear_and_forget_the_others, PackedJec;
+    // Only where who stops searching looks first.
+    leaving_the_second_job_unannounced_is_caught: PAIR, LEFT, last_searcher_leaves_unannounced, PackedLooksFirst;
+    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced, PackedLooksFirst;
+    leaving_a_job_to_one_that_yields_is_caught: PAIR, LEFT, a_yield_looks_too_early_unannounced, PackedLooksFirst;
 }
