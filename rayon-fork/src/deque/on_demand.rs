@@ -11,22 +11,32 @@
 //! public. While there are private jobs the owner pushes and pops without any look at that word. The oldest jobs become
 //! public first: mostly they are the largest.
 //!
-//! | step          | by                 | `public`                    | `limit`            | lock |
-//! |---------------|--------------------|-----------------------------|--------------------|------|
-//! | push          | owner              | –                           | –                  | –    |
-//! | pop           | owner              | –                           | is read            | –    |
-//! | expose        | owner              | count up                    | raised before      | try  |
-//! | expose for it | thief              | count up                    | raised before      | try  |
-//! | steal         | thief              | tail up, count down         | –                  | –    |
-//! | take back     | owner              | count down, or as a theft   | lowered afterwards | yes  |
+//! | step          | by                 | `public`                      | `limit`                   |
+//! |---------------|--------------------|-------------------------------|---------------------------|
+//! | push          | owner              | –                             | –                         |
+//! | pop           | owner              | –                             | is read                   |
+//! | expose        | owner              | count up, ends a claim        | set before                |
+//! | expose for it | thief              | begins a claim; later count up, if the claim still stands | raised in between |
+//! | steal         | thief              | tail up, count down           | –                         |
+//! | take back     | owner              | count down, or as a theft, or the same; ends a claim | set before |
 //!
-//! Two arguments carry it; `models.rs` has each with the mistakes that would break it.
+//! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on. Thieves that expose do
+//! so one at a time, and the others do not wait.
+//!
+//! Three arguments carry it; `models.rs` has each with the mistakes that would break it.
 //!
 //! **Exposing for an owner who is busy.** An owner in a long job does not push, so it exposes nothing. A thief that
 //! finds only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The owner lowers
 //! the head to pop, makes a light fence, and reads `limit`. One of the two fences is first. So either the owner sees the
-//! limit above its job, and takes the lock; or the thief sees the lowered head, and leaves the job alone. `limit` is
-//! never below the split, so that its one load also tells the owner whether the job is private.
+//! limit above its job, and takes it back; or the thief sees the lowered head, and leaves the job alone. `limit` is
+//! never below the split while the owner pops, so that its one load also tells the owner whether the job is private.
+//!
+//! **Claims.** The thief's fence is a system call, and a thief may lose its CPU in it. So the owner does not wait for
+//! it: before the thief raises the limit it sets a bit of `public`, the claim, and what it found counts only if that
+//! word has not changed since. An owner that takes a job back lowers the head, sets the limit, and then exchanges
+//! `public` for a value without the bit. That ends every earlier claim, whose limit it may have overwritten; and a later
+//! one begins by reading what the owner wrote, so it finds the lowered head, and raises the limit that the owner set.
+//! A thief that comes late raises the limit in vain: it is too high for a while, which only costs time.
 //!
 //! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a compare-exchange; what it
 //! copied counts only if that succeeds. So between the two the slot at the tail must not change unless the tail does.
@@ -37,14 +47,15 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use self::ring::{COUNT_BITS, MOST_PUBLIC, Public, Ring, Slot};
+use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, MutexGuard, Ordering};
+use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, Ordering};
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -90,17 +101,17 @@ struct OwnersLine {
     /// Where the next job goes. Lowered before the owner knows whether the job is its own, so that it may be one below
     /// the split for a moment.
     head: AtomicU64,
-    /// The owner takes jobs from here on without asking. Never below the split.
+    /// The owner takes jobs from here on without asking. Never below the split, but while the owner sets it.
     limit: AtomicU64,
 }
 
 /// What thieves read.
 struct ThievesLine {
     public: AtomicU64,
+    /// The ring in use, and through it the smaller ones before: together those are smaller than it.
     ring: AtomicPtr<Ring>,
-    /// Who holds it may change the split, and has the rings that became too small: thieves may still read those. All
-    /// of them are smaller together than the one in use.
-    outgrown: Mutex<Vec<*mut Ring>>,
+    /// Held by the thief that exposes for the owner. Nobody waits for it.
+    exposing: Mutex<()>,
 }
 
 struct Shared<T> {
@@ -141,22 +152,22 @@ pub(crate) struct Stealer<T> {
 impl<T: TwoWords> Deque<T> {
     /// An empty deque.
     pub(crate) fn new(fences: Fences) -> Self {
-        Self::starting_at(0, FIRST_CAPACITY, fences)
+        Self::starting_at(1, FIRST_CAPACITY, fences)
     }
 
-    /// An empty deque whose first job gets the index `start`.
+    /// An empty deque whose first job gets the index `start`, which is not 0: there is a head below it for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
-        let ring = Ring::leak(capacity);
+        let ring = Ring::leak(capacity, ptr::null_mut());
         let shared = Shared {
             owners: CachePadded::new(OwnersLine {
                 head: AtomicU64::new(start),
                 limit: AtomicU64::new(start),
             }),
             thieves: CachePadded::new(ThievesLine {
-                public: AtomicU64::new(start << COUNT_BITS),
+                public: AtomicU64::new(start << TAIL_SHIFT),
                 ring: AtomicPtr::new(ring),
-                outgrown: Mutex::new(Vec::new()),
+                exposing: Mutex::new(()),
             }),
             fences,
             jobs: PhantomData,
@@ -220,74 +231,69 @@ impl<T: TwoWords> Deque<T> {
     /// Takes the newest job.
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
-        let head = self.head();
-        let limit = &self.shared.owners.limit;
-        // Relaxed, and maybe stale: it is read again.
-        if head <= limit.load(Ordering::Relaxed) {
-            return self.take_back(head);
-        }
-        let newest = head - 1;
+        let newest = self.head() - 1;
         self.set_head(newest);
         // ORDERING: light fence, pairs with the heavy one in `expose_for_owner`. The head is lowered, the limit read
         // next: a thief that has raised it too late for that read finds the lowered head.
         self.fences.light();
         // Relaxed: the fence says what it may miss. Behind what it shows there is only a comparison.
-        if newest < limit.load(Ordering::Relaxed) {
-            self.set_head(head);
-            return self.take_back(head);
+        if newest < self.shared.owners.limit.load(Ordering::Relaxed) {
+            return self.take_back(newest);
         }
         Some(self.take(newest))
     }
 
-    /// Takes the newest job where that may be public, or about to become so.
+    /// Takes the job at `newest`, to which the head was lowered, where that job may be public, about to become so, or
+    /// gone.
     // Not inlined: seldom called, and jobs run in the caller's frame.
     #[cold]
     #[inline(never)]
-    fn take_back(&self, head: u64) -> Option<T> {
-        // Relaxed: a stale tail is too low, and says that there are jobs.
-        let public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
-        if public.tail(head) == head {
-            return None;
-        }
-        let _lock = self.shared.thieves.outgrown.lock();
-        // Relaxed: a stale value fails below, unless its count is 0 and its split the head, and then it is true: of
-        // jobs below this split none comes back. The split is what the last holder of the lock has left.
+    fn take_back(&self, newest: u64) -> Option<T> {
+        let head = newest + 1;
+        // Relaxed: a stale value fails below; but if all below the head was stolen by then, it stays so.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        let mut is_limit_set = false;
         loop {
-            let split = public.split(head);
+            let (split, count) = (public.split(head), public.count());
             debug_or_loom_assert!(split <= head, "jobs are public that the owner has taken");
-            if split < head {
-                self.set_limit(split);
-                break;
-            }
-            let count = public.count();
-            if count == 0 {
+            let is_gone = public.tail(head) == head;
+            if is_gone && !is_limit_set {
+                self.set_head(head);
                 return None;
             }
-            // Half of them, so that not every pop comes here. Never the last one by the count: its slot must not be
-            // written again while the tail stays.
-            let back = count / 2;
-            let next = if back == 0 { public.without_oldest() } else { Public(public.0 - back) };
+            let next = if count == 0 || split <= newest {
+                public.unclaimed_with(0)
+            } else if count == 1 {
+                // The last one never by the count: its slot must not be written again while the tail stays.
+                public.without_oldest()
+            } else {
+                // Half of them, so that not every pop comes here.
+                Public(public.0 - count / 2)
+            };
+            self.set_limit(next.split(head));
+            is_limit_set = true;
             if let Err(now) = self.shared.exchange(public, next) {
                 public = now;
                 continue;
             }
-            if back == 0 {
-                self.seen_tail.set(next.tail(head));
-                return Some(self.take(head - 1));
+            if next.tail(head) == head {
+                self.set_head(head);
+                self.seen_tail.set(head);
             }
-            self.set_limit(split - back);
-            break;
+            return (!is_gone).then(|| self.take(newest));
         }
-        // Nobody exposes while we hold the lock, so this job stays private.
-        self.set_head(head - 1);
-        Some(self.take(head - 1))
     }
 
-    /// Sets the limit. The caller holds the lock.
+    /// Sets the limit. The caller exchanges `public` next, and comes back here unless it succeeds.
     fn set_limit(&self, limit: u64) {
-        // Relaxed: others read it only under the lock.
-        self.shared.owners.limit.store(limit, Ordering::Relaxed);
+        let word = &self.shared.owners.limit;
+        // Relaxed: thieves only raise it. One that begins after the exchange has acquired this.
+        if cfg!(fork_loom) {
+            // Loom lets a thief's step miss a store at the same time, which no step on the latest value can.
+            word.swap(limit, Ordering::Relaxed);
+        } else {
+            word.store(limit, Ordering::Relaxed);
+        }
     }
 
     /// The ring is full from where the tail once was.
@@ -303,14 +309,13 @@ impl<T: TwoWords> Deque<T> {
         let mut capacity = old.slots.len();
         if head - tail == capacity as u64 {
             capacity *= 2;
-            let new = Ring::leak(capacity);
+            let new = Ring::leak(capacity, self.ring.get().cast_mut());
             for index in tail..head {
                 // SAFETY: it is not freed before `shared`.
                 unsafe { &*new }.slot(index).write(old.slot(index).read());
             }
             // ORDERING: Release, pairs with the load in `steal`, which must find the copies.
             self.shared.thieves.ring.store(new, Ordering::Release);
-            self.shared.thieves.outgrown.lock().push(self.ring.get().cast_mut());
             self.ring.set(new);
         }
         self.full_at.set(tail + capacity as u64);
@@ -321,23 +326,25 @@ impl<T: TwoWords> Deque<T> {
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
         // Relaxed: the light fence of the push that brings us here says what a sleeper may rely on.
-        let public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         if public.count() > 0 {
             return self.count_unanswered(public.tail(head));
         }
-        // A thief that holds it exposes these very jobs.
-        let Some(lock) = self.shared.thieves.outgrown.try_lock() else { return Answer::HasPublic };
-        // Relaxed: under the lock only thefts can change it, and there is nothing to steal.
-        let public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
-        let split = public.split(head);
-        if public.count() > 0 || split == head {
-            return Answer::HasPublic;
+        loop {
+            let private = head - public.split(head);
+            let more = if public.count() > 0 { 0 } else { private.div_ceil(2).min(MOST_PUBLIC) };
+            let next = public.unclaimed_with(more);
+            self.set_limit(next.split(head));
+            match self.shared.exchange(public, next) {
+                Ok(()) if more > 0 => {
+                    hooks::count(Event::Exposure);
+                    return Answer::Exposed;
+                }
+                // A thief has exposed or taken it.
+                Ok(()) => return Answer::HasPublic,
+                Err(now) => public = now,
+            }
         }
-        let more = (head - split).div_ceil(2).min(MOST_PUBLIC);
-        self.set_limit(split + more);
-        self.shared.expose(more, &lock);
-        hooks::count(Event::Exposure);
-        Answer::Exposed
     }
 
     /// There are public jobs: whether anybody has come for one lately.
@@ -378,20 +385,14 @@ impl<T> Shared<T> {
 
     fn exchange(&self, from: Public, to: Public) -> Result<(), Public> {
         // ORDERING: AcqRel. Release: the copy of a job that a thief has made comes before the owner writes the slot
-        // again (`make_room`). Every change is a read-modify-write, so that who acquires any value sees what was
-        // exposed by an earlier one. Acquire keeps that chain.
+        // again (`make_room`); who steals an exposed job sees what its slot holds, and its ring; who begins a claim sees
+        // the head and the limit of an owner that has taken a job back. Every change is a read-modify-write, so that who
+        // acquires any value sees what came before an earlier one. Acquire keeps that chain.
         self.thieves
             .public
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
             .map(drop)
             .map_err(Public)
-    }
-
-    /// Makes `more` private jobs public. The limit says so already.
-    fn expose(&self, more: u64, _lock: &MutexGuard<'_, Vec<*mut Ring>>) {
-        // ORDERING: AcqRel. Release, pairs with the load in `steal`: a thief sees what the slots hold, and their ring.
-        // Acquire as in `exchange`.
-        self.thieves.public.fetch_add(more, Ordering::AcqRel);
     }
 }
 
@@ -409,7 +410,7 @@ impl<T: TwoWords> Stealer<T> {
         let ring = thieves.ring.load(Ordering::Acquire);
         // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is public, the slot at the
         // tail holds it for as long as the tail stays.
-        let words = unsafe { &*ring }.slot(public.0 >> COUNT_BITS).read();
+        let words = unsafe { &*ring }.slot(public.0 >> TAIL_SHIFT).read();
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: the step of the tail made the job ours, and says that the words are those of the job.
             Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
@@ -421,39 +422,40 @@ impl<T: TwoWords> Stealer<T> {
     /// jobs now.
     #[cold]
     pub(crate) fn expose_for_owner(&self) -> bool {
-        let shared = &*self.shared;
-        if !self.has_public() && shared.is_empty() {
+        let Shared { owners, thieves, fences, .. } = &*self.shared;
+        if !self.has_public() && self.shared.is_empty() {
             return false;
         }
-        let Some(lock) = shared.thieves.outgrown.try_lock() else { return self.has_public() };
-        if self.has_public() {
-            return true;
+        let Some(_exposing) = thieves.exposing.try_lock() else { return self.has_public() };
+        // Relaxed: the exchange acquires.
+        let mut public = Public(thieves.public.load(Ordering::Relaxed));
+        loop {
+            if public.count() > 0 {
+                return true;
+            }
+            match self.shared.exchange(public, public.claimed()) {
+                Ok(()) => break,
+                Err(now) => public = now,
+            }
         }
-        // Relaxed: under the lock only thefts can change it, and there is nothing to steal.
-        let public = Public(shared.thieves.public.load(Ordering::Relaxed));
         // ORDERING: Acquire, pairs with `set_head`, here and below.
-        let head = shared.owners.head.load(Ordering::Acquire);
+        let head = owners.head.load(Ordering::Acquire);
         let split = public.split(head);
-        if head <= split {
-            return false;
+        let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
+        if wanted > 0 {
+            // Relaxed: the fence orders it. Only raised: the owner may have ended the claim, and exposed more.
+            owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
+            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the head read next: an owner
+            // whose read of the limit misses that has lowered the head before.
+            fences.heavy();
+            hooks::count(Event::HeavyFence);
         }
-        let wanted = (head - split).div_ceil(2).min(MOST_PUBLIC);
-        // Relaxed: the fence orders it.
-        shared.owners.limit.store(split + wanted, Ordering::Relaxed);
-        // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the head read next: an owner
-        // whose read of the limit misses that has lowered the head before.
-        shared.fences.heavy();
-        hooks::count(Event::HeavyFence);
-        let head = shared.owners.head.load(Ordering::Acquire);
+        let head = owners.head.load(Ordering::Acquire);
         let more = wanted.min(head.saturating_sub(split));
-        if more > 0 {
-            shared.expose(more, &lock);
-            hooks::count(Event::ExposureForOwner);
-        }
-        // Relaxed: an owner that still finds the higher limit waits for the lock. Not earlier: below the split the owner
-        // would take what is public.
-        shared.owners.limit.store(split + more, Ordering::Relaxed);
-        more > 0
+        let is_exposed =
+            self.shared.exchange(public.claimed(), public.unclaimed_with(more)).is_ok() && more > 0;
+        hooks::count_if(is_exposed, Event::ExposureForOwner);
+        is_exposed || self.has_public()
     }
 
     /// Whether there is a job to be stolen.
@@ -482,10 +484,10 @@ impl<T> Drop for Shared<T> {
             return;
         }
         // Relaxed: nobody else is left. Jobs that are left are dropped by nobody; a pool ends after its last job.
-        let last = self.thieves.ring.load(Ordering::Relaxed);
-        for ring in self.thieves.outgrown.lock().drain(..).chain([last]) {
+        let mut ring = self.thieves.ring.load(Ordering::Relaxed);
+        while !ring.is_null() {
             // SAFETY: it came from a box, and nobody else is left to read it.
-            drop(unsafe { Box::from_raw(ring) });
+            ring = unsafe { Box::from_raw(ring) }.outgrown;
         }
     }
 }

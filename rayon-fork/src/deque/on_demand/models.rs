@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicUsize;
 use loom::thread;
 
 use super::numbered::Numbered;
-use super::{
-    COUNT_BITS, Deque, Fences, MutexGuard, Ordering, Public, Ring, Steal, Stealer, TwoWords,
-};
+use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, TwoWords};
 use crate::sleep::models::{Bounds, must_fail, must_hold};
 
 /// One thief.
 const PAIR: Bounds = Bounds { fast: Some(2), deep: Some(4) };
+/// One, and a mistake that needs one more.
+const LONG_PAIR: Bounds = Bounds { fast: Some(3), deep: Some(4) };
 /// Two.
 const TRIO: Bounds = Bounds { fast: Some(1), deep: Some(2) };
 
@@ -56,64 +56,130 @@ impl Steps for NoHeavyFence {
     }
 }
 
-/// Exposes for the owner as the real one does, with the last three steps in the order of `finish`: it gets the split, the
-/// number of jobs, and the lock.
-fn expose_then(
-    stealer: &Stealer<Numbered>,
-    claims_first: bool,
-    finish: impl FnOnce(u64, u64, &MutexGuard<'_, Vec<*mut Ring>>),
-) -> bool {
-    let shared = &*stealer.shared;
-    let Some(lock) = shared.thieves.outgrown.try_lock() else { return false };
-    let public = Public(shared.thieves.public.load(Ordering::Relaxed));
-    let head = shared.owners.head.load(Ordering::Acquire);
-    let split = public.split(head);
-    if public.count() > 0 || head <= split {
-        return false;
+/// A thief about to expose for the owner: it found `public`, and has the lock.
+struct Exposing<'a> {
+    stealer: &'a Stealer<Numbered>,
+    public: Public,
+    split: u64,
+    wanted: u64,
+}
+
+impl Exposing<'_> {
+    /// The first steps of the real one, with a claim or without.
+    fn expose(stealer: &Stealer<Numbered>, claims: bool, steps: fn(&Exposing<'_>) -> bool) -> bool {
+        let shared = &*stealer.shared;
+        let Some(_lock) = shared.thieves.exposing.try_lock() else { return false };
+        let public = Public(shared.thieves.public.load(Ordering::Acquire));
+        if public.count() > 0 || claims && shared.exchange(public, public.claimed()).is_err() {
+            return false;
+        }
+        let head = shared.owners.head.load(Ordering::Acquire);
+        let split = public.split(head);
+        let wanted = head.saturating_sub(split).div_ceil(2);
+        steps(&Exposing { stealer, public, split, wanted })
     }
-    let wanted = (head - split).div_ceil(2);
-    if claims_first {
-        shared.owners.limit.store(split + wanted, Ordering::Relaxed);
-        shared.fences.heavy();
+
+    fn raise(&self) {
+        let limit = &self.stealer.shared.owners.limit;
+        limit.fetch_max(self.split + self.wanted, Ordering::Relaxed);
     }
-    let head = shared.owners.head.load(Ordering::Acquire);
-    let more = wanted.min(head.saturating_sub(split));
-    if more > 0 {
-        finish(split, more, &lock);
+
+    fn fence(&self) {
+        self.stealer.shared.fences.heavy();
     }
-    more > 0
+
+    /// What the owner has left of what was wanted.
+    fn left(&self) -> u64 {
+        let head = self.stealer.shared.owners.head.load(Ordering::Acquire);
+        self.wanted.min(head.saturating_sub(self.split))
+    }
+
+    fn commit(&self, expected: Public, more: u64) -> bool {
+        self.stealer.shared.exchange(expected, self.public.unclaimed_with(more)).is_ok()
+    }
 }
 
 /// The limit goes down before the jobs are public, as if the claim were over.
-enum ClearsTheLimitEarly {}
+enum LowersTheLimitEarly {}
 
-impl Steps for ClearsTheLimitEarly {
+impl Steps for LowersTheLimitEarly {
     fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
-        expose_then(stealer, true, |split, more, lock| {
-            stealer.shared.owners.limit.store(split, Ordering::Relaxed);
-            stealer.shared.expose(more, lock);
-            stealer.shared.owners.limit.store(split + more, Ordering::Relaxed);
+        Exposing::expose(stealer, true, |it| {
+            it.raise();
+            it.fence();
+            let more = it.left();
+            it.stealer.shared.owners.limit.store(it.split, Ordering::Relaxed);
+            it.commit(it.public.claimed(), more)
         })
     }
 }
 
 /// The jobs are public before the limit says so.
-enum MovesTheSplitBeforeTheClaim {}
+enum MovesTheSplitBeforeTheLimit {}
 
-impl Steps for MovesTheSplitBeforeTheClaim {
+impl Steps for MovesTheSplitBeforeTheLimit {
     fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
-        expose_then(stealer, false, |split, more, lock| {
-            stealer.shared.expose(more, lock);
-            stealer.shared.owners.limit.store(split + more, Ordering::Relaxed);
-            stealer.shared.fences.heavy();
+        Exposing::expose(stealer, true, |it| {
+            let is_exposed = it.commit(it.public.claimed(), it.left());
+            it.raise();
+            it.fence();
+            is_exposed
         })
+    }
+}
+
+/// A thief takes it for granted that the owner took nothing back meanwhile.
+enum ClaimsNothing {}
+
+impl Steps for ClaimsNothing {
+    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
+        Exposing::expose(stealer, false, |it| {
+            it.raise();
+            it.fence();
+            it.commit(it.public, it.left())
+        })
+    }
+}
+
+/// A thief whose claim is over lowers a limit that the owner has set.
+enum SetsTheLimit {}
+
+impl Steps for SetsTheLimit {
+    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
+        Exposing::expose(stealer, true, |it| {
+            it.stealer.shared.owners.limit.store(it.split + it.wanted, Ordering::Relaxed);
+            it.fence();
+            it.commit(it.public.claimed(), it.left())
+        })
+    }
+}
+
+/// An owner that takes a private job back sets the limit when it has ended the claim, as if there could be no other.
+enum SetsTheLimitLate {}
+
+impl Steps for SetsTheLimitLate {
+    fn pop(deque: &Deque<Numbered>) -> Option<Numbered> {
+        let newest = deque.head() - 1;
+        deque.set_head(newest);
+        deque.fences.light();
+        let owners = &deque.shared.owners;
+        let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
+        let split = public.split(newest + 1);
+        if newest >= owners.limit.load(Ordering::Relaxed) {
+            return Some(deque.take(newest));
+        }
+        if split > newest || deque.shared.exchange(public, public.unclaimed_with(0)).is_err() {
+            return deque.take_back(newest);
+        }
+        owners.limit.store(split, Ordering::Relaxed);
+        Some(deque.take(newest))
     }
 }
 
 /// The job at the tail, in a ring that was in use before or after `public` was read.
 fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
     // SAFETY: rings live as long as the deque.
-    unsafe { &*ring }.slot(public.0 >> COUNT_BITS).read()
+    unsafe { &*ring }.slot(public.0 >> TAIL_SHIFT).read()
 }
 
 /// A thief copies the job after it has stepped the tail.
@@ -161,17 +227,16 @@ enum TakesTheLastBackByTheCount {}
 impl Steps for TakesTheLastBackByTheCount {
     fn pop(deque: &Deque<Numbered>) -> Option<Numbered> {
         let head = deque.head();
-        let lock = deque.shared.thieves.outgrown.lock();
         let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
         if public.count() != 1 || public.split(head) != head {
-            drop(lock);
             return deque.pop();
         }
+        deque.set_head(head - 1);
+        deque.set_limit(head - 1);
         if deque.shared.exchange(public, Public(public.0 - 1)).is_err() {
+            deque.set_head(head);
             return None;
         }
-        deque.set_limit(head - 1);
-        deque.set_head(head - 1);
         Some(deque.take(head - 1))
     }
 }
@@ -208,7 +273,7 @@ fn play<S: Steps>(
     thieves: &[fn(&Stealer<Numbered>) -> Option<Numbered>],
     owner: impl FnOnce(&dyn Fn(usize), &dyn Fn(), &dyn Fn()),
 ) {
-    let deque = Deque::starting_at(0, capacity, S::fences());
+    let deque = Deque::starting_at(1, capacity, S::fences());
     let tally = Tally::new(jobs);
     deque.push(Numbered(0));
     deque.push(Numbered(1));
@@ -306,6 +371,20 @@ fn a_thief_and_an_exposer<S: Steps>() {
     });
 }
 
+/// A thief exposes, and once more when the owner has ended its claim.
+fn claims_follow_each_other<S: Steps>() {
+    let thief = |stealer: &Stealer<Numbered>| {
+        S::expose_for_owner(stealer);
+        expose_and_steal::<S>(stealer)
+    };
+    play::<S>(3, 4, &[thief], |push, pop, _| {
+        push(2);
+        pop();
+        pop();
+        pop();
+    });
+}
+
 /// The owner takes all public jobs back and makes a new one public while a thief steals.
 fn reuse<S: Steps>() {
     play::<S>(3, 2, &[steal::<S>], |push, pop, answer| {
@@ -330,7 +409,7 @@ fn growth<S: Steps>() {
 /// A thief steals a public job while the owner goes on pushing where that was. The thief is the first thread here: loom
 /// remembers only the latest access to a word, and so would not let another thread's theft come early enough.
 fn theft_and_reuse<S: Steps>() {
-    let deque = Deque::starting_at(0, 2, S::fences());
+    let deque = Deque::starting_at(1, 2, S::fences());
     let tally = Tally::new(4);
     let stealer = deque.stealer();
     deque.push(Numbered(0));
@@ -386,6 +465,7 @@ holds! {
     jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again;
     jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose;
     jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves;
+    jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other;
     jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer;
     jobs_at_an_index_that_comes_again_come_out_once: PAIR, reuse;
     jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: PAIR, theft_and_reuse;
@@ -395,8 +475,11 @@ holds! {
 
 is_caught! {
     fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes, NoHeavyFence;
-    clearing_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes, ClearsTheLimitEarly;
-    moving_the_split_before_the_claim_is_caught: PAIR, OVERTAKEN, thief_exposes, MovesTheSplitBeforeTheClaim;
+    lowering_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes, LowersTheLimitEarly;
+    moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes, MovesTheSplitBeforeTheLimit;
+    claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes, ClaimsNothing;
+    setting_a_limit_that_the_owner_has_raised_is_caught: PAIR, OVERTAKEN, both_expose, SetsTheLimit;
+    setting_the_limit_after_the_claim_has_ended_is_caught: LONG_PAIR, OVERTAKEN, claims_follow_each_other, SetsTheLimitLate;
     copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;

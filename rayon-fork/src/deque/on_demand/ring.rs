@@ -4,11 +4,14 @@ use std::ptr;
 
 use crate::sync::modelled::{AtomicPtr, Ordering};
 
-/// Bits of `public` that count public jobs; the others are the tail.
-pub(super) const COUNT_BITS: u32 = 24;
+/// Bits of `public` below the tail.
+pub(super) const TAIL_SHIFT: u32 = 24;
 
-/// The most jobs that can be public at a time.
-pub(super) const MOST_PUBLIC: u64 = (1 << COUNT_BITS) - 1;
+/// The most jobs that can be public at a time. They are counted in the lowest bits of `public`.
+pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
+
+/// The bit between count and tail: a thief is about to make jobs public.
+const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 
 /// A value of the word `public`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,9 +26,9 @@ impl Public {
     /// The tail, as an index not far from `near`: the word has only its lower bits.
     #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     pub(super) fn tail(self, near: u64) -> u64 {
-        let above = near.wrapping_sub(self.0 >> COUNT_BITS);
+        let above = near.wrapping_sub(self.0 >> TAIL_SHIFT);
         // Its lower bits, as a signed number.
-        let above = (above << COUNT_BITS) as i64 >> COUNT_BITS;
+        let above = (above << TAIL_SHIFT) as i64 >> TAIL_SHIFT;
         near.wrapping_sub(above as u64)
     }
 
@@ -36,7 +39,17 @@ impl Public {
 
     /// The same after the oldest public job, which there is, was taken.
     pub(super) fn without_oldest(self) -> Self {
-        Self(self.0.wrapping_add(1 << COUNT_BITS) - 1)
+        Self(self.0.wrapping_add(1 << TAIL_SHIFT) - 1)
+    }
+
+    /// The same with a claim. Nothing is public.
+    pub(super) fn claimed(self) -> Self {
+        Self(self.0 | CLAIM)
+    }
+
+    /// The same without a claim, and with so many public jobs more.
+    pub(super) fn unclaimed_with(self, more: u64) -> Self {
+        Self((self.0 & !CLAIM) + more)
     }
 }
 
@@ -46,13 +59,16 @@ pub(super) struct Slot([AtomicPtr<()>; 2]);
 /// A ring of slots, a power of two of them.
 pub(super) struct Ring {
     pub(super) slots: Box<[Slot]>,
+    /// The one that became too small, or null. Thieves may still read it.
+    pub(super) outgrown: *mut Ring,
 }
 
 impl Ring {
-    /// Leaks a ring.
-    pub(super) fn leak(capacity: usize) -> *mut Self {
+    /// Leaks a ring that takes the place of another, or of none.
+    pub(super) fn leak(capacity: usize, outgrown: *mut Self) -> *mut Self {
         let empty = || Slot([AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())]);
-        Box::into_raw(Box::new(Self { slots: (0..capacity).map(|_| empty()).collect() }))
+        let slots = (0..capacity).map(|_| empty()).collect();
+        Box::into_raw(Box::new(Self { slots, outgrown }))
     }
 
     // The mask fits into a `usize`.

@@ -340,16 +340,7 @@ fn leave_by<C: Counts>(make: fn() -> OnDemand) {
 /// Worker 1, which yields and so is counted as active, looks for private jobs once, while worker 2 takes its job back
 /// and pushes another, for which it does not come back.
 fn a_yield_looks_too_early<C: Counts>() {
-    yield_by::<C>(OnDemand::right);
-}
-
-/// The same, and who pushes leaves the job to the one that yields.
-fn a_yield_looks_too_early_unannounced<C: Counts>() {
-    yield_by::<C>(OnDemand::that_leaves_it_at_one);
-}
-
-fn yield_by<C: Counts>(make: fn() -> OnDemand) {
-    let three = Three::<C>::new(make);
+    let three = Three::<C>::new(OnDemand::right);
     three.pool.push(&three.sleep);
     let yielding = thread::spawn({
         let three = Arc::clone(&three);
@@ -417,5 +408,4 @@ is_caught! {
     // Only where who stops searching looks first.
     leaving_the_second_job_unannounced_is_caught: PAIR, LEFT, last_searcher_leaves_unannounced, PackedLooksFirst;
     offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced, PackedLooksFirst;
-    leaving_a_job_to_one_that_yields_is_caught: PAIR, LEFT, a_yield_looks_too_early_unannounced, PackedLooksFirst;
 }
