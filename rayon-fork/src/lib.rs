@@ -112,7 +112,6 @@ pub fn rayon_fork_variant() -> &'static str {
             latch::MODIFIERS[1],
             scope::local::MODIFIER,
             registry::offer::MODIFIER,
-            sleep::landing::MODIFIER,
         ],
     );
     NAME.as_str()

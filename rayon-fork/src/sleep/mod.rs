@@ -10,7 +10,6 @@ mod counters;
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 mod demand;
-pub(crate) mod landing;
 mod parking;
 mod patience;
 
@@ -175,7 +174,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         FenceOf::<C>::prepare()?;
         Ok(Self {
             counters: C::new(workers),
-            slots: (0..workers).map(|_| CachePadded::new(S::new(workers))).collect(),
+            slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
         })
     }
 

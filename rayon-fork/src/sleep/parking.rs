@@ -10,7 +10,6 @@
 //! carries its change of S along, so S is exact whenever no lock is held. Armed exists only in
 //! variants that look over the queues without holding the lock (README, section 7).
 
-use super::landing::Landing;
 use crate::hooks;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
 use std::fmt;
@@ -27,8 +26,8 @@ pub(crate) enum State {
 /// The pool knows one implementation, [`Slot`]. It is a trait because the models also run slots
 /// with a planted mistake, and mistakes have no place in the code that ships.
 pub(crate) trait ParkingSlot: Send + Sync {
-    /// A slot whose worker, of so many in its pool, is awake.
-    fn new(workers: usize) -> Self;
+    /// A slot whose worker is awake.
+    fn new() -> Self;
 
     /// Under the lock: runs `commit`, and if it agrees blocks the worker until it is woken.
     ///
@@ -57,36 +56,28 @@ pub(crate) trait ParkingSlot: Send + Sync {
 pub(crate) struct Slot {
     pub(super) state: Mutex<State>,
     pub(super) unparked: Condvar,
-    landing: Landing,
 }
 
 assert_size!(
-    Slot: (size_of::<Mutex<State>>() + size_of::<Condvar>() + size_of::<Landing>())
-        .next_multiple_of(align_of::<Slot>())
+    Slot: (size_of::<Mutex<State>>() + size_of::<Condvar>()).next_multiple_of(align_of::<Slot>())
 );
 
 impl Slot {
     /// Blocks with `state` released until somebody makes it [`State::Awake`].
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
         *state = State::Parked;
-        self.landing.begin_sleep();
         hooks::begin_sleep();
         while *state == State::Parked {
             state = self.unparked.wait(state);
         }
         drop(state);
-        self.landing.end_sleep();
         hooks::end_sleep();
     }
 }
 
 impl ParkingSlot for Slot {
-    fn new(workers: usize) -> Self {
-        Self {
-            state: Mutex::new(State::Awake),
-            unparked: Condvar::new(),
-            landing: Landing::new(workers),
-        }
+    fn new() -> Self {
+        Self { state: Mutex::new(State::Awake), unparked: Condvar::new() }
     }
 
     fn park_if(&self, commit: impl FnOnce() -> bool) {
@@ -130,7 +121,6 @@ impl ParkingSlot for Slot {
         }
         *state = State::Awake;
         if found == State::Parked {
-            self.landing.choose();
             self.unparked.notify_all();
         }
         // The waker unregisters, not the sleeper: that thread may be long in coming, and others

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_slot_that_is_locked_says_so_instead_of_waiting() {
-    let slot = Slot::new(1);
+    let slot = Slot::new();
     let state = slot.state.lock();
     assert_eq!(format!("{slot:?}"), "Locked");
     drop(state);

@@ -229,8 +229,8 @@ macro_rules! slot_twin {
         }
 
         impl ParkingSlot for $name {
-            fn new(workers: usize) -> Self {
-                Self(Slot::new(workers))
+            fn new() -> Self {
+                Self(Slot::new())
             }
 
             fn park_if(&self, commit: impl FnOnce() -> bool) {
