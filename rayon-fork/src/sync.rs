@@ -1,6 +1,6 @@
 //! The door to the machine: only here are the standard library's atomics, locks, condition
 //! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
-//! fences, in `sync/cpus.rs` and `sleep/landing/affinity.rs` its CPUs.
+//! fences, in `sync/cpus.rs` its CPUs.
 //!
 //! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
 //! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
@@ -36,7 +36,8 @@ mod machine {
     #[cfg(not(fork_loom))]
     #[allow(unused_imports)]
     pub(crate) use super::asymmetric::{
-        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once,
+        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
+        wait_for_grace_period,
     };
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
@@ -200,6 +201,9 @@ pub(crate) mod modelled {
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };
+    #[cfg(not(fork_sim))]
+    #[allow(unused_imports)]
+    pub(crate) use super::machine::{try_heavy_fence, wait_for_grace_period};
 
     /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
     /// already does the work.
@@ -270,6 +274,17 @@ pub(crate) mod modelled {
         fence(Ordering::SeqCst);
         // ORDERING: AcqRel, as in `light_fence`.
         ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// As `heavy_fence`.
+    pub(crate) fn try_heavy_fence() -> bool {
+        heavy_fence();
+        true
+    }
+
+    /// Every thread's stores become visible, by assumption.
+    pub(crate) fn wait_for_grace_period() {
+        heavy_fence();
     }
 
     /// Pairs of fences, as above.

@@ -43,6 +43,12 @@ mod fences {
         // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
         fence(Ordering::SeqCst);
     }
+
+    /// As [`heavy_fence`]; nobody refuses it.
+    pub(crate) fn try_heavy_fence() -> bool {
+        heavy_fence();
+        true
+    }
 }
 
 #[cfg(all(feature = "membarrier", target_os = "linux", not(miri)))]
@@ -90,12 +96,16 @@ mod fences {
     ///
     /// # Panics
     ///
-    /// If [`prepare_heavy_fences`] was not called, or failed.
+    /// If [`prepare_heavy_fences`] was not called, or failed, or the process may not call the kernel for it any more.
     pub(crate) fn heavy_fence() {
+        assert!(try_heavy_fence(), "membarrier does not serve this process any more");
+    }
+
+    /// As [`heavy_fence`]; `false` if the kernel refuses, and then this was a fence for the caller alone.
+    pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence: to every other fence, this is one like any.
         fence(Ordering::SeqCst);
-        membarrier(MembarrierCommand::PrivateExpedited)
-            .expect("membarrier serves every process that has registered for it");
+        membarrier(MembarrierCommand::PrivateExpedited).is_ok()
     }
 }
 
@@ -111,4 +121,19 @@ mod tests {
     }
 }
 
-pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences, registers_at_once};
+pub(crate) use fences::{
+    heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
+};
+
+/// Until every store that any thread has executed is visible to all.
+///
+/// By a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid to sleep, too.
+#[allow(dead_code)]
+pub(crate) fn wait_for_grace_period() {
+    let (lock, nobody) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
+    let guard = lock.lock().expect("nobody else has it");
+    let _ = nobody.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
+}
+
+/// Some ten thousand times as long as a store waits in a processor. A guess on the safe side; waited for once.
+const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

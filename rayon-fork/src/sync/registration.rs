@@ -10,8 +10,21 @@
 //! A heavy side fences for itself first, and reads the state behind that. If it reads that nothing is registered, then
 //! its fence precedes that of step 3, and a light side that is free comes after step 3: it sees what the caller of the
 //! heavy side did before. If it reads anything else, it asks the kernel, and the kernel fences for everybody.
+//!
+//! A kernel that serves may refuse later: a program may enter a sandbox. Then the state goes back, again in two steps:
+//!
+//! 1. [`Registration`] says that light sides fence again.
+//! 2. A grace period. A light side that still read otherwise did so before step 1, so its stores left its processor's
+//!    buffer long ago: that takes less than a microsecond, and a thread that loses its CPU leaves none behind.
+//! 3. [`Registration`] says that the grace period is over. From here on a heavy side only fences.
+//!
+//! Whoever the kernel refuses, or who finds the state between the two steps, waits for a grace period of its own. It is
+//! the one argument here about time: no order of the memory model, but the same one about processors that the kernel's
+//! own fence rests on where a thread does not run.
 
-use super::modelled::{AtomicUsize, Ordering, fence, heavy_fence, light_fence};
+use super::modelled::{
+    AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
+};
 
 /// Both sides are full fences.
 const NONE: usize = 0;
@@ -19,6 +32,10 @@ const NONE: usize = 0;
 const BY_KERNEL: usize = 1;
 /// The kernel serves heavy sides; light ones are no instruction.
 const FREE: usize = 2;
+/// The kernel refuses, and some light sides may not have fenced yet.
+const REFUSING: usize = 3;
+/// The kernel refuses; both sides are full fences.
+const REFUSED: usize = 4;
 
 /// How far a process is with registering.
 pub(crate) struct Registration {
@@ -48,8 +65,10 @@ impl Registration {
         {
             // ORDERING: SeqCst fence, pairs with that in `heavy`: see the head of this file.
             fence(Ordering::SeqCst);
-            // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes before a free side.
-            self.state.store(FREE, Ordering::Release);
+            // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes before a free side. It
+            // fails if the kernel has refused meanwhile.
+            let _ =
+                self.state.compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
         }
     }
 
@@ -73,12 +92,33 @@ impl Registration {
 
     /// The side of a pair that is executed seldom.
     pub(crate) fn heavy(&self) {
+        self.heavy_by(try_heavy_fence);
+    }
+
+    /// As [`heavy`](Self::heavy), by a kernel that says whether it did.
+    pub(super) fn heavy_by(&self, try_heavy_fence: impl FnOnce() -> bool) {
         // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any other.
         fence(Ordering::SeqCst);
-        // ORDERING: Acquire, pairs with the first store in `complete`.
-        if self.state.load(Ordering::Acquire) != NONE {
-            heavy_fence();
+        // ORDERING: Acquire, pairs with the stores in `complete` and in `refuse`.
+        let is_served = match self.state.load(Ordering::Acquire) {
+            NONE | REFUSED => true,
+            REFUSING => false,
+            _ => try_heavy_fence(),
+        };
+        if !is_served {
+            self.refuse();
         }
+    }
+
+    /// The kernel does not fence for others any more.
+    #[cold]
+    fn refuse(&self) {
+        self.state.swap(REFUSING, Ordering::Relaxed);
+        // ORDERING: SeqCst fence, pairs with that in `light`: who comes later reads that it must fence.
+        fence(Ordering::SeqCst);
+        wait_for_grace_period();
+        // ORDERING: Release, pairs with the load in `heavy_by`: who reads this comes after the grace period.
+        self.state.store(REFUSED, Ordering::Release);
     }
 }
 

@@ -10,10 +10,10 @@ mod common;
 mod child;
 
 mod abort;
-#[cfg(target_os = "linux")]
-mod affinity;
 mod environment;
 mod global_build;
 mod global_start;
 mod migrated_from_outside;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod watchdog;

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::{BY_KERNEL, FREE, NONE, Registration};
+use super::{BY_KERNEL, FREE, NONE, REFUSED, Registration};
 use crate::sleep::models::{Bounds, must_fail, must_hold};
 use crate::sync::modelled::{self, AtomicUsize, Ordering, fence, heavy_fence, light_fence};
 
 /// A light side, a heavy one, and who registers.
 const TRIO: Bounds = Bounds { fast: Some(3), deep: None };
+
+/// A light side, and two heavy ones.
+const REFUSED_TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 
 /// How a planted mistake shows.
 const SEEN: &str = "neither side saw the other";
@@ -105,6 +108,99 @@ fn pair_while_registering<S: Steps>() {
     let saw_demand = pusher.join().unwrap();
     registrar.join().unwrap();
     assert!(saw_job || saw_demand, "{SEEN}");
+}
+
+/// How those go on whom the kernel refuses.
+trait Refused: 'static {
+    fn refuse(registration: &Registration) {
+        registration.heavy_by(|| false);
+    }
+}
+
+impl Refused for Right {}
+
+/// Nobody waits for those who have not fenced.
+enum GivesNoGrace {}
+
+impl Refused for GivesNoGrace {
+    fn refuse(registration: &Registration) {
+        fence(Ordering::SeqCst);
+        registration.state.swap(REFUSED, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// Only the first waits.
+enum SaysSoEarly {}
+
+impl Refused for SaysSoEarly {
+    fn refuse(registration: &Registration) {
+        fence(Ordering::SeqCst);
+        if registration.state.swap(REFUSED, Ordering::Relaxed) != REFUSED {
+            fence(Ordering::SeqCst);
+            modelled::wait_for_grace_period();
+        }
+    }
+}
+
+/// A light side, and two heavy ones which the kernel refuses, though it served before: of each pair at least one side
+/// sees what the other did before.
+fn pairs_while_the_kernel_refuses<S: Refused>() {
+    modelled::prepare_heavy_fences().expect("a model has fences");
+    let registration = Arc::new(Registration::new());
+    registration.complete();
+    let [job, first, second] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+    let heavy = |registration: &Registration, demand: &AtomicUsize, job: &AtomicUsize| {
+        demand.store(1, Ordering::Relaxed);
+        S::refuse(registration);
+        job.load(Ordering::Relaxed) == 1
+    };
+    let pusher = thread::spawn({
+        let registration = Arc::clone(&registration);
+        let [job, first, second] = [&job, &first, &second].map(Arc::clone);
+        move || {
+            job.store(1, Ordering::Relaxed);
+            // The grace period catches a thread anywhere, also before it reads the state.
+            light_fence();
+            registration.light();
+            [first, second].map(|demand| demand.load(Ordering::Relaxed) == 1)
+        }
+    });
+    let other = thread::spawn({
+        let registration = Arc::clone(&registration);
+        let [job, first] = [&job, &first].map(Arc::clone);
+        move || heavy(&registration, &first, &job)
+    });
+    let second_saw_job = heavy(&registration, &second, &job);
+    let first_saw_job = other.join().unwrap();
+    let [saw_first, saw_second] = pusher.join().unwrap();
+    assert!(first_saw_job || saw_first, "{SEEN}");
+    assert!(second_saw_job || saw_second, "{SEEN}");
+}
+
+#[test]
+fn models_of_pairs_while_the_kernel_refuses() {
+    must_hold("fences, refused", REFUSED_TRIO, pairs_while_the_kernel_refuses::<Right>);
+}
+
+#[test]
+fn models_catch_a_refusal_without_grace() {
+    must_fail(
+        "fences, no grace",
+        SEEN,
+        REFUSED_TRIO,
+        pairs_while_the_kernel_refuses::<GivesNoGrace>,
+    );
+}
+
+#[test]
+fn models_catch_a_refusal_that_is_told_early() {
+    must_fail(
+        "fences, told early",
+        SEEN,
+        REFUSED_TRIO,
+        pairs_while_the_kernel_refuses::<SaysSoEarly>,
+    );
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! A process that forbids itself the kernel's fences after its first pool was built, and one that forks: pools go on.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder, rayon_fork_variant};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
+
+use crate::child::{self, is_child};
+use crate::common::{PATIENCE, patiently};
+
+fn pool_of_two() -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(2).build().unwrap()
+}
+
+/// What a pool says of its fences, if it has any that are not full.
+fn say_fences(pool: &ThreadPool) -> bool {
+    format!("{pool:?}").contains("fences: membarrier")
+}
+
+/// Jobs that wait for each other, after gaps in which workers fall asleep, some of them beside a busy one.
+fn meet(pool: &ThreadPool) {
+    for round in 0..100 {
+        sleep(Duration::from_micros(round * 7));
+        let is_there = AtomicBool::new(false);
+        pool.scope(|scope| {
+            scope.spawn(|_| is_there.store(true, Ordering::Release));
+            // A long job: another worker must take what lies on this one's deque.
+            while !is_there.load(Ordering::Acquire) {
+                spin_loop();
+            }
+            sleep(Duration::from_micros(round * 13));
+        });
+    }
+}
+
+/// From now on the kernel refuses `membarrier` to every thread.
+fn forbid_membarrier() {
+    let rules = [(libc::SYS_membarrier, Vec::new())].into_iter().collect();
+    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch).unwrap();
+    apply_filter_all_threads(&BpfProgram::try_from(filter).unwrap()).unwrap();
+}
+
+#[test]
+fn a_sandbox_after_the_first_pool_loses_no_job() {
+    // That one is on record for it: it needs the call.
+    if !rayon_fork_variant().contains("asymmetric-fence") {
+        child::run_well("sandbox::sandboxed_child", &[]);
+    }
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn sandboxed_child() {
+    if is_child() {
+        patiently("jobs that meet, in a sandbox", || {
+            let pool = pool_of_two();
+            let has_fences = rayon_fork_variant().contains("demand");
+            while has_fences && !say_fences(&pool) {
+                sleep(Duration::from_millis(1));
+            }
+            meet(&pool);
+            forbid_membarrier();
+            meet(&pool);
+            meet(&pool_of_two());
+            assert!(!say_fences(&pool), "{pool:?}");
+        });
+    }
+}
+
+#[test]
+fn a_fork_may_build_pools_of_its_own() {
+    child::run_well("sandbox::forking_child", &[]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn forking_child() {
+    if !is_child() {
+        return;
+    }
+    meet(&pool_of_two());
+    // SAFETY: the copy builds a pool, uses it and exits: it needs no lock that another thread may hold, but the
+    // allocator's, of which the C library takes care.
+    let copy = unsafe { libc::fork() };
+    if copy == 0 {
+        meet(&pool_of_two());
+        // SAFETY: always safe; nothing of the original is to be run down.
+        unsafe { libc::_exit(0) };
+    }
+    let start = std::time::Instant::now();
+    let mut status = -1;
+    // SAFETY: `status` is a valid place.
+    while unsafe { libc::waitpid(copy, &raw mut status, libc::WNOHANG) } == 0 {
+        assert!(start.elapsed() < PATIENCE, "the copy hangs");
+        sleep(Duration::from_millis(1));
+    }
+    assert_eq!(status, 0, "the copy has failed");
+}
