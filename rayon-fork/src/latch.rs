@@ -11,7 +11,7 @@ use crate::registry::{Registry, Worker};
 use crate::scope::local::Awaited;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
-pub(crate) use outside::{LockLatch, MODIFIERS};
+pub(crate) use outside::{LockLatch, MODIFIERS, Outlook};
 
 /// Something that is set once and that somebody waits for.
 pub(crate) trait Latch {
@@ -161,7 +161,8 @@ impl CountLatch {
                 debug_assert!(self.is_awaited_by(owner));
                 owner.wait_until(core, awaited);
             }
-            Waiter::OtherThread(latch) => latch.wait(),
+            // What a scope or a start waits for takes long, as far as is known.
+            Waiter::OtherThread(latch) => latch.wait(None),
         }
     }
 

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::Latch;
 
 #[cfg(not(feature = "warm-install"))]
-pub(crate) use blocking::LockLatch;
+pub(crate) use blocking::{LockLatch, Outlook};
 #[cfg(feature = "warm-install")]
-pub(crate) use warm::LockLatch;
+pub(crate) use warm::{LockLatch, Outlook};
 
 /// Whether a thread that waits outside is notified after the latch's lock is free, or before: then it
 /// wakes up only to wait for the lock, which its waker holds. With the lock held, an `install` from

@@ -17,7 +17,7 @@ use crate::deque::{Deque, Injector};
 use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
-use crate::latch::{CountLatch, LockLatch, SpinLatch};
+use crate::latch::{CountLatch, LockLatch, Outlook, SpinLatch};
 use crate::scope::local::{self, Awaited};
 use crate::sleep::Sleep;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
@@ -50,13 +50,15 @@ pub(crate) struct Registry {
     reasons_to_live: CachePadded<AtomicUsize>,
     /// Whether a worker should show its jobs to others.
     offers: Offers,
+    /// Whether jobs from outside are done soon.
+    outlook: Outlook,
 }
 
 // The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
     + size_of::<Offers>()
-    + (size_of::<Sleep>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
+    + (size_of::<Sleep>() + size_of::<Outlook>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
     /// Builds the shared state and starts a thread for each worker through `spawn`.
@@ -90,6 +92,7 @@ impl Registry {
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
             offers,
+            outlook: Outlook::new(),
         });
 
         let unfinished = TerminateOnDrop(&registry);
@@ -193,7 +196,8 @@ impl Registry {
         let job = StackJob::new(Arc::clone(&latch), |_| op(unsafe { Worker::running() }, true));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
-        latch.wait();
+        let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
+        latch.wait(may_be_soon.then_some(&self.outlook));
         hooks::reads(&job);
         job.into_result()
     }

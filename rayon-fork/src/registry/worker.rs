@@ -32,8 +32,10 @@ pub(crate) struct Worker {
     pub(super) registry: Arc<Registry>,
 }
 
-// Its queues, and less than one line of the rest.
-assert_size!(Worker: size_of::<JobFifo>() + align_of::<JobFifo>());
+// Its queues, and the rest on lines of its own.
+assert_size!(Worker: size_of::<JobFifo>()
+    + (size_of::<JobDeque<JobRef>>() + size_of::<local::Held>() + size_of::<Patience>() + 40)
+        .next_multiple_of(align_of::<JobFifo>()));
 
 cell_of_thread! {
     /// The worker that this thread is, or null.

@@ -130,11 +130,6 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         self.announce_job(true);
     }
 
-    /// Whether any worker sleeps or, where that is counted, searches.
-    pub(super) fn somebody_is_idle(&self) -> bool {
-        self.somebody_sleeps() || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
-    }
-
     /// Whether no worker runs a job or other code of users, as far as workers that search are counted.
     fn everybody_is_idle(&self) -> bool {
         C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()

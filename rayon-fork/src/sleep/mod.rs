@@ -23,6 +23,9 @@ pub(crate) use counters::MAX_WORKERS;
 #[allow(unused_imports)]
 pub(crate) use demand::Demand;
 pub(crate) use patience::Patience;
+#[cfg(any(feature = "warm-install", all(test, fork_loom)))]
+#[cfg_attr(not(feature = "warm-install"), allow(unused_imports))]
+pub(crate) use patience::{A_WAKE_UP, Backoff};
 
 use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;
@@ -104,14 +107,17 @@ impl Phase {
 }
 
 impl IdlePeriod {
-    /// Whether it is time to look for jobs that nobody has made public: after a few searches in vain, and then at times.
+    /// Whether it is time to look for jobs that nobody has made public: after the second search in vain, and then at
+    /// times. After the first, a worker that pushes gets a moment to show one by itself.
     #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
-        matches!(
-            self.phase,
-            Phase::Searching { rounds_left: rounds } | Phase::Lingering { rounds } if rounds % 8 == 4
-        )
+        match self.phase {
+            Phase::Searching { rounds_left: rounds } | Phase::Lingering { rounds } => {
+                rounds + 1 == ROUNDS_UNTIL_SLEEPY || rounds % 8 == 4
+            }
+            Phase::Sleepy(_) => false,
+        }
     }
 
     fn restart(&mut self) {
@@ -221,9 +227,9 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         hooks::count(Event::SearchRound);
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
-                idle.phase = Phase::Searching { rounds_left: rounds_left - 1 };
-                hooks::count(Event::Yield);
-                yield_now();
+                let goes_on = rest::<C>(rounds_left, queues);
+                idle.phase =
+                    Phase::Searching { rounds_left: if goes_on { rounds_left - 1 } else { 0 } };
             }
             Phase::Searching { .. } if self.begins_to_linger(queues) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
@@ -240,8 +246,10 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
-                hooks::count(Event::Yield);
-                yield_now();
+                if !queues.patience().is_some_and(Patience::yields_are_dear) {
+                    hooks::count(Event::Yield);
+                    yield_now();
+                }
             }
             Phase::Sleepy(ticket) => self.sleep(idle, ticket, latch, queues),
         }
@@ -263,6 +271,11 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         // never left out.
         fence(Ordering::SeqCst);
         self.announce_job(queue_was_empty);
+    }
+
+    /// Whether any worker sleeps or, where that is counted, searches.
+    pub(crate) fn somebody_is_idle(&self) -> bool {
+        self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
 
     /// Wakes `worker` if it sleeps. `true` if it did, and now runs.
@@ -396,6 +409,27 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
             slot.disarm(|| self.counters.end_sleep(worker));
         } else {
             slot.park_unless_claimed();
+        }
+    }
+}
+
+/// A search was in vain that has so many rounds left: gives others a moment. `false` if the worker should become sleepy
+/// with the next.
+#[inline]
+fn rest<C: SleepCounters>(rounds_left: u32, queues: &impl Queues) -> bool {
+    match queues.patience() {
+        Some(patience) if LeaveRuleOf::<C>::LINGERS => {
+            if rounds_left == ROUNDS_UNTIL_SLEEPY {
+                patience.begin_rests();
+                return true;
+            }
+            hooks::count_if(!patience.yields_are_dear(), Event::Yield);
+            patience.rest()
+        }
+        _ => {
+            hooks::count(Event::Yield);
+            yield_now();
+            true
         }
     }
 }

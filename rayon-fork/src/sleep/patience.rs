@@ -1,101 +1,180 @@
-//! Whether it pays to search a little longer, by what it was worth lately.
+//! How long to look before blocking, by what it was worth lately, and by what it costs.
 //!
 //! To fall asleep just before the next job comes costs a wake-up. Where jobs come after gaps that are shorter than a
 //! wake-up takes, it is cheaper to search on; where they come after long ones, it only burns time. So the last worker
-//! that searches *lingers*: it goes on for about as long as a wake-up takes, and remembers whether a job came. After
-//! each time in vain it leaves out twice as many (as a sender backs off after collisions), after a success none.
+//! that searches *lingers*: it goes on for about as long as a wake-up takes, and remembers whether a job came.
+//!
+//! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
+//! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes longer than a wake-up
+//! stops looking, and next time does without yields.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::sync::Instant;
+use crate::sync::modelled::yield_now;
+use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
 /// About what it costs to block a thread and wake it, which is also how long it takes. Measured on a virtual machine of
 /// two CPUs, where a halted CPU is slow to come back; less elsewhere.
-const LINGER: Duration = Duration::from_micros(50);
+pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
 
-/// A worker that never succeeds leaves out one less than two to the power of this.
-const MOST_IN_VAIN: u8 = 8;
+/// Who never succeeds leaves out one less than two to the power of this.
+const MOST_IN_VAIN: usize = 8;
+
+/// Pauses in which a worker that pushes answers a demand. A guess: some hundred nanoseconds.
+const PAUSES: usize = 16;
+
+/// Searches of a worker that does without yields. A guess: together some microseconds.
+const SEARCHES: u32 = 8;
+
+/// Whether to try something that often is in vain: after each time in vain leaves out twice as many (as a sender backs off
+/// after collisions), after a success none.
+#[derive(Default)]
+pub(crate) struct Backoff {
+    /// How often it was in vain since it last succeeded, as far as that matters.
+    in_vain: AtomicUsize,
+    /// Times to come that are left out.
+    to_leave_out: AtomicUsize,
+}
+
+impl Backoff {
+    /// Whether to try now. If not, that was one left out.
+    // Relaxed, here and below: what several threads make of it at a time is a guess like any.
+    pub(crate) fn try_begin(&self) -> bool {
+        let to_leave_out = self.to_leave_out.load(Ordering::Relaxed);
+        if to_leave_out > 0 {
+            self.to_leave_out.store(to_leave_out - 1, Ordering::Relaxed);
+        }
+        to_leave_out == 0
+    }
+
+    /// What was begun did not pay.
+    pub(crate) fn was_in_vain(&self) {
+        let in_vain = (self.in_vain.load(Ordering::Relaxed) + 1).min(MOST_IN_VAIN);
+        self.in_vain.store(in_vain, Ordering::Relaxed);
+        self.to_leave_out.store((1 << in_vain) - 1, Ordering::Relaxed);
+    }
+
+    /// What was begun paid.
+    pub(crate) fn was_worth_it(&self) {
+        if self.in_vain.load(Ordering::Relaxed) > 0 {
+            self.in_vain.store(0, Ordering::Relaxed);
+        }
+    }
+}
 
 /// What one worker remembers of its searches.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// How often it lingered in vain since it last succeeded, as far as that matters.
-    in_vain: Cell<u8>,
-    /// Searches to come in which it does not linger.
-    to_leave_out: Cell<u8>,
+    lingering: Backoff,
     until: Cell<Option<Instant>>,
+    yielding: Backoff,
+    /// In this search: more searches to be made without yields; none if it yields.
+    without_yields: Cell<Option<u32>>,
 }
 
 impl Patience {
+    /// The first search was in vain: a worker that pushes may show a job if given a moment.
+    pub(super) fn begin_rests(&self) {
+        self.without_yields.set((!self.yielding.try_begin()).then_some(SEARCHES));
+        pause();
+    }
+
+    /// A later search was in vain. `false` if there should be no more before the worker becomes sleepy.
+    pub(super) fn rest(&self) -> bool {
+        if let Some(left) = self.without_yields.get() {
+            self.without_yields.set(Some(left.saturating_sub(1)));
+            pause();
+            return left > 1;
+        }
+        let start = Instant::now();
+        yield_now();
+        let is_cheap = start.elapsed() < A_WAKE_UP;
+        if is_cheap {
+            self.yielding.was_worth_it();
+        } else {
+            self.yielding.was_in_vain();
+            self.without_yields.set(Some(0));
+        }
+        is_cheap
+    }
+
+    /// Whether this search does without yields.
+    pub(super) fn yields_are_dear(&self) -> bool {
+        self.without_yields.get().is_some()
+    }
+
     /// Whether to linger from now on. If not, that was one search left out.
     pub(super) fn try_begin(&self) -> bool {
-        let to_leave_out = self.to_leave_out.get();
-        if to_leave_out > 0 {
-            self.to_leave_out.set(to_leave_out - 1);
-            return false;
+        let begins = !self.yields_are_dear() && self.lingering.try_begin();
+        if begins {
+            self.until.set(Some(Instant::now() + A_WAKE_UP));
         }
-        self.until.set(Some(Instant::now() + LINGER));
-        true
+        begins
     }
 
     /// Whether to linger longer. If not, it was in vain.
     pub(super) fn try_go_on(&self) -> bool {
         let goes_on = self.until.get().is_some_and(|until| Instant::now() < until);
         if !goes_on {
-            let in_vain = (self.in_vain.get() + 1).min(MOST_IN_VAIN);
-            self.in_vain.set(in_vain);
-            self.to_leave_out.set(u8::MAX >> (MOST_IN_VAIN - in_vain));
+            self.lingering.was_in_vain();
         }
         goes_on
     }
 
     /// The search ended while the worker lingered.
     pub(super) fn was_worth_it(&self) {
-        self.in_vain.set(0);
+        self.lingering.was_worth_it();
     }
+}
+
+/// For a moment does nothing, on the calling thread's CPU.
+fn pause() {
+    (0..PAUSES).for_each(|_| hint::spin_loop());
 }
 
 #[cfg(all(test, not(fork_loom)))]
 mod tests {
     use super::*;
 
-    /// How many of `searches` in a row lingered, each in vain.
-    fn in_vain(patience: &Patience, searches: usize) -> usize {
-        let lingers = |_: &usize| {
-            let begins = patience.try_begin();
-            if begins {
-                patience.until.set(None);
-                assert!(!patience.try_go_on());
-            }
-            begins
-        };
-        (0..searches).filter(lingers).count()
+    /// How many of `times` in a row were tried, each in vain.
+    fn in_vain(backoff: &Backoff, times: usize) -> usize {
+        (0..times).filter(|_| backoff.try_begin()).inspect(|_| backoff.was_in_vain()).count()
     }
 
     #[test]
-    fn a_worker_that_never_succeeds_lingers_in_one_search_of_256() {
-        let patience = Patience::default();
-        in_vain(&patience, 1_000);
-        assert_eq!(in_vain(&patience, 2_560), 10);
+    fn who_never_succeeds_tries_one_time_in_256() {
+        let backoff = Backoff::default();
+        in_vain(&backoff, 1_000);
+        assert_eq!(in_vain(&backoff, 2_560), 10);
     }
 
     #[test]
-    fn after_a_success_it_lingers_again_at_once() {
-        let patience = Patience::default();
-        in_vain(&patience, 1_000);
-        while !patience.try_begin() {}
-        patience.was_worth_it();
-        assert!(patience.try_begin());
+    fn after_a_success_it_is_tried_again_at_once() {
+        let backoff = Backoff::default();
+        in_vain(&backoff, 1_000);
+        while !backoff.try_begin() {}
+        backoff.was_worth_it();
+        assert!(backoff.try_begin());
     }
 
     #[test]
     fn each_time_in_vain_leaves_out_more() {
-        let patience = Patience::default();
+        let backoff = Backoff::default();
         // The first, then 1, 3 and 7 left out between.
-        assert_eq!(in_vain(&patience, 1), 1);
-        assert_eq!(in_vain(&patience, 2), 1);
-        assert_eq!(in_vain(&patience, 4), 1);
-        assert_eq!(in_vain(&patience, 8), 1);
+        assert_eq!([1, 2, 4, 8].map(|times| in_vain(&backoff, times)), [1; 4]);
+    }
+
+    #[test]
+    fn a_worker_whose_yields_are_dear_does_without_and_does_not_linger() {
+        let patience = Patience::default();
+        patience.yielding.was_in_vain();
+        patience.begin_rests();
+        assert!(patience.yields_are_dear() && !patience.try_begin());
+        let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
+        assert_eq!(rests, SEARCHES as usize);
+        // It is one time that was left out.
+        patience.begin_rests();
+        assert!(!patience.yields_are_dear());
     }
 }

@@ -254,9 +254,9 @@ type LooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
 /// Worker 0 of `sleep`, after as many rounds in vain as it always makes.
 fn would_get_sleepy(sleep: &Sleep<LooksFirst>, queues: &Scripted<'_>) -> IdlePeriod {
     let mut idle = sleep.begin_search(0);
-    for _ in 0..=ROUNDS_UNTIL_SLEEPY {
-        sleep.found_nothing(&mut idle, &CoreLatch::new(), queues);
-    }
+    // Not by as many searches: on a busy host their yields may be dear, and then nobody lingers.
+    idle.phase = Phase::Searching { rounds_left: 0 };
+    sleep.found_nothing(&mut idle, &CoreLatch::new(), queues);
     idle
 }
 

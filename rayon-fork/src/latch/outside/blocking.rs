@@ -5,6 +5,18 @@ use std::sync::Arc;
 use super::NOTIFIES_UNLOCKED;
 use crate::sync::{Condvar, Mutex};
 
+/// What threads outside a pool learn of it: nothing.
+pub(crate) struct Outlook;
+
+impl Outlook {
+    /// Whether it is of any use.
+    pub(crate) const IS_LEARNED: bool = false;
+
+    pub(crate) fn new() -> Self {
+        Self
+    }
+}
+
 /// Blocks a thread that is no worker.
 pub(crate) struct LockLatch {
     is_set: Mutex<bool>,
@@ -22,7 +34,7 @@ impl LockLatch {
 
     // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
     #[inline(never)]
-    pub(crate) fn wait(&self) {
+    pub(crate) fn wait(&self, _outlook: Option<&Outlook>) {
         let mut is_set = self.is_set.lock();
         while !*is_set {
             is_set = self.changed.wait(is_set);

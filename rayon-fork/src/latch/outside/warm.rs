@@ -1,15 +1,28 @@
 //! The waiting thread looks for a while before it blocks: what it waits for is often done sooner than a blocked thread
-//! would be running again. Then its setter need not call the kernel either.
+//! would be running again. Then its setter need not call the kernel either. It looks for as long as a wake-up takes, if
+//! some worker was idle when the job came, and backs off where that is in vain: where jobs are long, or where CPUs are
+//! scarce, so that a single yield takes longer.
 
 #[cfg(all(test, fork_loom))]
 mod models;
 
 use std::sync::Arc;
 
+use crate::sleep::{A_WAKE_UP, Backoff};
+use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering, yield_now};
 
-/// Looks in vain, each followed by a yield, before the thread blocks. As many as a worker makes before it gets sleepy.
-const LOOKS: u32 = if cfg!(fork_loom) { 1 } else { 32 };
+/// What it was worth to threads outside a pool to look before they blocked.
+pub(crate) struct Outlook(Backoff);
+
+impl Outlook {
+    /// Whether it is of any use.
+    pub(crate) const IS_LEARNED: bool = true;
+
+    pub(crate) fn new() -> Self {
+        Self(Backoff::default())
+    }
+}
 
 /// Nobody waits, or somebody looks.
 const UNSET: usize = 0;
@@ -32,16 +45,35 @@ impl LockLatch {
         Arc::new(Self { state, lock: Mutex::new(()), changed: Condvar::new() })
     }
 
+    /// Waits until the latch is set. With an outlook, that may be soon.
     // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
     #[inline(never)]
-    pub(crate) fn wait(&self) {
-        for _ in 0..LOOKS {
-            if self.is_set() {
-                return;
-            }
-            yield_now();
+    pub(crate) fn wait(&self, outlook: Option<&Outlook>) {
+        if !outlook.is_some_and(|Outlook(backoff)| self.look(backoff)) {
+            self.block();
         }
-        self.block();
+    }
+
+    /// Looks for a while. `true` if the latch was set.
+    fn look(&self, backoff: &Backoff) -> bool {
+        // A browser's `Instant` panics.
+        if cfg!(target_family = "wasm") || !backoff.try_begin() {
+            return false;
+        }
+        let start = Instant::now();
+        loop {
+            yield_now();
+            let is_set = self.is_set();
+            // A model has no time, and one look shows it all.
+            if cfg!(fork_loom) || start.elapsed() >= A_WAKE_UP {
+                backoff.was_in_vain();
+                return is_set;
+            }
+            if is_set {
+                backoff.was_worth_it();
+                return true;
+            }
+        }
     }
 
     fn is_set(&self) -> bool {

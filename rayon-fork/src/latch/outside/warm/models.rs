@@ -4,7 +4,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
 
-use super::{BLOCKED, LockLatch, SET};
+use super::{BLOCKED, LockLatch, Outlook, SET};
 use crate::sleep::models::{Bounds, must_fail, must_hold};
 use crate::sync::modelled::Ordering;
 
@@ -25,7 +25,7 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
             set(&latch);
         })
     };
-    latch.wait();
+    latch.wait(Some(&Outlook::new()));
     // SAFETY: as above.
     assert_eq!(result.with(|result| unsafe { *result }), 7);
     setter.join().expect("a failed thread has failed the model");
