@@ -1,21 +1,21 @@
 //! How a worker offers its jobs to others, and asks others for theirs: at once, or with the feature `demand` only when
 //! somebody is idle.
 
-#[cfg(not(feature = "demand"))]
+// The deque of `demand` needs atomics of 64 bits. On a target without, jobs are offered at once.
+#[cfg(not(all(feature = "demand", target_has_atomic = "64")))]
 pub(crate) use at_once::{JobDeque, JobStealer, Offers};
-#[cfg(feature = "demand")]
+#[cfg(all(feature = "demand", target_has_atomic = "64"))]
 pub(crate) use on_demand::{JobDeque, JobStealer, Offers};
 
 /// What this file adds to the variant's name.
-pub(crate) const MODIFIER: &str = if cfg!(feature = "demand") { "+demand" } else { "" };
-
-#[cfg(all(feature = "demand", not(target_has_atomic = "64")))]
-compile_error!(
-    "the feature `demand` of rayon-core needs atomics of 64 bits, which this target lacks: build without it"
-);
+pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), cfg!(target_has_atomic = "64")) {
+    (true, true) => "+demand",
+    (true, false) => "+demand-is-missing-here",
+    (false, _) => "",
+};
 
 /// Every push is announced, so there is nothing to ask for.
-#[cfg(not(feature = "demand"))]
+#[cfg(not(all(feature = "demand", target_has_atomic = "64")))]
 mod at_once {
     use std::fmt;
 
@@ -89,7 +89,7 @@ mod at_once {
 }
 
 /// A job is its worker's alone until somebody is idle.
-#[cfg(feature = "demand")]
+#[cfg(all(feature = "demand", target_has_atomic = "64"))]
 mod on_demand {
     use std::fmt;
 
