@@ -132,7 +132,7 @@ where
             StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
         // SAFETY: every way out of here first sees the latch set or gets the reference back: the
         // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure panics.
-        worker.push(unsafe { job_b.as_job_ref() });
+        let place = worker.push(unsafe { job_b.as_job_ref() });
 
         let result_a = match unwind::capture(|| oper_a(FnContext::new(injected))) {
             Ok(result) => result,
@@ -141,19 +141,10 @@ where
 
         // Mostly the second job is still where we put it. Above it lie jobs that the first closure
         // left behind, such as those spawned into an outer scope.
-        while !job_b.latch.probe() {
+        let mut is_back = !job_b.latch.probe() && worker.try_take_back(place);
+        while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
-                Some(job) if job.leads_to(ptr::addr_of!(job_b)) => {
-                    // SAFETY: the reference is back, unexecuted.
-                    let result_b = unsafe {
-                        if RUNS_IN_PLACE {
-                            job_b.run_in_place(injected)
-                        } else {
-                            job_b.run_inline(injected)
-                        }
-                    };
-                    return (result_a, result_b);
-                }
+                Some(job) if job.leads_to(ptr::addr_of!(job_b)) => is_back = true,
                 Some(job) => worker.run_within(job),
                 None => {
                     // Stolen. Help others until the thief is done.
@@ -161,6 +152,17 @@ where
                     break;
                 }
             }
+        }
+        if is_back {
+            // SAFETY: the reference is back, unexecuted.
+            let result_b = unsafe {
+                if RUNS_IN_PLACE {
+                    job_b.run_in_place(injected)
+                } else {
+                    job_b.run_inline(injected)
+                }
+            };
+            return (result_a, result_b);
         }
         hooks::reads(&job_b);
         (result_a, job_b.into_result())

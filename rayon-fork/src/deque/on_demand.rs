@@ -130,8 +130,10 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 /// The owner's end.
 pub(crate) struct Deque<T> {
     shared: Arc<Shared<T>>,
-    /// The ring in use, which only the owner replaces.
-    ring: Cell<*const Ring>,
+    /// The slots of the ring in use, which only the owner replaces.
+    slots: Cell<*const Slot>,
+    /// One less than their number, which is a power of two.
+    mask: Cell<usize>,
     /// The head at which the ring may be full: the tail may have moved since this was found out.
     full_at: Cell<u64>,
     /// The tail when it was last seen to move because of a thief, or one that the owner itself has moved it to.
@@ -141,7 +143,7 @@ pub(crate) struct Deque<T> {
     fences: Fences,
 }
 
-// SAFETY: the pointer leads to a ring that lives as long as `shared`, which moves along.
+// SAFETY: the pointer leads into a ring that lives as long as `shared`, which moves along.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 /// The thieves' end.
@@ -174,7 +176,9 @@ impl<T: TwoWords> Deque<T> {
         };
         Self {
             shared: Arc::new(shared),
-            ring: Cell::new(ring),
+            // SAFETY: it is not freed before `shared`.
+            slots: Cell::new(unsafe { &*ring }.slots.as_ptr()),
+            mask: Cell::new(capacity - 1),
             full_at: Cell::new(start + capacity as u64),
             seen_tail: Cell::new(start),
             unanswered: Cell::new(0),
@@ -200,10 +204,12 @@ impl<T: TwoWords> Deque<T> {
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
+    // The mask fits into a `usize`.
+    #[allow(clippy::cast_possible_truncation)]
     #[inline]
     fn slot(&self, index: u64) -> &Slot {
-        // SAFETY: the ring lives as long as `shared`.
-        unsafe { &*self.ring.get() }.slot(index)
+        // SAFETY: the ring lives as long as `shared`, and masked indices are those of its slots.
+        unsafe { &*self.slots.get().add(index as usize & self.mask.get()) }
     }
 
     /// Takes the private job below the head `head`.
@@ -215,8 +221,10 @@ impl<T: TwoWords> Deque<T> {
 
     /// Adds a job, which is private. Ends with a light fence: who asks for jobs, makes a heavy fence and then sees no
     /// job here, is seen by what the caller reads next.
+    ///
+    /// Returns the job's index.
     #[inline]
-    pub(crate) fn push(&self, job: T) {
+    pub(crate) fn push(&self, job: T) -> u64 {
         let head = self.head();
         if head == self.full_at.get() {
             self.make_room(head);
@@ -226,6 +234,26 @@ impl<T: TwoWords> Deque<T> {
         // ORDERING: light fence, pairs with the heavy one in `Demand::before_scan`: the job is visible, the demand is
         // read next.
         self.fences.light();
+        head
+    }
+
+    /// Takes the job back that `push` put at `index`, of which the caller knows that it has not come out by a pop.
+    /// `true` if it is the newest and surely private: then nothing is read back. Else the deque is as it was.
+    #[inline]
+    pub(crate) fn try_take_back(&self, index: u64) -> bool {
+        // Had it been stolen, the tail, and so the limit, would lie above the index for good.
+        if self.head() != index + 1 {
+            return false;
+        }
+        self.set_head(index);
+        // ORDERING: light fence, as in `pop`.
+        self.fences.light();
+        // Relaxed: as in `pop`.
+        let is_private = index >= self.shared.owners.limit.load(Ordering::Relaxed);
+        if !is_private {
+            self.set_head(index + 1);
+        }
+        is_private
     }
 
     /// Takes the newest job.
@@ -304,19 +332,20 @@ impl<T: TwoWords> Deque<T> {
         // thieves that have stepped it must have read them before.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
         let tail = public.tail(head);
-        // SAFETY: the ring lives as long as `shared`.
-        let old = unsafe { &*self.ring.get() };
-        let mut capacity = old.slots.len();
+        let mut capacity = self.mask.get() + 1;
         if head - tail == capacity as u64 {
             capacity *= 2;
-            let new = Ring::leak(capacity, self.ring.get().cast_mut());
+            // Relaxed: nobody else writes it.
+            let new = Ring::leak(capacity, self.shared.thieves.ring.load(Ordering::Relaxed));
+            // SAFETY: it is not freed before `shared`.
+            let ring = unsafe { &*new };
             for index in tail..head {
-                // SAFETY: it is not freed before `shared`.
-                unsafe { &*new }.slot(index).write(old.slot(index).read());
+                ring.slot(index).write(self.slot(index).read());
             }
             // ORDERING: Release, pairs with the load in `steal`, which must find the copies.
             self.shared.thieves.ring.store(new, Ordering::Release);
-            self.ring.set(new);
+            self.slots.set(ring.slots.as_ptr());
+            self.mask.set(capacity - 1);
         }
         self.full_at.set(tail + capacity as u64);
     }

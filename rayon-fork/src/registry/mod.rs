@@ -149,7 +149,9 @@ impl Registry {
     /// A job from whatever thread this is: a worker of the pool keeps it on its own deque.
     pub(crate) fn submit(&self, job: JobRef) {
         Worker::with_current(|worker| match worker {
-            Some(worker) if worker.is_in(self) => worker.push(job),
+            Some(worker) if worker.is_in(self) => {
+                worker.push(job);
+            }
             _ => self.inject(job),
         });
     }

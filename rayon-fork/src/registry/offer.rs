@@ -28,6 +28,9 @@ mod at_once {
     /// What a pool has for offers: nothing.
     pub(crate) struct Offers;
 
+    /// Where a pushed job lies: the deque does not tell.
+    pub(crate) struct Place;
+
     // With the feature there is something to take.
     #[allow(clippy::unused_self)]
     impl Offers {
@@ -47,10 +50,17 @@ mod at_once {
     // With the feature there is something to take.
     #[allow(clippy::unused_self)]
     impl Worker {
-        /// Puts `job` on the own deque, where thieves find it, and wakes one if need be.
+        /// Puts `job` on the own deque, where thieves find it, and wakes one if need be. Returns its [place](Place).
         #[inline]
-        pub(crate) fn push(&self, job: JobRef) {
+        pub(crate) fn push(&self, job: JobRef) -> Place {
             self.push_in_public(&self.deque, job);
+            Place
+        }
+
+        /// Not without a pop.
+        #[inline]
+        pub(crate) fn try_take_back(&self, _place: Place) -> bool {
+            false
         }
 
         /// A search begins.
@@ -102,6 +112,9 @@ mod on_demand {
 
     pub(crate) use crate::deque::jobs::{JobDeque, JobStealer};
 
+    /// Where a pushed job lies: at an index of its deque, or in one that does not tell.
+    pub(crate) struct Place(Option<u64>);
+
     /// What a pool has for offers.
     pub(crate) struct Offers {
         demand: Demand,
@@ -126,18 +139,35 @@ mod on_demand {
 
     impl Worker {
         /// Puts `job` on the own deque. Only if somebody is idle, it is shown to thieves, and one is woken if need be.
+        /// Returns its [place](Place).
         #[inline]
-        pub(crate) fn push(&self, job: JobRef) {
+        pub(crate) fn push(&self, job: JobRef) -> Place {
             match &self.deque {
                 JobDeque::OnDemand(deque) => {
-                    deque.push(job);
+                    let index = deque.push(job);
                     hooks::count(Event::Push);
                     if self.registry.offers.demand.is_there() {
                         self.registry.offers.demand.answer(deque, &self.registry.sleep);
                     }
+                    Place(Some(index))
                 }
-                JobDeque::Fifo(deque) => self.push_in_public(deque, job),
+                JobDeque::Fifo(deque) => {
+                    self.push_in_public(deque, job);
+                    Place(None)
+                }
             }
+        }
+
+        /// Takes a job back, if that needs no look at it: `true` if the job is the newest of the own deque, and nobody
+        /// else may take it. The caller knows that this worker has not run it.
+        #[inline]
+        pub(crate) fn try_take_back(&self, place: Place) -> bool {
+            let (JobDeque::OnDemand(deque), Place(Some(index))) = (&self.deque, place) else {
+                return false;
+            };
+            let is_back = deque.try_take_back(index);
+            hooks::count_if(is_back, Event::Pop);
+            is_back
         }
 
         /// A search begins.

@@ -286,7 +286,9 @@ fn play<S: Steps>(
             })
         })
         .collect();
-    let push = |job| deque.push(Numbered(job));
+    let push = |job| {
+        deque.push(Numbered(job));
+    };
     let pop = || {
         tally.add(S::pop(&deque));
     };
@@ -369,6 +371,23 @@ fn a_thief_and_an_exposer<S: Steps>() {
         answer();
         pop();
     });
+}
+
+/// The owner takes its private jobs back by their indices, newest first, while a thief exposes them.
+fn thief_exposes_what_has_a_place<S: Steps>() {
+    let deque = Deque::starting_at(1, 4, S::fences());
+    let tally = Tally::new(2);
+    let places = [0, 1].map(|job| deque.push(Numbered(job)));
+    let thief = thread::spawn({
+        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
+        move || tally.add(expose_and_steal::<S>(&stealer))
+    });
+    for (job, place) in places.into_iter().enumerate().rev() {
+        let back = if deque.try_take_back(place) { Some(Numbered(job)) } else { S::pop(&deque) };
+        tally.add(back);
+    }
+    thief.join().expect("a failed thread has failed the model");
+    tally.check();
 }
 
 /// A thief exposes, and once more when the owner has ended its claim.
@@ -462,6 +481,7 @@ macro_rules! is_caught {
 holds! {
     jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes;
     jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes;
+    jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place;
     jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again;
     jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose;
     jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves;
@@ -475,6 +495,7 @@ holds! {
 
 is_caught! {
     fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes, NoHeavyFence;
+    taking_back_by_the_index_without_a_heavy_fence_is_caught: PAIR, SEEN, thief_exposes_what_has_a_place, NoHeavyFence;
     lowering_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes, LowersTheLimitEarly;
     moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes, MovesTheSplitBeforeTheLimit;
     claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes, ClaimsNothing;

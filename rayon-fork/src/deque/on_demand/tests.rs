@@ -44,7 +44,9 @@ fn a_private_job_is_not_for_thieves() {
 fn an_answer_makes_the_older_half_public() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
-    (0..5).for_each(|job| deque.push(Numbered(job)));
+    (0..5).for_each(|job| {
+        deque.push(Numbered(job));
+    });
     assert_eq!(deque.answer(), Answer::Exposed);
     assert_eq!([0; 4].map(|_| steal(&stealer)), [Some(0), Some(1), Some(2), None]);
     assert_eq!(stealer.len(), 2);
@@ -59,7 +61,9 @@ fn a_thief_makes_the_older_half_public_for_a_busy_owner() {
         let deque = small(fences);
         let stealer = deque.stealer();
         assert!(!stealer.expose_for_owner(), "there is nothing");
-        (0..3).for_each(|job| deque.push(Numbered(job)));
+        (0..3).for_each(|job| {
+            deque.push(Numbered(job));
+        });
         assert!(stealer.expose_for_owner() && stealer.expose_for_owner());
         assert_eq!([0; 3].map(|_| steal(&stealer)), [Some(0), Some(1), None]);
         assert_eq!((pop(&deque), pop(&deque)), (Some(2), None));
@@ -68,9 +72,25 @@ fn a_thief_makes_the_older_half_public_for_a_busy_owner() {
 }
 
 #[test]
+fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
+    let deque = small(Fences::cheapest());
+    let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
+    assert!(!deque.try_take_back(first), "another is newer");
+    assert!(deque.try_take_back(second));
+    assert_eq!(deque.answer(), Answer::Exposed);
+    assert!(!deque.try_take_back(first), "it is public");
+    assert_eq!(steal(&deque.stealer()), Some(0));
+    assert!(!deque.try_take_back(first), "it is gone");
+    assert_eq!(deque.push(Numbered(2)), second);
+    assert!(deque.try_take_back(second) && deque.is_empty());
+}
+
+#[test]
 fn what_nobody_stole_comes_back_newest_first() {
     let deque = small(Fences::cheapest());
-    (0..40).for_each(|job| deque.push(Numbered(job)));
+    (0..40).for_each(|job| {
+        deque.push(Numbered(job));
+    });
     assert_eq!(deque.answer(), Answer::Exposed);
     assert!((0..40).rev().all(|job| pop(&deque) == Some(job)) && pop(&deque).is_none());
 }
