@@ -12,6 +12,7 @@
 mod common;
 
 mod random;
+mod second_job;
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};

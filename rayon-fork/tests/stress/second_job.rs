@@ -1,0 +1,72 @@
+//! Two jobs of which the first waits for the second, pushed while one worker sleeps and another is about to stop
+//! searching: it takes the first, and must not leave the second to the sleeper.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+
+use crate::common::{PATIENCE, pool, within_or};
+use crate::{covers_internal_jobs, factor, repeated, seed};
+
+/// More than a cache holds, by lines.
+const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
+/// Stores that keep the next one waiting in the processor.
+const COLD_STORES: usize = 60;
+
+/// One on each line.
+#[repr(align(64))]
+struct Line(AtomicUsize);
+
+fn spin(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        spin_loop();
+    }
+}
+
+fn micros(rng: &mut Rng, range: std::ops::Range<u64>) -> Duration {
+    Duration::from_micros(if cfg!(miri) { 0 } else { rng.u64(range) })
+}
+
+#[test]
+fn a_second_job_is_not_left_to_a_sleeper() {
+    // The others are on record for it: who pushed comes back for it.
+    if !covers_internal_jobs() {
+        return;
+    }
+    let mut rng = Rng::with_seed(seed());
+    let rounds = repeated(2_000, 5);
+    let lines: Vec<Line> = (0..COLD_LINES).map(|_| Line(AtomicUsize::new(0))).collect();
+    let [first_done, second_done] = [(); 2].map(|()| AtomicUsize::new(0));
+    let state = || format!("After {first_done:?} of {rounds} rounds, {second_done:?} second jobs");
+    within_or(PATIENCE * factor(), "jobs that wait for the next one", state, || {
+        pool(3).scope(|scope| {
+            for round in 1..=rounds {
+                // Who ran the second job falls asleep, and then who runs the first one begins to search.
+                let lag = micros(&mut rng, 50..400);
+                let (first_done, second_done) = (&first_done, &second_done);
+                let cold: Vec<usize> = (0..COLD_STORES).map(|_| rng.usize(..COLD_LINES)).collect();
+                spin(micros(&mut rng, 0..100));
+                scope.spawn(move |_| {
+                    while second_done.load(Ordering::Acquire) < round {
+                        thread::yield_now();
+                    }
+                    spin(lag);
+                    first_done.store(round, Ordering::Release);
+                });
+                for line in cold {
+                    lines[line].0.store(round, Ordering::Relaxed);
+                }
+                scope.spawn(move |_| second_done.store(round, Ordering::Release));
+                // As code does that waits by other means than the pool's. To yield often would change the moments.
+                while first_done.load(Ordering::Acquire) < round {
+                    (0..10_000).for_each(|_| spin_loop());
+                    thread::yield_now();
+                }
+            }
+        });
+    });
+}
