@@ -81,6 +81,10 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::nested_pools::NestedPools,
     #[cfg(feature = "further")]
+    &kinds::pools::Pools,
+    #[cfg(feature = "further")]
+    &kinds::crowded::Crowded,
+    #[cfg(feature = "further")]
     &kinds::barrier_join::BarrierJoin,
     #[cfg(feature = "further")]
     &kinds::two_long_tasks::TwoLongTasks,

@@ -15,6 +15,7 @@ mod further {
     pub mod broadcast_dozing;
     pub mod burst;
     pub mod cholesky;
+    pub mod crowded;
     pub mod factorial;
     pub mod fib_join;
     pub mod find;
@@ -34,6 +35,7 @@ mod further {
     pub mod par_bridge;
     pub mod par_sort;
     pub mod pcap_verify;
+    pub mod pools;
     pub mod pythagoras;
     pub mod saturate;
     pub mod scope_spawn;

@@ -1,0 +1,150 @@
+//! Processes that only want a CPU, as neighbours on a busy host do.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+use nix::errno::Errno;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{getpid, getppid};
+use protocol::Refusal;
+
+/// A program that loops in user mode. Processes of another program share no memory with the pool, so that a fence in
+/// all threads of this one does not interrupt them.
+const SHELL: &str = "/bin/sh";
+const LOOP: &str = "while :; do :; done";
+
+/// Endless loops. They end when this is dropped, and when the thread that started them ends, whatever ends it.
+pub(super) struct Hogs(Vec<Child>);
+
+impl Hogs {
+    /// Starts `count` of them, which may run on every CPU that the calling thread may use.
+    ///
+    /// # Errors
+    /// If the host does not start so many processes.
+    pub(super) fn start(count: usize) -> Result<Self, Refusal> {
+        Self::of(SHELL, count)
+    }
+
+    fn of(shell: &str, count: usize) -> Result<Self, Refusal> {
+        let mut hogs = Self(Vec::with_capacity(count));
+        for number in 1..=count {
+            let hog = start(shell).map_err(|error| {
+                Refusal::new(format!(
+                    "hogs-per-cpu: process {number} of {count}, an endless loop of {shell}, cannot be started: {error}; \
+                     ask for fewer, or for 0"
+                ))
+            })?;
+            hogs.0.push(hog);
+        }
+        Ok(hogs)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many of them have not ended.
+    pub(super) fn running(&mut self) -> usize {
+        self.0.iter_mut().filter_map(|hog| hog.try_wait().ok()).filter(Option::is_none).count()
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            // It may have ended already.
+            let _ = hog.kill();
+            let _ = hog.wait();
+        }
+    }
+}
+
+/// In the process group of this process, so that whoever ends the group ends it, too.
+fn start(shell: &str) -> io::Result<Child> {
+    let mut command = Command::new(shell);
+    command.args(["-c", LOOP]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let parent = getpid();
+    let die_with_parent = move || {
+        set_pdeathsig(Signal::SIGKILL)?;
+        // The parent may have died before the line above.
+        if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; the closure makes two system calls,
+    // allocates nothing, takes no lock, and captures a plain number.
+    unsafe {
+        command.pre_exec(die_with_parent);
+    }
+    command.spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    impl Hogs {
+        /// As somebody else may.
+        pub(in super::super) fn kill_one(&mut self) {
+            self.0[0].kill().unwrap();
+            while self.running() == self.count() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    fn processes(hogs: &Hogs) -> Vec<String> {
+        hogs.0.iter().map(|hog| format!("/proc/{}", hog.id())).collect()
+    }
+
+    #[test]
+    fn every_hog_uses_a_cpu_until_all_are_dropped() {
+        let mut hogs = Hogs::start(2).unwrap();
+        let processes = processes(&hogs);
+        // Time on a CPU in ns.
+        let used = |process: &String| -> u64 {
+            let text = fs::read_to_string(Path::new(process).join("schedstat")).unwrap();
+            text.split(' ').next().unwrap().parse().unwrap()
+        };
+        while processes.iter().any(|process| used(process) < 20_000_000) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!((hogs.running(), hogs.count()), (2, 2));
+        drop(hogs);
+        assert!(!processes.iter().any(|process| Path::new(process).exists()), "{processes:?}");
+    }
+
+    #[test]
+    fn hogs_end_with_the_thread_that_started_them() {
+        let processes = thread::spawn(|| {
+            let hogs = Hogs::start(2).unwrap();
+            let processes = processes(&hogs);
+            // Nobody drops them.
+            std::mem::forget(hogs);
+            processes
+        });
+        for process in processes.join().unwrap() {
+            // Nobody waits for it either, so that its number stays.
+            let stat = || fs::read_to_string(Path::new(&process).join("stat")).unwrap();
+            while !stat().contains(") Z ") {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    #[test]
+    fn hogs_that_cannot_be_started_are_refused_with_the_remedy() {
+        let refusal = Hogs::of("/no/such/shell", 3).err().expect("refused").to_string();
+        assert!(refusal.starts_with("hogs-per-cpu: process 1 of 3, "), "{refusal}");
+        assert!(
+            refusal.ends_with("No such file or directory (os error 2); ask for fewer, or for 0"),
+            "{refusal}"
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! `crowded`: the loads of other workloads, on a host where endless loops of other processes want the same CPUs.
+//!
+//! There a thread that gives up its CPU gets it back when its turn comes, milliseconds later, and a thread that spins
+//! takes it from whoever it waits for. Waiting should cost what blocking would have cost.
+
+mod hogs;
+
+use std::collections::BTreeMap;
+
+use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use rayon::ThreadPool;
+
+use self::hogs::Hogs;
+use crate::kinds::inject::Inject;
+use crate::kinds::install::Install;
+use crate::kinds::long_leaf::LongLeaf;
+use crate::kinds::pools::Pools;
+use crate::kinds::ticks::Ticks;
+use crate::placement::usable_cpus;
+use crate::workload::{Instance, Mismatch, Setup, Workload};
+
+/// What runs beside the hogs: another workload.
+struct Load {
+    workload: &'static dyn Workload,
+    /// Its parameter that says how often, and how often in a round: each load then takes about as long.
+    often: (&'static str, u64),
+    /// Parameters that differ from size `small`.
+    set: &'static [(&'static str, &'static str)],
+}
+
+static LOADS: &[Load] = &[
+    // Jobs of 20 us, one after the other.
+    Load {
+        workload: &Install,
+        often: ("installs", 20),
+        set: &[("gap-us", "0"), ("job-steps", "6000")],
+    },
+    Load { workload: &Inject, often: ("installs", 10), set: &[("submitters", "64")] },
+    // Two regions and nothing else, as in a step of `nbody`, and the next step at once.
+    Load {
+        workload: &Ticks,
+        often: ("ticks", 20),
+        set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")],
+    },
+    Load { workload: &LongLeaf, often: ("leaves", 1), set: &[("leaf-us", "50000"), ("jobs", "8")] },
+    Load { workload: &Pools, often: ("pools", 20), set: &[] },
+];
+
+static DESCRIPTION: Description = Description {
+    name: "crowded",
+    summary: "another workload beside endless loops of other processes, which want the same CPUs",
+    stresses: "waiting where CPUs are scarce: a yield costs a turn, and a spin takes the CPU from those who work",
+    work_unit: "units of the load",
+    input: None,
+    lasts: None,
+    charge: None,
+    parameters: &[
+        Parameter::one_of(
+            "load",
+            "the other workload: small installs one after the other or of 64 threads, pairs of regions, jobs behind a leaf of 50 ms, or pools that are built and dropped",
+            &["install", "inject", "ticks", "long-leaf", "pools"],
+            "install",
+        ),
+        Parameter::whole("hogs-per-cpu", "endless loops for each CPU", (0, 16), "2"),
+        Parameter::whole(
+            "rounds",
+            "of 20 installs, 10 of each thread, 20 pairs of regions, one leaf, or 20 pools",
+            (1, 10_000),
+            "5",
+        ),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("hogs-per-cpu", "1"), ("rounds", "1")],
+        &[],
+        &[("rounds", "25")],
+        &[("rounds", "250")],
+    ),
+};
+
+/// The workload `crowded`.
+#[derive(Clone, Copy, Debug)]
+pub struct Crowded;
+
+impl Workload for Crowded {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let load = Load::find(setup.values.word("load"));
+        let values = load.values(setup.values.whole("rounds"))?;
+        // Known answers first, while there is room.
+        let load = load.workload.prepare(&Setup { values: &values, ..*setup })?;
+        let hogs = Hogs::start(setup.values.count("hogs-per-cpu") * usable_cpus()?.len())?;
+        Ok(Box::new(Crowd { load, hogs }))
+    }
+}
+
+impl Load {
+    fn find(name: &str) -> &'static Self {
+        let found = LOADS.iter().find(|load| load.workload.description().name == name);
+        found.expect("every value of the parameter is a load")
+    }
+
+    /// All parameters of the other workload.
+    fn values(&self, rounds: u64) -> Result<Values, Refusal> {
+        let (often, a_round) = self.often;
+        let set = self.set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let set = set.chain([(often.to_owned(), (rounds * a_round).to_string())]).collect();
+        self.workload.description().resolve(Size::Small, &set, false)
+    }
+}
+
+struct Crowd {
+    load: Box<dyn Instance>,
+    hogs: Hogs,
+}
+
+impl Instance for Crowd {
+    fn reset(&mut self) {
+        self.load.reset();
+    }
+
+    fn forget_warmup(&mut self) {
+        self.load.forget_warmup();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.load.run_sequential()
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        self.load.run_on(pool)
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let answer = self.load.check()?;
+        // A time without the crowd is no time of this workload.
+        let describe = |hogs: usize| format!("{hogs} hogs at the end");
+        Mismatch::unless_equal(&describe(self.hogs.count()), &describe(self.hogs.running()))?;
+        Ok(answer)
+    }
+
+    /// Those of the load. Behind a leaf, what is waited for is the last job; so that each load has latencies, its are
+    /// told under both names.
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let mut metrics = self.load.metrics();
+        let waits = metrics.iter().filter_map(|(name, metric)| {
+            Some((format!("latency{}", name.strip_prefix("last_job")?), metric.clone()))
+        });
+        metrics.extend(waits.collect::<Vec<_>>());
+        metrics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Accepts;
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+
+    fn crowd(load: &Load) -> Crowd {
+        let values = load.values(1).unwrap();
+        let setup = Setup { seed: 1, values: &values, input: None, threads: 2 };
+        Crowd { load: load.workload.prepare(&setup).unwrap(), hogs: Hogs::start(1).unwrap() }
+    }
+
+    #[test]
+    fn every_value_of_the_parameter_is_a_load_and_every_load_can_be_repeated_as_often_as_allowed() {
+        let accepts = |name| DESCRIPTION.parameter(name).unwrap().accepts;
+        let (Accepts::OneOf(names), Accepts::Whole { max, .. }) =
+            (accepts("load"), accepts("rounds"))
+        else {
+            panic!("{DESCRIPTION:?}");
+        };
+        assert_eq!(names.len(), LOADS.len());
+        for name in names {
+            assert!(Load::find(name).values(max).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_load_has_its_known_answer_and_latencies_and_is_rejected_if_it_never_ran() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for load in LOADS {
+            let mut crowd = crowd(load);
+            crowd.reset();
+            let name = load.workload.description().name;
+            assert!(crowd.check().is_err(), "{name}");
+            crowd.reset();
+            crowd.run_on(&pool);
+            crowd.check().unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
+            assert!(crowd.metrics().contains_key("latency_p99"), "{name}");
+            crowd.forget_warmup();
+            assert!(!crowd.metrics().contains_key("latency_p99"), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_rejected_if_a_hog_has_ended() {
+        let mut crowd = crowd(Load::find("install"));
+        crowd.reset();
+        crowd.run_sequential();
+        crowd.hogs.kill_one();
+        let wrong = crowd.check().unwrap_err();
+        assert_eq!(wrong.actual, "0 hogs at the end");
+    }
+}
