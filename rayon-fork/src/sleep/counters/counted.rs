@@ -90,7 +90,7 @@ impl<N: WordName> CountedWord<N> {
         Err(current)
     }
 
-    /// The number, for people and tests: a look of no consequence, of which the hooks are not told.
+    /// The number, relaxed: for people and tests, and for whoever says why a stale one does no harm. The hooks are not told.
     pub(crate) fn glimpse(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }
