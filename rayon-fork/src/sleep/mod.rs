@@ -25,7 +25,7 @@ pub(crate) use demand::Demand;
 pub(crate) use patience::Patience;
 #[cfg(any(feature = "warm-install", all(test, fork_loom)))]
 #[cfg_attr(not(feature = "warm-install"), allow(unused_imports))]
-pub(crate) use patience::{A_WAKE_UP, Backoff};
+pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding, pause};
 
 use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;

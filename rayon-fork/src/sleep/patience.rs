@@ -6,7 +6,7 @@
 //!
 //! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
 //! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes longer than a wake-up
-//! stops looking, and next time does without yields.
+//! stops looking, and for many times to come only pauses between two looks.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -24,8 +24,8 @@ const MOST_IN_VAIN: usize = 8;
 /// Pauses in which a worker that pushes answers a demand. A guess: some hundred nanoseconds.
 const PAUSES: usize = 16;
 
-/// Searches of a worker that does without yields. A guess: together some microseconds.
-const SEARCHES: u32 = 8;
+/// Searches of a worker that does without yields. A guess: together some ten microseconds.
+const SEARCHES: u32 = 24;
 
 /// Whether to try something that often is in vain: after each time in vain leaves out twice as many (as a sender backs off
 /// after collisions), after a success none.
@@ -63,12 +63,42 @@ impl Backoff {
     }
 }
 
+/// Whether to yield: not for many times after a yield that was dear. One cheap yield says little of a busy host, so this
+/// is no [`Backoff`].
+#[derive(Default)]
+pub(crate) struct Yielding {
+    to_leave_out: AtomicUsize,
+}
+
+impl Yielding {
+    /// Whether to yield this time. If not, that was one left out.
+    // Relaxed, here and below: as in `Backoff`.
+    pub(crate) fn try_begin(&self) -> bool {
+        let to_leave_out = self.to_leave_out.load(Ordering::Relaxed);
+        if to_leave_out > 0 {
+            self.to_leave_out.store(to_leave_out - 1, Ordering::Relaxed);
+        }
+        to_leave_out == 0
+    }
+
+    /// Yields, and says whether that was cheap.
+    pub(crate) fn yield_now(&self) -> bool {
+        let start = Instant::now();
+        yield_now();
+        let is_cheap = start.elapsed() < A_WAKE_UP;
+        if !is_cheap {
+            self.to_leave_out.store(usize::from(u8::MAX), Ordering::Relaxed);
+        }
+        is_cheap
+    }
+}
+
 /// What one worker remembers of its searches.
 #[derive(Default)]
 pub(crate) struct Patience {
     lingering: Backoff,
     until: Cell<Option<Instant>>,
-    yielding: Backoff,
+    yielding: Yielding,
     /// In this search: more searches to be made without yields; none if it yields.
     without_yields: Cell<Option<u32>>,
 }
@@ -87,13 +117,8 @@ impl Patience {
             pause();
             return left > 1;
         }
-        let start = Instant::now();
-        yield_now();
-        let is_cheap = start.elapsed() < A_WAKE_UP;
-        if is_cheap {
-            self.yielding.was_worth_it();
-        } else {
-            self.yielding.was_in_vain();
+        let is_cheap = self.yielding.yield_now();
+        if !is_cheap {
             self.without_yields.set(Some(0));
         }
         is_cheap
@@ -129,7 +154,7 @@ impl Patience {
 }
 
 /// For a moment does nothing, on the calling thread's CPU.
-fn pause() {
+pub(crate) fn pause() {
     (0..PAUSES).for_each(|_| hint::spin_loop());
 }
 
@@ -168,12 +193,12 @@ mod tests {
     #[test]
     fn a_worker_whose_yields_are_dear_does_without_and_does_not_linger() {
         let patience = Patience::default();
-        patience.yielding.was_in_vain();
+        patience.yielding.to_leave_out.store(1, Ordering::Relaxed);
         patience.begin_rests();
         assert!(patience.yields_are_dear() && !patience.try_begin());
         let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
         assert_eq!(rests, SEARCHES as usize);
-        // It is one time that was left out.
+        // That was the one time to be left out.
         patience.begin_rests();
         assert!(!patience.yields_are_dear());
     }

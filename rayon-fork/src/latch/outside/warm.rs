@@ -8,19 +8,25 @@ mod models;
 
 use std::sync::Arc;
 
-use crate::sleep::{A_WAKE_UP, Backoff};
+use crate::sleep::{A_WAKE_UP, Backoff, Yielding, pause};
 use crate::sync::Instant;
-use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering, yield_now};
+use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
 
 /// What it was worth to threads outside a pool to look before they blocked.
-pub(crate) struct Outlook(Backoff);
+pub(crate) struct Outlook {
+    looks: Backoff,
+    yielding: Yielding,
+    /// 1 while somebody looks. One is enough: others would keep CPUs from the workers.
+    is_looking: AtomicUsize,
+}
 
 impl Outlook {
     /// Whether it is of any use.
     pub(crate) const IS_LEARNED: bool = true;
 
     pub(crate) fn new() -> Self {
-        Self(Backoff::default())
+        let is_looking = AtomicUsize::new(0);
+        Self { looks: Backoff::default(), yielding: Yielding::default(), is_looking }
     }
 }
 
@@ -49,28 +55,43 @@ impl LockLatch {
     // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
     #[inline(never)]
     pub(crate) fn wait(&self, outlook: Option<&Outlook>) {
-        if !outlook.is_some_and(|Outlook(backoff)| self.look(backoff)) {
+        if !outlook.is_some_and(|outlook| self.look(outlook)) {
             self.block();
         }
     }
 
     /// Looks for a while. `true` if the latch was set.
-    fn look(&self, backoff: &Backoff) -> bool {
+    fn look(&self, outlook: &Outlook) -> bool {
         // A browser's `Instant` panics.
-        if cfg!(target_family = "wasm") || !backoff.try_begin() {
+        if cfg!(target_family = "wasm") || !outlook.looks.try_begin() {
             return false;
         }
+        // Relaxed, here and below: nothing else is known by it.
+        if outlook.is_looking.swap(1, Ordering::Relaxed) == 1 {
+            return false;
+        }
+        let is_set = self.look_until_late(outlook);
+        outlook.is_looking.store(0, Ordering::Relaxed);
+        is_set
+    }
+
+    fn look_until_late(&self, Outlook { looks, yielding, .. }: &Outlook) -> bool {
         let start = Instant::now();
+        let mut yields = yielding.try_begin();
         loop {
-            yield_now();
+            if yields {
+                yields = yielding.yield_now();
+            } else {
+                pause();
+            }
             let is_set = self.is_set();
             // A model has no time, and one look shows it all.
             if cfg!(fork_loom) || start.elapsed() >= A_WAKE_UP {
-                backoff.was_in_vain();
+                looks.was_in_vain();
                 return is_set;
             }
             if is_set {
-                backoff.was_worth_it();
+                looks.was_worth_it();
                 return true;
             }
         }
