@@ -5,7 +5,9 @@ mod conformance;
 mod dependency;
 mod findings;
 mod fork;
+mod lanes;
 mod lock;
+mod parts;
 mod programs;
 mod python;
 mod registry;
@@ -17,15 +19,18 @@ mod stress;
 mod variants;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum as _};
 use runner::config::ConfigError;
 use runner::exit::exit_of;
 use runner::stop::Stop;
+use xshell::Shell;
 
-use crate::steps::Part;
-use crate::variants::Variants;
+use crate::lanes::Step;
+use crate::parts::Part;
+use crate::variants::{Variant, Variants};
 
 /// The checks of this repository.
 #[derive(Parser)]
@@ -40,11 +45,10 @@ enum Task {
     /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals, findings, runner
     /// and analysis.
     Test {
-        /// Only these parts (default: all).
+        /// Only these parts (default: all, and `services` only if they changed).
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
-        /// The long form: test the fork on every variant, not on a few that have every feature among them,
-        /// and the workloads' answers on the last one, too.
+        /// The long form: test the fork on every variant, not on `packed`, `champion` and the few builds of the rest.
         #[arg(long, conflicts_with = "asked")]
         all_variants: bool,
         /// Run parts again that passed before and whose files are as they were.
@@ -55,7 +59,7 @@ enum Task {
     },
     /// Check formats, lints and documentation: quick, before a commit.
     Check {
-        /// The long form: lint the fork on every variant, not on a few that have every feature among them.
+        /// The long form: lint the fork on every variant, not on the builds of `ci` alone.
         #[arg(long)]
         all_variants: bool,
     },
@@ -128,7 +132,9 @@ enum Task {
     ///
     /// Ends the runner on every driver by every signal and by a panic, and a sweep at 120 moments.
     Faults,
-    /// Run what continuous integration runs: `check`, `test`, and `conformance` of two variants.
+    /// Run what continuous integration runs: `check`, and all parts of `test`, whatever passed before.
+    ///
+    /// In two lanes. Ends with a table of the seconds of each step.
     Ci,
 }
 
@@ -152,19 +158,16 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 fn run(task: Task) -> Result<()> {
     let sh = shell::at_root()?;
     match task {
-        Task::Test { only, all_variants: true, force, variants } => {
-            steps::test(&sh, &only, &variants.chosen()?, force)?;
-            if steps::is_wanted(&only, Part::Workloads) {
-                steps::answers(&sh, &variants.chosen()?)?;
-            }
-            Ok(())
-        }
-        Task::Test { only, all_variants: false, force, variants } => {
-            steps::test(&sh, &only, &variants.chosen_or_covering()?, force)
+        Task::Test { only, all_variants, force, variants } => {
+            let builds =
+                if all_variants { variants.chosen()? } else { variants.chosen_or_of_ci()? };
+            let mut options = variants.words();
+            options.extend(all_variants.then(|| "--all-variants".to_owned()));
+            test(&sh, &only, &builds, &options, force)
         }
         Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
         Task::Check { all_variants: false } => {
-            steps::check(&sh, &Variants::default().chosen_or_covering()?)
+            steps::check(&sh, &Variants::default().chosen_or_of_ci()?)
         }
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Programs(options) => programs::run(&sh, &options),
@@ -178,18 +181,97 @@ fn run(task: Task) -> Result<()> {
             stress::run(&sh, &scope)
         }
         Task::Miri { seeds, variants, names } => {
-            sanitizers::miri(&sh, seeds, &variants.chosen_or_extremes()?, &names)
+            sanitizers::miri(&sh, seeds, &variants.chosen_or_named()?, &names)
         }
-        Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_extremes()?),
+        Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_named()?),
         Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
         Task::Ci => {
-            let covering = Variants::default().chosen_or_covering()?;
-            steps::check(&sh, &covering)?;
-            steps::test(&sh, &[], &covering, true)?;
-            conformance::run_on_extremes(&sh, &conformance::Options::for_ci())
+            let variants = Variants::default().chosen_or_of_ci()?;
+            downloads(&sh)?;
+            let [mut first, second] = in_lanes(&due(&sh, &[], &variants, true)?, &[], true);
+            first.insert(0, Step::new(["check"]));
+            lanes::run(&sh, [first, second])
         }
     }
+}
+
+/// What steps would else fetch while others wait.
+fn downloads(sh: &Shell) -> Result<()> {
+    let start = Instant::now();
+    python::set_up(sh)?;
+    dependency::oldest_compiler(sh)?;
+    eprintln!("── downloads: done in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Those parts that build in the checkout's target folder, in their order.
+const FIRST_LANE: [Part; 5] =
+    [Part::Fork, Part::Workloads, Part::Services, Part::Simulated, Part::Runner];
+
+/// The others.
+const SECOND_LANE: [Part; 7] = [
+    Part::Analysis,
+    Part::Conformance,
+    Part::Dependency,
+    Part::Stack,
+    Part::Rivals,
+    Part::Findings,
+    Part::Models,
+];
+
+/// Runs the parts of the test suite that are asked for. What passed on the same files is left out unless `is_forced`.
+fn test(
+    sh: &Shell,
+    only: &[Part],
+    variants: &[Variant],
+    options: &[String],
+    is_forced: bool,
+) -> Result<()> {
+    match due(sh, only, variants, is_forced)?.as_slice() {
+        [] => Ok(()),
+        &[part] => {
+            let stamp = part.stamp(sh, variants)?;
+            steps::run(sh, part, variants)?;
+            stamp.set(sh)
+        }
+        parts => lanes::run(sh, in_lanes(parts, options, is_forced)),
+    }
+}
+
+/// Those parts that are asked for and have to run.
+fn due(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Result<Vec<Part>> {
+    let mut due = Vec::new();
+    for &part in Part::value_variants() {
+        if only.is_empty() {
+            if let Some(why) = part.is_left_out(sh) {
+                eprintln!("── {}: left out: {why}", part.name());
+                continue;
+            }
+        } else if !only.contains(&part) {
+            continue;
+        }
+        if is_forced || !part.stamp(sh, variants)?.is_valid() {
+            due.push(part);
+        } else {
+            let same = "passed before, and nothing that it reads has changed; --force runs it";
+            eprintln!("── {}: {same}", part.name());
+        }
+    }
+    Ok(due)
+}
+
+/// Each part a command of this program.
+fn in_lanes(parts: &[Part], options: &[String], is_forced: bool) -> [Vec<Step>; 2] {
+    let step = |part: &&Part| {
+        let name = part.name();
+        let force = is_forced.then_some("--force");
+        let words = ["test", "--only", &name].into_iter();
+        Step::new(words.chain(options.iter().map(String::as_str)).chain(force))
+    };
+    [&FIRST_LANE[..], &SECOND_LANE[..]].map(|lane| {
+        lane.iter().filter(|part| parts.contains(part)).map(|part| step(&part)).collect()
+    })
 }
 
 #[cfg(test)]

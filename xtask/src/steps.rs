@@ -1,40 +1,16 @@
 //! The steps of each task: its parts in their order, up to the first failure.
 
-use std::time::Instant;
-
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use crate::conformance;
 use crate::dependency;
 use crate::findings;
 use crate::fork::examples;
+use crate::parts::Part;
 use crate::python;
 use crate::shell::step;
-use crate::sources::Stamp;
 use crate::variants::Variant;
-
-/// A part of the test suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Part {
-    /// The fork, on a few variants that have every feature among them.
-    Fork,
-    /// The fork in a stranger's program: lock file, oldest compiler, and stack on two variants.
-    Dependency,
-    /// The model checks of the fork's sleep protocol, the fast set.
-    Models,
-    /// Simulated machines, and the fork on them.
-    Simulated,
-    /// The measured programs.
-    Workloads,
-    /// Other crates' pools under programs written for rayon.
-    Rivals,
-    /// The programs for maintainers of rayon.
-    Findings,
-    /// The sweep tool and this one.
-    Runner,
-    /// The Python package and its notebooks.
-    Analysis,
-}
 
 /// How far the model checker goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,85 +21,27 @@ pub(crate) enum Depth {
     Deep,
 }
 
-/// What every part reads: versions, settings, and this program.
-const SHARED: [&str; 8] = [
-    ".cargo",
-    "Cargo.lock",
-    "Cargo.toml",
-    "branches-more.toml",
-    "branches-rivals.toml",
-    "branches.toml",
-    "rust-toolchain.toml",
-    "xtask",
-];
-
-impl Part {
-    /// Files and folders of the checkout that the part reads beside [`SHARED`].
-    fn reads(self) -> &'static [&'static str] {
-        match self {
-            Self::Fork | Self::Dependency => &["rayon-fork"],
-            Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => {
-                &["machines", "manycore", "probes", "rayon-fork", "results/model.json"]
-            }
-            Self::Workloads => &["protocol", "rayon-fork", "workloads"],
-            Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
-            Self::Findings => &["clippy.toml", "findings", "rustfmt.toml"],
-            // Sweeps from end to end, what documents say of them, and commands that documents name.
-            Self::Runner | Self::Analysis => &["."],
-        }
+/// Runs one part of the test suite on the fork's builds `variants`, of which the first two are those that README names.
+pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
+    // What takes long for a build runs on these.
+    let named = &variants[..variants.len().min(2)];
+    match part {
+        Part::Fork => fork(sh, variants),
+        Part::Dependency => dependency::test(sh),
+        Part::Stack => dependency::stack::run(sh, named),
+        Part::Conformance => conformance::test(sh, named),
+        Part::Models => models(sh, Depth::Fast),
+        Part::Simulated => simulated(sh, named),
+        Part::Workloads => workloads(sh, named),
+        Part::Services => step("services", cmd!(sh, "cargo test --quiet --package services")),
+        Part::Rivals => rivals(sh),
+        Part::Findings => findings::test(sh),
+        Part::Runner => step(
+            "runner and xtask",
+            cmd!(sh, "cargo test --quiet --package runner --package xtask"),
+        ),
+        Part::Analysis => python::test(sh),
     }
-}
-
-/// Runs the parts of the test suite that are asked for. What passed on the same files is left out unless `is_forced`.
-pub(crate) fn test(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Result<()> {
-    let start = Instant::now();
-    let due = |part: Part| -> Result<Option<Stamp>> {
-        if !is_wanted(only, part) {
-            return Ok(None);
-        }
-        let name = format!("{part:?}").to_lowercase();
-        let stamp = Stamp::of(sh, &name, &[&SHARED, part.reads()].concat(), variants)?;
-        if is_forced || !stamp.is_valid() {
-            return Ok(Some(stamp));
-        }
-        eprintln!(
-            "── {name}: passed before, and nothing that it reads has changed; --force runs it"
-        );
-        Ok(None)
-    };
-    // On one CPU while the other compiles.
-    let analysis = due(Part::Analysis)?.map(|stamp| (stamp, std::thread::spawn(python::test)));
-    let run = |part: Part, test: &dyn Fn() -> Result<()>| -> Result<()> {
-        let Some(stamp) = due(part)? else { return Ok(()) };
-        test()?;
-        stamp.set(sh)
-    };
-    run(Part::Fork, &|| fork(sh, variants))?;
-    // Each takes builds; the other variants are made of the parts of these two.
-    let ends: Vec<_> =
-        variants.first().into_iter().chain(variants.iter().skip(1).last()).cloned().collect();
-    run(Part::Dependency, &|| {
-        dependency::test(sh)?;
-        dependency::stack::run(sh, &ends)
-    })?;
-    run(Part::Models, &|| models(sh, Depth::Fast))?;
-    run(Part::Simulated, &|| simulated(sh, &ends))?;
-    run(Part::Workloads, &|| {
-        let packages = ["--package", "protocol", "--package", "workloads", "--package", "services"];
-        step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))
-    })?;
-    run(Part::Rivals, &|| rivals(sh))?;
-    run(Part::Findings, &|| findings::test(sh))?;
-    run(Part::Runner, &|| {
-        step("runner and xtask", cmd!(sh, "cargo test --quiet --package runner --package xtask"))
-    })?;
-    if let Some((stamp, analysis)) = analysis {
-        analysis.join().map_err(|_| anyhow!("the analysis' tests panicked"))??;
-        stamp.set(sh)?;
-    }
-    eprintln!("all tests passed in {:.0} s", start.elapsed().as_secs_f64());
-    Ok(())
 }
 
 /// The simulated machines, and the fork's own sources on them: its deque, its pool, and its behaviour on `variants`.
@@ -133,18 +51,19 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Cargo reads the flags in that folder's `.cargo/config.toml`.
     let _folder = sh.push_dir("rayon-fork/simulated");
     step("deque of simulated machines", cmd!(sh, "cargo test --quiet --release --lib deque"))?;
-    step("pool on simulated machines", cmd!(sh, "cargo test --quiet --release --test pool"))?;
-    let counted =
-        cmd!(sh, "cargo test --quiet --release --test pool --features instrument counted");
-    step("counts on simulated machines", counted)?;
     for variant in variants {
         let features = variant.features();
         step(
-            &format!("behaviour on simulated machines, {}", variant.name()),
-            cmd!(sh, "cargo test --quiet --release --test behaviour --features {features}"),
+            &format!("pool and behaviour on simulated machines, {}", variant.name()),
+            cmd!(
+                sh,
+                "cargo test --quiet --release --test pool --test behaviour --features {features}"
+            ),
         )?;
     }
-    Ok(())
+    let counted =
+        cmd!(sh, "cargo test --quiet --release --test pool --features instrument counted");
+    step("counts on simulated machines", counted)
 }
 
 /// Each rival alone, as a program has one: that programs written for rayon build and are right on it. A workspace of its
@@ -162,22 +81,21 @@ fn rivals(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Whether a part is among those asked for, which are all if none is named.
-pub(crate) fn is_wanted(only: &[Part], part: Part) -> bool {
-    only.is_empty() || only.contains(&part)
-}
-
-/// The answers of every workload on the last variant, which has the most modifiers. Plain tests of the workloads run
-/// on `packed`, those of the runner on `master`; `cargo runner sweep --experiment answers` is for all branches, whose
-/// builds take long.
-pub(crate) fn answers(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let Some(variant) = variants.last() else { return Ok(()) };
-    let features: Vec<String> = variant.features_of("rayon-core");
-    let test = cmd!(
-        sh,
-        "cargo test --quiet --package workloads --package services --package rayon-core {features...} --test each every_workload"
-    );
-    step(&format!("answers of the workloads, {}", variant.name()), test)
+/// The workloads' own tests, and the answers of each on every variant. `cargo runner sweep --experiment answers` is for
+/// all branches, as they are measured.
+fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    let packages = ["--package", "protocol", "--package", "workloads"];
+    step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;
+    for variant in variants.iter().skip(1) {
+        let features = variant.features_of("rayon-core");
+        let packages = ["--package", "workloads", "--package", "rayon-core"];
+        let answers = ["--test", "each", "every_workload"];
+        step(
+            &format!("answers of the workloads, {}", variant.name()),
+            cmd!(sh, "cargo test --quiet {packages...} {features...} {answers...}"),
+        )?;
+    }
+    Ok(())
 }
 
 /// The fork's tests. What no variant can change (interface, compile errors, examples in the
@@ -187,8 +105,14 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
-        let subset = ["--lib", "--test", "behaviour", "--test", "process", "--test", "stress"];
-        let targets = if i == 0 { &["--lib", "--tests", "--examples"][..] } else { &subset[..] };
+        let mut targets = vec!["--lib", "--test", "behaviour", "--test", "process"];
+        targets.extend(["--test", "stress", "--test", "threadless"]);
+        if variant.is_instrumented() {
+            targets.extend(["--test", "instrument"]);
+        }
+        if i == 0 {
+            targets = vec!["--lib", "--tests", "--examples"];
+        }
         let package = ["--package", "rayon-core", "--features", features.as_str()];
         let test = cmd!(sh, "cargo test --quiet {package...} {targets...}");
         step(&format!("fork tests, {}", variant.name()), test)?;
@@ -196,24 +120,11 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
             step("examples", examples(cmd!(sh, "cargo test --quiet {package...}")))?;
         }
     }
-    instrumented(sh, variants)
-}
-
-/// The fork's tests with the feature `instrument`, on the first and the last variant.
-fn instrumented(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let between = if variants.len() > 1 { 1..variants.len() - 1 } else { 0..0 };
-    for (i, variant) in variants.iter().enumerate().filter(|(i, _)| !between.contains(i)) {
-        let features = variant.instrumented_features();
-        let test = cmd!(
-            sh,
-            "cargo test --quiet --package rayon-core --features {features} --lib --test behaviour --test instrument"
-        );
-        step(&format!("fork tests, {} with instrument", variant.name()), test)?;
-        if i == 0 {
-            let package = ["--package", "rayon-core", "--features", features.as_str()];
-            let test = cmd!(sh, "cargo test --quiet {package...} instrument");
-            step("examples of instrument", examples(test))?;
-        }
+    if let Some(variant) = variants.iter().find(|variant| variant.is_instrumented()) {
+        let features = variant.features();
+        let package = ["--package", "rayon-core", "--features", features.as_str()];
+        let test = cmd!(sh, "cargo test --quiet {package...} instrument");
+        step("examples of instrument", examples(test))?;
     }
     Ok(())
 }
@@ -234,14 +145,14 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];
     step("lints", cmd!(sh, "cargo clippy --quiet --workspace --all-targets {deny...}"))?;
-    // The first variant is what the workspace has; the others are linted with `instrument`, and it by itself.
-    let others = variants.iter().skip(1).map(Variant::instrumented_features);
-    for features in std::iter::once("instrument".to_owned()).chain(others) {
+    // The first variant is what the workspace has.
+    for variant in variants.iter().skip(1) {
+        let features = variant.features();
         let clippy = cmd!(
             sh,
             "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}"
         );
-        step(&format!("lints, {features}"), clippy)?;
+        step(&format!("lints, {}", variant.name()), clippy)?;
     }
     step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;
     step(

@@ -18,17 +18,33 @@ pub(crate) struct Variants {
     asked: Vec<String>,
 }
 
-/// One combination of counter features; empty for `packed`.
+/// One combination of features; empty for `packed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     features: Vec<String>,
+    /// Whether it counts what the scheduler does.
+    is_instrumented: bool,
 }
 
 impl Variants {
-    /// The variants to run on, `packed` first and all modifiers of the study together last.
+    /// The variants to run on: those asked for, or else the long form's, `packed` and `champion` first.
     pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
+        self.chosen_or(tested)
+    }
+
+    /// As [`Self::chosen`], but of all variants only the builds of continuous integration.
+    pub(crate) fn chosen_or_of_ci(&self) -> Result<Vec<Variant>> {
+        self.chosen_or(of_ci)
+    }
+
+    /// As [`Self::chosen`], but of all variants only `packed` and `champion`: for tasks that take long per variant.
+    pub(crate) fn chosen_or_named(&self) -> Result<Vec<Variant>> {
+        self.chosen_or(|| named().into())
+    }
+
+    fn chosen_or(&self, default: impl FnOnce() -> Vec<Variant>) -> Result<Vec<Variant>> {
         if self.asked.is_empty() {
-            return Ok(tested());
+            return Ok(default());
         }
         let branches = branches::of_the_fork(&Checkout::find(None)?)?;
         let chosen = self.asked.iter().map(|asked| {
@@ -40,13 +56,9 @@ impl Variants {
         chosen.collect()
     }
 
-    /// As [`Self::chosen`], but only `packed` and as few others as have every modifier among them: unit
-    /// tests and models cover all counters in every build.
-    pub(crate) fn chosen_or_covering(&self) -> Result<Vec<Variant>> {
-        if self.asked.is_empty() {
-            return Ok(covering());
-        }
-        self.chosen()
+    /// The options that ask for the same.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.asked.iter().map(|asked| format!("--variant={asked}")).collect()
     }
 
     /// Refuses `--variant` where it has no effect without another option.
@@ -58,22 +70,12 @@ impl Variants {
             ))),
         }
     }
-
-    /// As [`Self::chosen`], but of all combinations only `packed` and all modifiers together: for
-    /// tasks that take long per variant. The other variants are made of the parts of these two.
-    pub(crate) fn chosen_or_extremes(&self) -> Result<Vec<Variant>> {
-        let mut chosen = self.chosen()?;
-        if self.asked.is_empty() && chosen.len() > 2 {
-            chosen.drain(1..chosen.len() - 1);
-        }
-        Ok(chosen)
-    }
 }
 
 impl Variant {
     /// The features of a branch, which were checked when its row was read.
     pub(crate) fn of(features: BTreeSet<String>) -> Self {
-        Self { features: features.into_iter().collect() }
+        Self { features: features.into_iter().collect(), is_instrumented: false }
     }
 
     fn parse(asked: &str) -> Result<Self> {
@@ -93,27 +95,41 @@ impl Variant {
         if let Some(why) = Features::of_the_fork().refusal(&features.iter().cloned().collect()) {
             bail!(Stop::BadInput(format!("--variant {asked}: {why}")));
         }
-        Ok(Self { features })
+        Ok(Self { features, is_instrumented: false })
     }
 
     /// As Cargo's `--features` wants it; may be empty.
     pub(crate) fn features(&self) -> String {
-        self.features.join(",")
+        let instrument = self.is_instrumented.then_some("instrument");
+        self.features.iter().map(String::as_str).chain(instrument).collect::<Vec<_>>().join(",")
     }
 
     /// The arguments that choose it where `package` is not the only one that is built.
     pub(crate) fn features_of(&self, package: &str) -> Vec<String> {
-        self.features.iter().map(|feature| format!("--features={package}/{feature}")).collect()
+        let features = self.features();
+        let names = features.split(',').filter(|name| !name.is_empty());
+        names.map(|feature| format!("--features={package}/{feature}")).collect()
     }
 
-    /// [`Self::features`] and `instrument`.
-    pub(crate) fn instrumented_features(&self) -> String {
-        self.features.iter().map(String::as_str).chain(["instrument"]).collect::<Vec<_>>().join(",")
+    /// Whether it counts what the scheduler does.
+    pub(crate) fn is_instrumented(&self) -> bool {
+        self.is_instrumented
+    }
+
+    /// The same, and it counts what the scheduler does.
+    fn instrumented(self) -> Self {
+        Self { is_instrumented: true, ..self }
     }
 
     /// For people.
     pub(crate) fn name(&self) -> String {
-        if self.features.is_empty() { default_layout().to_owned() } else { self.features.join("+") }
+        let is_champion = self.features.iter().eq(&Features::of_the_fork().champion);
+        let name = match self.features.as_slice() {
+            [] => default_layout().to_owned(),
+            _ if is_champion => "champion".to_owned(),
+            features => features.join("+"),
+        };
+        if self.is_instrumented { name + " with instrument" } else { name }
     }
 }
 
@@ -128,43 +144,58 @@ fn modifiers() -> Vec<&'static str> {
     names.filter(|&name| name != default_layout()).collect()
 }
 
-/// Every combination of the study's features that can be compiled, small ones first, and each further
-/// feature alone: unit tests and models cover all its combinations in every build, and each build takes a
-/// while.
+/// The builds that README names, in the order in which everything is run on them.
+pub(crate) fn named() -> [Variant; 2] {
+    [BTreeSet::new(), Features::of_the_fork().champion.clone()].map(Variant::of)
+}
+
+/// The long form: [`named`], every combination of the study's features that can be compiled, small ones first, each
+/// further feature alone, and what counts.
 fn tested() -> Vec<Variant> {
     let features = Features::of_the_fork();
-    let mut variants: Vec<Variant> = vec![Variant { features: Vec::new() }];
+    let mut sets: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
     for name in &features.study {
-        for smaller in variants.clone() {
-            variants.push(Variant { features: [smaller.features, vec![name.clone()]].concat() });
+        for smaller in sets.clone() {
+            sets.push(smaller.into_iter().chain([name.clone()]).collect());
         }
     }
-    variants
-        .retain(|variant| features.refusal(&variant.features.iter().cloned().collect()).is_none());
+    sets.retain(|set| features.refusal(set).is_none());
     let further = modifiers().into_iter().filter(|&name| !features.study.contains(name));
-    variants.extend(further.map(|name| Variant { features: vec![name.to_owned()] }));
-    variants.sort_by_key(|variant| variant.features.len());
-    variants
+    sets.extend(further.map(|name| [name.to_owned()].into()));
+    sets.sort_by_key(BTreeSet::len);
+    let counting = named().map(Variant::instrumented).into_iter().chain(rest());
+    let sets = sets.into_iter().skip(1).map(Variant::of);
+    named().into_iter().chain(sets).chain(counting).collect()
 }
 
 /// All features, in as few sets as can be compiled, with `others` in the first.
 pub(crate) fn all_features(others: &[&str]) -> Vec<Vec<String>> {
     let names = Features::of_the_fork().names.iter().map(String::as_str);
-    few_sets(names, others.iter().map(|&name| name.to_owned()).collect())
+    let sets = few_sets(names, vec![others.iter().map(|&name| name.to_owned()).collect()]);
+    sets.into_iter().map(|set| set.into_iter().collect()).collect()
 }
 
-/// The default, and every modifier in as few sets as can be compiled, the largest last.
-fn covering() -> Vec<Variant> {
-    let mut sets = few_sets(modifiers().into_iter(), BTreeSet::new());
-    sets.push(Vec::new());
-    sets.sort_by_key(Vec::len);
-    sets.into_iter().map(|features| Variant { features }).collect()
+/// The builds of continuous integration: [`named`], and the rest.
+fn of_ci() -> Vec<Variant> {
+    named().into_iter().chain(rest()).collect()
 }
 
-/// Each name in the first set that can be compiled with it.
-fn few_sets<'a>(names: impl Iterator<Item = &'a str>, first: BTreeSet<String>) -> Vec<Vec<String>> {
+/// Every modifier that is not in `champion`, in as few sets as can be compiled, which count; and in each one of the two
+/// parts of `champion` that ask the counters most, without the other.
+fn rest() -> Vec<Variant> {
+    let champion = &Features::of_the_fork().champion;
+    let left = modifiers().into_iter().filter(|&name| !champion.contains(name));
+    let begun = ["wake-where-work-is", "demand"].map(|name| [name.to_owned()].into());
+    let sets = few_sets(left, begun.into());
+    sets.into_iter().map(|set| Variant::of(set).instrumented()).collect()
+}
+
+/// Each name in the first set that can be compiled with it; the first sets have something in them already.
+fn few_sets<'a>(
+    names: impl Iterator<Item = &'a str>,
+    mut sets: Vec<BTreeSet<String>>,
+) -> Vec<BTreeSet<String>> {
     let features = Features::of_the_fork();
-    let mut sets = vec![first];
     for name in names {
         let with = |set: &BTreeSet<String>| {
             set.iter().cloned().chain([name.to_owned()]).collect::<BTreeSet<_>>()
@@ -174,7 +205,7 @@ fn few_sets<'a>(names: impl Iterator<Item = &'a str>, first: BTreeSet<String>) -
             None => sets.push([name.to_owned()].into()),
         }
     }
-    sets.into_iter().map(|set| set.into_iter().collect()).collect()
+    sets
 }
 
 #[cfg(test)]
@@ -183,25 +214,30 @@ fn few_sets<'a>(names: impl Iterator<Item = &'a str>, first: BTreeSet<String>) -
 mod build_script;
 
 #[cfg(test)]
+mod paths;
+
+#[cfg(test)]
 mod tests {
     use runner::config::Features;
 
     use super::{
-        Variant, Variants, all_features, build_script, covering, default_layout, modifiers, tested,
+        Variant, Variants, all_features, build_script, default_layout, modifiers, named, of_ci,
+        tested,
     };
 
     #[test]
-    fn every_combination_of_the_studys_modifiers_is_tested_and_each_further_one_alone() {
+    fn the_long_form_has_the_builds_of_ci_each_combination_of_the_study_and_each_further_feature() {
         let study = &Features::of_the_fork().study;
         let tested = tested();
-        let (of_study, further): (Vec<_>, Vec<_>) = tested
-            .iter()
+        assert!(of_ci().iter().all(|build| tested.contains(build)), "{tested:?}");
+        let plain = tested.iter().filter(|variant| !variant.is_instrumented());
+        let (of_study, further): (Vec<_>, Vec<_>) = plain
+            .filter(|variant| variant.name() != "champion")
             .partition(|variant| variant.features.iter().all(|name| study.contains(name)));
         assert_eq!(of_study.len(), 1 << study.len(), "{tested:?}");
         assert_eq!(further.len(), modifiers().len() - study.len(), "{tested:?}");
         assert!(further.iter().all(|variant| variant.features.len() == 1), "{further:?}");
-        assert_eq!(tested.first().map(Variant::name).as_deref(), Some(default_layout()));
-        assert_eq!(tested.last().map(|last| last.features.len()), Some(study.len()), "{tested:?}");
+        assert!(named().iter().eq(&tested[..2]), "{tested:?}");
     }
 
     #[test]
@@ -228,16 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_variants_have_every_modifier_on_in_one_and_off_in_another() {
-        let variants = covering();
-        let mut on: Vec<&str> =
-            variants.iter().flat_map(|it| it.features.iter().map(String::as_str)).collect();
-        let mut all = modifiers();
-        on.sort_unstable();
-        all.sort_unstable();
-        assert_eq!(on, all, "each in one of them alone");
-        assert_eq!(variants.first().map(Variant::name).as_deref(), Some(default_layout()));
-        assert!(variants.len() <= 4, "{variants:?}");
+    fn ci_builds_what_the_readme_names_as_it_ships_and_few_others() {
+        let builds = of_ci();
+        let names: Vec<_> = builds.iter().map(Variant::name).collect();
+        assert_eq!(names[..2], ["packed", "champion"], "{names:?}");
+        assert_eq!(names[0], default_layout());
+        assert!(builds.len() <= 4, "{names:?}");
+        let of_branch = Variants { asked: vec!["champion".to_owned()] }.chosen().unwrap();
+        assert_eq!(builds[1], of_branch[0], "the feature and the branch of that name are the same");
     }
 
     #[test]

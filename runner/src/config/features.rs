@@ -14,6 +14,8 @@ pub struct Features {
     pub packings: Vec<String>,
     /// Those of the 2022 study.
     pub study: BTreeSet<String>,
+    /// Those of the feature, and branch, `champion`.
+    pub champion: BTreeSet<String>,
     /// Pairs that are refused, and why.
     pub exclusive: Vec<(String, String, String)>,
 }
@@ -65,8 +67,9 @@ impl Features {
                 return Err(format!("`{name}` is none of [features]; remove it from the table"));
             }
         }
+        let champion = features.get("champion").into_iter().flatten().cloned().collect();
         let names = features.into_keys().filter(|name| !other.contains(name)).collect();
-        Ok(Self { names, packings, study, exclusive })
+        Ok(Self { names, packings, study, champion, exclusive })
     }
 
     /// Why the features `chosen` cannot be compiled together; `None` if they can.

@@ -35,28 +35,22 @@ pub(crate) struct Options {
     fresh: bool,
 }
 
-impl Options {
-    /// What every change must pass: the newest of each package.
-    pub(crate) fn for_ci() -> Self {
-        let package = |name, version: &str| Package { name, version: version.to_owned() };
-        Self {
-            variants: Variants::default(),
-            packages: vec![package(Name::Rayon, "1.12.0"), package(Name::RayonCore, "1.13.0")],
-            skip_doctests: false,
-            fresh: true,
-        }
-    }
-}
-
 /// Runs the suites on every variant asked for and prints how many tests passed, failed and were
 /// ignored in each.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     run_on(sh, &options.variants.chosen()?, options)
 }
 
-/// As [`run`], on `packed` and all modifiers together unless others are asked for.
-pub(crate) fn run_on_extremes(sh: &Shell, options: &Options) -> Result<()> {
-    run_on(sh, &options.variants.chosen_or_extremes()?, options)
+/// What every change must pass: the newest of each package, on `variants`.
+pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    let package = |name, version: &str| Package { name, version: version.to_owned() };
+    let options = Options {
+        variants: Variants::default(),
+        packages: vec![package(Name::Rayon, "1.12.0"), package(Name::RayonCore, "1.13.0")],
+        skip_doctests: false,
+        fresh: true,
+    };
+    run_on(sh, variants, &options)
 }
 
 fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {

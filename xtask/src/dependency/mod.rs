@@ -82,7 +82,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
 }
 
 /// The compiler that the fork's manifest names as its oldest; installed if it is missing.
-fn oldest_compiler(sh: &Shell) -> Result<String> {
+pub(crate) fn oldest_compiler(sh: &Shell) -> Result<String> {
     let manifest = fork::manifest(sh)?;
     let version = manifest.get("package").and_then(|package| package.get("rust-version"));
     let version = version.and_then(toml::Value::as_str);

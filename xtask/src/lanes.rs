@@ -1,0 +1,160 @@
+//! Steps in two lanes, each step a process of its own, and a table of what each took.
+//!
+//! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on. Steps of the first lane
+//! build in the checkout's target folder, which Cargo lets one build at a time have; those of the second elsewhere.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, anyhow};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike as _};
+use nix::sys::wait::{WaitStatus, wait};
+use runner::stop::Stop;
+use xshell::Shell;
+
+/// A command of this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step(Vec<String>);
+
+/// What it took.
+struct Took {
+    step: String,
+    wall_s: f64,
+    cpu_s: f64,
+}
+
+/// A step that goes on.
+struct Running {
+    step: Step,
+    lane: usize,
+    log: PathBuf,
+    start: Instant,
+}
+
+impl Step {
+    pub(crate) fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(words.into_iter().map(str::to_owned).collect())
+    }
+
+    /// As people type it behind `cargo xtask`.
+    pub(crate) fn name(&self) -> String {
+        self.0.join(" ")
+    }
+
+    /// Begins it; what it says goes to a file.
+    fn begin(self, folder: &Path, lane: usize) -> Result<(i32, Running)> {
+        let log = folder.join(self.name().replace([' ', ','], "-") + ".log");
+        let file = File::create(&log).with_context(|| log.display().to_string())?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(&self.0).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        eprintln!("── {}: begins", self.name());
+        let child = command.spawn().with_context(|| format!("`{}` cannot be run", self.name()))?;
+        let id = i32::try_from(child.id())?;
+        Ok((id, Running { step: self, lane, log, start: Instant::now() }))
+    }
+}
+
+/// Runs each lane's steps one after the other, beside the other lane's, until one fails. What a step says is shown at
+/// its end.
+pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
+    let folder = sh.current_dir().join("target/steps");
+    sh.create_dir(&folder)?;
+    let start = Instant::now();
+    let mut waiting = lanes.map(VecDeque::from);
+    let mut running = BTreeMap::new();
+    let mut table = Vec::new();
+    let mut failure = None;
+    for (lane, steps) in waiting.iter_mut().enumerate() {
+        if let Some(step) = steps.pop_front() {
+            running.extend([step.begin(&folder, lane)?]);
+        }
+    }
+    while !running.is_empty() {
+        let before = cpu_seconds_of_children()?;
+        // One at a time, so that the difference is what this one and its own children took.
+        let status = wait().context("waiting for a step")?;
+        let Some((id, code)) = ended(status) else { continue };
+        let Some(Running { step, lane, log, start }) = running.remove(&id) else { continue };
+        let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_seconds_of_children()? - before);
+        eprintln!("\n── {}\n{}", step.name(), sh.read_file(&log)?.trim_end());
+        let how = if code == 0 { "done" } else { "FAILED" };
+        eprintln!("── {}: {how} in {wall_s:.0} s, {cpu_s:.0} s of CPU\n", step.name());
+        if code != 0 {
+            failure.get_or_insert_with(|| failed(&step, code));
+        } else if failure.is_none()
+            && let Some(next) = waiting[lane].pop_front()
+        {
+            running.extend([next.begin(&folder, lane)?]);
+        }
+        table.push(Took { step: step.name(), wall_s, cpu_s });
+    }
+    eprintln!("{}", table_of(&table, start.elapsed().as_secs_f64()));
+    failure.map_or(Ok(()), Err)
+}
+
+/// Which process ended, with which code.
+fn ended(status: WaitStatus) -> Option<(i32, i32)> {
+    match status {
+        WaitStatus::Exited(id, code) => Some((id.as_raw(), code)),
+        WaitStatus::Signaled(id, signal, _) => Some((id.as_raw(), 128 + signal as i32)),
+        _ => None,
+    }
+}
+
+/// The cause that the step's exit code tells, if it tells one.
+fn failed(step: &Step, code: i32) -> anyhow::Error {
+    let why = format!("`cargo xtask {}` failed; what it said is above", step.name());
+    match code {
+        2 => Stop::BadInput(why).into(),
+        3 => Stop::BuildFailed(why).into(),
+        4 => Stop::HostNotFit(why).into(),
+        130 => Stop::Interrupted(why).into(),
+        _ => anyhow!(why),
+    }
+}
+
+/// Of those that have ended and were waited for, and of theirs.
+fn cpu_seconds_of_children() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+fn table_of(rows: &[Took], wall_s: f64) -> String {
+    let mut table = format!("{:<32} {:>8} {:>8}\n", "step", "wall s", "CPU s");
+    let all = Took {
+        step: "all, in two lanes".to_owned(),
+        wall_s,
+        cpu_s: rows.iter().map(|took| took.cpu_s).sum(),
+    };
+    for Took { step, wall_s, cpu_s } in rows.iter().chain([&all]) {
+        let _ = writeln!(table, "{step:<32} {wall_s:>8.0} {cpu_s:>8.0}");
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Step, Took, failed, table_of};
+
+    #[test]
+    fn a_step_that_fails_is_named_as_it_is_typed_and_its_cause_kept() {
+        let step = Step::new(["test", "--only", "fork"]);
+        let error = failed(&step, 4);
+        assert!(error.is::<runner::stop::Stop>() && error.to_string().contains("test --only fork"));
+        assert!(!failed(&step, 1).is::<runner::stop::Stop>());
+    }
+
+    #[test]
+    fn the_table_ends_with_the_time_of_all_and_the_sum_of_what_cpus_did() {
+        let took = |step: &str, cpu_s| Took { step: step.to_owned(), wall_s: 5.0, cpu_s };
+        let table = table_of(&[took("check", 4.0), took("test --only fork", 6.0)], 5.5);
+        let last: Vec<&str> = table.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last[last.len() - 2..], ["6", "10"], "{table}");
+    }
+}

@@ -1,0 +1,128 @@
+//! The parts of the test suite: what each is about, what it reads, and when it runs.
+
+use anyhow::Result;
+use clap::ValueEnum as _;
+use xshell::{Shell, cmd};
+
+use crate::sources::Stamp;
+use crate::variants::Variant;
+
+/// A part of the test suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// The fork: `packed`, `champion`, and builds that have every other feature among them.
+    Fork,
+    /// The fork in a stranger's program: lock file, oldest compiler.
+    Dependency,
+    /// The fork's stack beside the published crate's, on `packed` and `champion`.
+    Stack,
+    /// The published rayon's own tests, on `packed` and `champion`.
+    Conformance,
+    /// The model checks of the fork's sleep protocol, the fast set; no feature changes them.
+    Models,
+    /// Simulated machines, and the fork on them, `packed` and `champion`.
+    Simulated,
+    /// The measured programs, on `packed` and `champion`.
+    Workloads,
+    /// The services among them, which are many: only if they changed, or if asked for.
+    Services,
+    /// Other crates' pools under programs written for rayon.
+    Rivals,
+    /// The programs for maintainers of rayon.
+    Findings,
+    /// The sweep tool and this one.
+    Runner,
+    /// The Python package and its notebooks.
+    Analysis,
+}
+
+/// What every part reads: versions, settings, and this program.
+const SHARED: [&str; 8] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "branches-more.toml",
+    "branches-rivals.toml",
+    "branches.toml",
+    "rust-toolchain.toml",
+    "xtask",
+];
+
+impl Part {
+    /// As on the command line.
+    pub(crate) fn name(self) -> String {
+        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
+        name.unwrap_or_default()
+    }
+
+    /// Files and folders of the checkout that the part reads beside [`SHARED`].
+    fn reads(self) -> &'static [&'static str] {
+        match self {
+            Self::Fork | Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
+            Self::Models => &["rayon-fork", "workloads"],
+            Self::Simulated => {
+                &["machines", "manycore", "probes", "rayon-fork", "results/model.json"]
+            }
+            Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],
+            Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
+            Self::Findings => &["clippy.toml", "findings", "rustfmt.toml"],
+            // Sweeps from end to end, what documents say of them, and commands that documents name.
+            Self::Runner | Self::Analysis => &["."],
+        }
+    }
+
+    /// Why the part need not run unless it is asked for by name.
+    pub(crate) fn is_left_out(self, sh: &Shell) -> Option<&'static str> {
+        let is_out = self == Self::Services && !is_changed(sh, &["workloads"]);
+        is_out.then_some("nothing below workloads/ has changed; `--only services` runs it")
+    }
+
+    /// What passed on the same files, compiler and variants.
+    pub(crate) fn stamp(self, sh: &Shell, variants: &[Variant]) -> Result<Stamp> {
+        Stamp::of(sh, &self.name(), &[&SHARED, self.reads()].concat(), variants)
+    }
+}
+
+/// Whether a file at `places` differs from where the branch left the clone's own one, or on that one itself from the
+/// commit before; also if nobody knows.
+fn is_changed(sh: &Shell, places: &[&str]) -> bool {
+    let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
+    let head = read(cmd!(sh, "git rev-parse HEAD"));
+    let left = read(cmd!(sh, "git merge-base HEAD origin/HEAD"));
+    let left = left.filter(|left| Some(left) != head.as_ref());
+    let base = left.unwrap_or_else(|| "HEAD~1".to_owned());
+    let changed = read(cmd!(sh, "git diff --name-only {base} -- {places...}"));
+    changed.is_none_or(|files| !files.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use xshell::{Shell, cmd};
+
+    use super::is_changed;
+
+    #[test]
+    fn a_place_has_changed_in_the_last_commit_or_since_and_where_there_is_no_other() {
+        let sh = Shell::new().unwrap();
+        let checkout = sh.create_temp_dir().unwrap();
+        sh.change_dir(checkout.path());
+        let git = |words: &[&str]| {
+            let who = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+            cmd!(sh, "git {who...} {words...}").quiet().ignore_stdout().run().unwrap();
+        };
+        let commit = |place: &str| {
+            sh.write_file(place, place).unwrap();
+            git(&["add", "--all"]);
+            git(&["commit", "--quiet", "--message", "a change"]);
+        };
+        git(&["init", "--quiet"]);
+        commit("workloads/one");
+        assert!(is_changed(&sh, &["workloads"]), "a clone without history");
+        commit("workloads/two");
+        assert!(is_changed(&sh, &["workloads"]));
+        commit("README.md");
+        assert!(!is_changed(&sh, &["workloads"]) && is_changed(&sh, &["README.md"]));
+        sh.write_file("workloads/two", "other").unwrap();
+        assert!(is_changed(&sh, &["workloads"]), "not committed yet");
+    }
+}
