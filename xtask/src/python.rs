@@ -10,6 +10,8 @@ use crate::shell::step;
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let python = interpreter(sh)?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
+    // Small frames: more threads would mostly wait for each other.
+    let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
     step("analysis", cmd!(sh, "{python} -m pytest --quiet analysis"))
 }
 
