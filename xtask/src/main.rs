@@ -1,5 +1,6 @@
 //! The checks of this repository, by name: what a change must pass and how to run one part of it.
 
+mod bounds;
 mod branches;
 mod conformance;
 mod dependency;
@@ -57,7 +58,7 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Check formats, lints and documentation: quick, before a commit.
+    /// Check sizes, formats, lints and documentation: quick, before a commit.
     Check {
         /// The long form: lint the fork on every variant, not on the builds of `ci` alone.
         #[arg(long)]
@@ -276,7 +277,10 @@ fn in_lanes(parts: &[Part], options: &[String], is_forced: bool) -> [Vec<Step>; 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use anyhow::{Context as _, anyhow};
+    use clap::CommandFactory as _;
 
     use super::*;
 
@@ -291,6 +295,39 @@ mod tests {
             assert_eq!(exit_code(&Err::<(), _>(stop).context("a step").unwrap_err()), code);
         }
         assert_eq!(exit_code(&anyhow!("step failed: tests")), 1);
+    }
+
+    #[test]
+    fn every_part_of_the_tests_is_in_one_lane() {
+        for part in Part::value_variants() {
+            let lanes = FIRST_LANE.iter().chain(&SECOND_LANE);
+            assert_eq!(lanes.filter(|other| *other == part).count(), 1, "{part:?}");
+        }
+    }
+
+    #[test]
+    fn contributing_says_what_each_step_and_each_task_proves() {
+        let text = include_str!("../../CONTRIBUTING.md");
+        let tables: Vec<&str> = text.split("\n| what it proves |").collect();
+        let [_, steps, long] = tables[..] else { panic!("two tables, of steps and of long forms") };
+        let commands = |table: &str| -> BTreeSet<String> {
+            let rows = table.lines().take_while(|line| line.contains('|')).skip(1);
+            let step =
+                rows.filter_map(|row| row.split('|').nth(2)).flat_map(|cell| cell.split('`'));
+            step.filter_map(|word| word.strip_prefix("cargo xtask ")).map(str::to_owned).collect()
+        };
+        let parts =
+            Part::value_variants().iter().map(|part| format!("test --only {}", part.name()));
+        assert_eq!(commands(steps), parts.chain(["check".to_owned()]).collect());
+        let long = commands(long);
+        for command in &long {
+            let words = ["xtask"].into_iter().chain(command.split(' '));
+            assert!(Cli::try_parse_from(words).is_ok(), "{command}");
+        }
+        let named: BTreeSet<&str> = long.iter().filter_map(|it| it.split(' ').next()).collect();
+        let tasks = Cli::command();
+        let tasks: BTreeSet<&str> = tasks.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(named, &tasks - &["ci"].into());
     }
 
     #[test]

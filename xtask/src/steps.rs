@@ -3,6 +3,7 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use crate::bounds;
 use crate::conformance;
 use crate::dependency;
 use crate::findings;
@@ -140,6 +141,7 @@ pub(crate) fn faults(sh: &Shell) -> Result<()> {
 }
 
 pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    bounds::check(sh)?;
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
     // Not by RUSTFLAGS, with which everything would be compiled anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
