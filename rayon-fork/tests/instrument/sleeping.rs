@@ -1,6 +1,8 @@
 //! Searches, sleeps, and wakes.
 
 use crate::common::pool;
+#[cfg(feature = "demand")]
+use crate::common::{meet, patiently};
 use crate::{count, during, rest, sum_of};
 use rayon_core::instrument::snapshot;
 
@@ -80,6 +82,28 @@ fn a_broadcast_tries_to_wake_each_worker() {
     let events = during(&pool, || drop(pool.broadcast(|_| ())));
     assert_eq!(count(&events.outside, "wakes_tried"), 3);
     assert!(count(&events.total(), "wakes_sent") >= 3);
+}
+
+/// Nothing else lets it find a job that a busy worker keeps to itself just then.
+#[cfg(feature = "demand")]
+#[test]
+fn a_worker_that_blocks_beside_a_busy_one_makes_it_fence() {
+    let pool = pool(2);
+    let meeting = std::sync::Barrier::new(2);
+    let counts = patiently("a worker that blocks beside a busy one", || {
+        pool.install(|| {
+            let here = || meet(&meeting);
+            let ((), before) = rayon_core::join(here, || {
+                meet(&meeting);
+                snapshot(&pool)
+            });
+            while !format!("{pool:?}").contains("Parked") {
+                std::thread::yield_now();
+            }
+            snapshot(&pool).since(&before).total()
+        })
+    });
+    assert!(count(&counts, "heavy_fences") >= 1, "{counts:?}");
 }
 
 /// On Linux a thread may say which CPUs it wants, and is told.
