@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -81,7 +81,8 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
         let Some((id, code)) = ended(status) else { continue };
         let Some(Running { step, lane, log, start }) = running.remove(&id) else { continue };
         let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_seconds_of_children()? - before);
-        eprintln!("\n── {}\n{}", step.name(), sh.read_file(&log)?.trim_end());
+        let said = fs::read(&log).with_context(|| log.display().to_string())?;
+        eprintln!("\n── {}\n{}", step.name(), String::from_utf8_lossy(&said).trim_end());
         let how = if code == 0 { "done" } else { "FAILED" };
         eprintln!("── {}: {how} in {wall_s:.0} s, {cpu_s:.0} s of CPU\n", step.name());
         if code != 0 {
