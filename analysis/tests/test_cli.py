@@ -36,7 +36,7 @@ def test_compare_prints_verdicts_as_markdown(ordinary_sweep: Path, capsys: pytes
 def test_compare_as_json_adds_the_cautions(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(ordinary_sweep), "--level", "pooled", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {row["level"] for row in found["comparisons"]} == {"workload", "overall"}
+    assert {row["level"] for row in found["comparisons"]} == {"workload", "threads", "overall"}
     assert {row["panel"] for row in found["comparisons"] if row["level"] == "overall"} == {None}
     assert [row["branch"] for row in found["comparisons"] if row["verdict"] == "faster"]
     assert found["cautions"] == cautions(analyse(read_sweep(ordinary_sweep)))

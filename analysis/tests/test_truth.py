@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import truth
@@ -24,6 +25,11 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
     for level in truth.LEVELS:
         assert found[f"covered, {level}"] > 89, level
     assert found["advised"] + found["advised another"] < FALSE
+
+
+@pytest.mark.parametrize("name", ["far-modes", "two-branches-lone-noise"])
+def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
 
 
 @pytest.mark.parametrize("name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"])
@@ -45,6 +51,31 @@ def test_no_branch_is_advised_against_a_failure(name: str) -> None:
 def test_a_gain_here_does_not_pay_for_losses_there() -> None:
     found = truth.rates(truth.results(truth.CASES["10 % faster on one, 3 % slower on two"], SWEEPS))
     assert found["advised"] == 0
+
+
+@pytest.mark.parametrize("name", sorted(truth.NOT_TO_MERGE))
+def test_a_branch_that_loses_somewhere_is_not_advised(name: str) -> None:
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["advised"] == 0
+
+
+@pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.claims])
+def test_a_claim_about_each_workload_is_not_held_by_a_mean(name: str) -> None:
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["held"] == 0
+
+
+@pytest.mark.parametrize("name", ["quiet", "builds-of-two-modes", "autocorrelated"])
+def test_ratios_of_builds_of_unequal_luck_are_rarely_said_to_drift(name: str) -> None:
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["said to drift"] < 3
+
+
+def test_a_simulated_change_without_noise_is_found() -> None:
+    assert truth.rates(truth.results(truth.CASES["simulated, exactly 20 % faster"], 2))["found, cell"] == 100
+
+
+def test_two_sweeps_together_know_what_one_does_not() -> None:
+    one, two = np.array([truth.of_two_sweeps(seed) for seed in range(SWEEPS // 2)]).mean(axis=0)
+    assert one < 0.8
+    assert two > 0.88
 
 
 def test_what_is_said_to_be_found_is_found() -> None:

@@ -25,7 +25,7 @@ from sweep_analysis.say.placements import placement_table
 from sweep_analysis.say.validation import count_sentences, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
-from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, in_quantity, judge
+from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, SHARES, in_quantity, judge
 from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
@@ -36,7 +36,7 @@ CHECK_FAILED = 1
 BAD_INPUT = 2
 HOST_NOT_FIT = 4
 
-LEVELS = {"cell": ["cell"], "workload": ["workload"], "overall": ["overall"], "pooled": ["workload", "overall"]}
+LEVELS = {**{level: [level] for level in SHARES}, "pooled": ["workload", "threads", "overall"]}
 """What `--level` may say, and the levels of `frames.COMPARISONS` that it shows."""
 
 MOST_VALUES = 12
@@ -131,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     compared = _prints(commands, "compare", "print every branch's verdict against the baseline", _compare)
     compared.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
     compared.add_argument(
-        "--level", choices=LEVELS, default="cell", help="`pooled`: workload and overall (default: %(default)s)"
+        "--level", choices=LEVELS, default="cell", help="`pooled`: all but cells (default: %(default)s)"
     )
     _takes_quantity(compared)
     _takes_distance(compared)
@@ -243,7 +243,7 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def _takes_quantity(command: argparse.ArgumentParser) -> None:
-    text = "wall time, CPU time, or cycles at the measured clock, per unit of work (default: %(default)s)"
+    text = "wall time, CPU time, or cycles at the measured clock, per unit of work; or waits (default: %(default)s)"
     command.add_argument("--quantity", choices=QUANTITIES, default="time", help=text)
     # What it was called once.
     hidden = argparse.SUPPRESS

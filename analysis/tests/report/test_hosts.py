@@ -95,7 +95,9 @@ def test_a_host_with_one_build_of_each_branch_has_changes_without_intervals(tmp_
     sweep(tmp_path, "c", "2026-03-01T12:20:00Z", branches=["master", "packed", "champion"], layouts=1)
     host(tmp_path, "1a2b3c", "2026-03-01T11:00:00Z", {"classics": "c"})
     rows = told(tmp_path)
-    assert row(rows, "`champion` against the published crate, sixteen programs: time")[0].endswith(", not judged")
+    assert row(rows, "`champion` against the published crate, sixteen programs: time")[0].startswith(
+        "−0.4\N{NO-BREAK SPACE}%, not judged; 0 of them gain"
+    )
     assert "(" not in row(rows, "`packed` against the published crate: time")[0]
 
 

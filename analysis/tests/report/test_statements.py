@@ -62,6 +62,26 @@ def test_every_picture_is_one_of_a_statement() -> None:
     assert shown == set((CHECKOUT / "results" / "figures").iterdir())
 
 
+def test_a_change_of_one_sweep_says_so_and_one_of_two_pools_them(tmp_path: Path) -> None:
+    both = [
+        analysed(tmp_path / str(seed), branches=["master", "packed"], effects={("packed", "tsp"): 0.8}, seed=seed)
+        for seed in range(2)
+    ]
+    one = stated("change", both[:1], "tsp", "master", "packed")
+    assert "; one sweep; " in one
+    assert re.search(r"\. With 1, 2 threads: ", one)
+    two = stated("change", both, "tsp", "master", "packed")
+    assert re.search(r"`packed` takes (19|20)\.\d.% less time than `master` on `tsp` with 2 threads ", two)
+    assert re.search(r"; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%; ", two)
+
+
+def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, branches=["master", "packed"], trial_noise=0.1)
+    told = stated("judged", [analysis], "packed", "master", "slower")
+    assert told.startswith("`packed` is told to be slower than `master` nowhere (")
+    assert re.search(r"is excluded in \d+ of \d+ comparisons; not excluded: \+\d+\.\d.% time on ", told)
+
+
 def test_latencies_have_a_column_a_branch(tmp_path: Path) -> None:
     told = {"master": {"latency_p50": 1000.0, "latency_p90": 9000.0}, "packed": {"latency_p50": 2000.0}}
     analysis = analysed(tmp_path, workloads={"ticks": 0.1}, waits_ns=told)
@@ -103,8 +123,10 @@ def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) 
 def test_what_the_judge_calls_faster_is_listed_and_nothing_else(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("judged", [analysis], "packed", "master", "faster")
-    assert "| tsp | time | −" in told
-    assert "is slower than `master` on no workload" in stated("judged", [analysis], "packed", "master", "slower")
+    assert "| tsp | 2 | time | −" in told
+    slower = stated("judged", [analysis], "packed", "master", "slower")
+    assert slower.startswith("`packed` is told to be slower than `master` nowhere (")
+    assert " is excluded in 6 of 6 comparisons." in slower
 
 
 def test_changes_too_small_to_tell_are_counted_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +134,7 @@ def test_changes_too_small_to_tell_are_counted_and_left_out(tmp_path: Path, monk
     monkeypatch.setattr(statement_tables, "LEAST_TOLD", 0.9)
     told = stated("judged", [analysis], "packed", "master", "faster")
     assert re.match(
-        r"`packed` is faster than `master` on no workload; \d changes? under 90\s% (is|are) left out \(", told
+        r"`packed` is told to be faster than `master` nowhere; \d changes? under 90\s% (is|are) left out \(", told
     )
 
 
@@ -140,7 +162,7 @@ def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
     file.write_text("before\n<!-- analysis: tally 2026-11-22T074035Z -->\n7 trials\n<!-- /analysis -->\nafter\n")
     text = made(file)[file]
     assert "7 trials" not in text
-    assert "\n2 branches against `master` on 4 workloads, wall and CPU time: " in text
+    assert "\n2 branches against `master` on 4 workloads, wall and CPU time and waits: " in text
 
 
 def test_an_unknown_kind_is_named_with_those_that_are_known(tmp_path: Path) -> None:
@@ -154,9 +176,9 @@ def test_a_change_says_how_much_less_against_whom_how_sure_and_where(tmp_path: P
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, trials=6)
     text = stated("change", [analysis], "tsp", "master", "packed")
     assert text.startswith("`packed` takes 5"), "half of the time, to a per cent or so"
-    assert "\N{NO-BREAK SPACE}% less time than `master` on `tsp` (95 % interval −5" in text
+    assert "\N{NO-BREAK SPACE}% less time than `master` on `tsp` with 2 threads (95 % interval −5" in text
     assert "; equal builds differ by up to ±" in text
-    assert text.endswith("(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU).")
+    assert "(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU). With 1, 2 threads: " in text
     assert "not distinguishable" not in text
 
 

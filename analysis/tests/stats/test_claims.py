@@ -77,7 +77,7 @@ def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame["verdict"].to_list() == [HELD, HELD]
-    assert frame["cells"].to_list() == [2, 8]  # 2 and 4 of the thread counts 1, 2, 4, 8, on four CPUs
+    assert frame["cells"].to_list() == [2, 4]  # 2 and 4 of the thread counts 1, 2, 4, 8, on four CPUs
     assert frame["time_ratio"][0] == pytest.approx(0.9, rel=0.02)
 
 
@@ -163,7 +163,8 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) 
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster", "no-slower")})
     details = check_claims(sweep, trial_times(sweep)).details
     assert details.schema == CLAIM_DETAILS
-    rows = {(row["claim"], row["workload"]): row["verdict"] for row in details.rows(named=True)}
+    pooled = details.filter(pl.col("at_threads").is_null())
+    rows = {(row["claim"], row["workload"]): row["verdict"] for row in pooled.rows(named=True)}
     assert rows == {
         (1, "tsp"): HELD,
         (1, "packets"): REFUTED,
@@ -172,7 +173,29 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) 
         (2, "packets"): REFUTED,
         (2, "quicksort"): HELD,
     }
-    assert set(details["cells"]) == {4}
+    assert set(pooled["cells"]) == {2}
+    assert details.filter(claim=2).height == 3 * (1 + 4)  # a mean, and four thread counts
+    assert details.filter(claim=1).height == 3
+
+
+def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9)
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("no-slower")})
+    claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
+    assert claim["verdict"] == REFUTED
+    told = (
+        r"of each workload and thread count \d+ held, \d+ refuted, .*; cannot be excluded: \+1\d\.\d.% time on packets"
+    )
+    assert re.match(told, claim["reason"])
+
+
+def test_a_claim_of_no_loss_is_about_waits_as_well(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=9)
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("no-slower")})
+    longer = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
+    waits = (pl.col("ns_per_unit") * longer).alias("p50_ns")
+    assert check_claims(sweep, trial_times(sweep)).claims["verdict"].to_list() == [HELD]
+    assert check_claims(sweep, trial_times(sweep).with_columns(waits)).claims["verdict"].to_list() == [REFUTED]
 
 
 def test_a_page_shows_a_claim_of_too_few_layouts_without_an_interval(tmp_path: Path) -> None:
@@ -181,7 +204,7 @@ def test_a_page_shows_a_claim_of_too_few_layouts_without_an_interval(tmp_path: P
     page = render_page(analysis, [])
     (claim,) = re.findall(r"</span> <strong>packed</strong> is (.*)", page)
     assert re.fullmatch(
-        r"faster than master.*: [−+±][0-9.]+\s% over 2 cells; 3 layouts of each branch are too few.*", claim
+        r"faster than master.*: [−+±][0-9.]+\s% over 1 cell; 3 layouts of each branch are too few.*", claim
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import made_up
 from sweep_analysis.read.frames import FITS, RESIDUALS_OF_FITS
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.stats.scaling import GOOD, POOR, REFUSED, scaling, speed_by_threads
+from sweep_analysis.stats.scaling import GOOD, POOR, REFUSED, scaling
 from sweep_analysis.stats.speedup import trial_times
 
 EIGHT = [1, 2, 3, 4, 6, 8]
@@ -67,9 +67,6 @@ def test_crosstalk_and_the_peak_that_it_makes_are_found(tmp_path: Path) -> None:
     assert usl["status"] == GOOD
     assert usl["kappa"] == pytest.approx(0.02, abs=0.003)
     assert usl["peak_threads"] == pytest.approx(np.sqrt(0.95 / 0.02), rel=0.1)
-    curve = speed_by_threads(usl, [1, 4, 7, 30])
-    assert curve[0] == 1
-    assert curve[2] > curve[1] > curve[3]
 
 
 def test_a_law_that_does_not_fit_is_poor_and_has_no_coefficients(tmp_path: Path) -> None:

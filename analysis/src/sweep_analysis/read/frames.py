@@ -29,6 +29,8 @@ TIMES = pl.Schema(
             "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
             "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
             "cpus_busy": pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
+            "p50_ns": pl.Float64,  # how long work waited, as the trial told it: see `latency.waits_of`; null: untold
+            "p99_ns": pl.Float64,
             "ghz": pl.Float64,  # measured clock, mean of before and after; null if neither was measured
             "cycles_per_unit": pl.Float64,  # wall time per unit of work times the clock; null without one
         }
@@ -61,7 +63,7 @@ COMPARISONS = pl.Schema(
         {
             "quantity": pl.String,  # a key of `compare.QUANTITIES`
             "baseline": pl.String,  # what the branch is compared with
-            "level": pl.String,  # `cell`, `workload` (all its thread counts) or `overall`
+            "level": pl.String,  # `cell`; or, of the cells of `compare.POOLED`, `workload`, `threads` or `overall`
         }
     )
     | _same([*PANEL, "threads", "branch"])
@@ -77,8 +79,8 @@ COMPARISONS = pl.Schema(
             "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
             "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
             "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds with probability 0.8
-            "ratio_drift": pl.Float64,  # ratio in the last block over that in the first; null for cells and few pairs
-            "p_drift": pl.Float64,  # Spearman's test that it has no trend
+            "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
+            "p_drift": pl.Float64,  # t-test that it has no trend over replicates
             "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
             "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
             "verdict": pl.String,  # one of `compare.VERDICTS`
@@ -370,9 +372,10 @@ CLAIMS = pl.Schema(
 CLAIM_DETAILS = pl.Schema(
     pl.Schema({"claim": pl.Int64, "branch": pl.String})
     | _same(PANEL)
+    | {"at_threads": pl.Int64}  # null: the workload at all thread counts of a kind
     | {name: kind for name, kind in CLAIMS.items() if name not in ("claim", "branch", "workloads", "hypothesis")}
 )
-"""One row per claim and workload that it pools, `p_holm` being over these: see `claims.check_claims`."""
+"""One row per claim and workload (of `claims.OF_EACH` and thread count, too), `p_holm` being over these."""
 
 LEDGER = pl.Schema(
     {

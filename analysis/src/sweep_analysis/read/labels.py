@@ -12,6 +12,9 @@ from sweep_analysis.read.schema import PANEL
 HERE = "measured here"
 PUBLISHED = "published"
 
+QUANTITY_NAMES = {"time": "time", "cpu": "CPU time", "p50": "median wait", "p99": "wait (p99)", "cycles": "cycles"}
+"""Keys of `compare.QUANTITIES` in sentences."""
+
 
 @dataclass(frozen=True)
 class Replicates:

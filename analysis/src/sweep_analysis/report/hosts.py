@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.labels import count, percent
+from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
-from sweep_analysis.say.headline import QUANTITY_NAMES
+from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
@@ -130,7 +130,8 @@ def _change(analysis: Analysis, branch: str, quantity: str) -> str:
     if rows.is_empty():
         return _ABSENT
     row = rows.row(0, named=True)
-    return f"{_ratio(row, 'ratio')}, {row['verdict']}"
+    hidden = beside_the_mean(analysis.judgement.comparisons, row)
+    return "; ".join([f"{_ratio(row, 'ratio')}, {row['verdict']}", *hidden])
 
 
 def _equal(analysis: Analysis, quantity: str) -> str:

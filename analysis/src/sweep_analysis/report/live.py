@@ -9,9 +9,8 @@ import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.draw.spent_plots import COLOURS
-from sweep_analysis.read.labels import with_panel, without_size
+from sweep_analysis.read.labels import QUANTITY_NAMES, with_panel, without_size
 from sweep_analysis.report.asked import host
-from sweep_analysis.say.headline import QUANTITY_NAMES
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.simulated import SPENT_ON
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times

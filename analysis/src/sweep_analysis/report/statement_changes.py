@@ -7,32 +7,53 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say import tables
-from sweep_analysis.say.headline import QUANTITY_NAMES
+from sweep_analysis.say.averages import beside_the_mean, pooled_threads
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.claims import UNTESTED
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.noise import second_look
+from sweep_analysis.stats.two_sweeps import matching, together
 
 
 def _change(asked: Asked) -> str:
-    """What one branch takes more or less of, in one sentence. Words: as for `changes`, and `cpu` for CPU time."""
+    """What one branch takes more or less of, and what the mean hides. Words: as for `changes`, and a quantity.
+
+    Of two sweeps: both together, with what sweeps differ by.
+    """
     workload, against, branch, *rest = asked.words
-    found = _changed(asked, workload, against, [branch]).filter(quantity=rest[0] if rest else "time")
+    quantity = rest[0] if rest else "time"
+    found = _changed(asked, workload, against, [branch]).filter(quantity=quantity)
     row = found.row(0, named=True)
-    workloads = asked.sweep.times["workload"].n_unique()
+    comparisons = asked.sweep.judgement.comparisons
+    workloads = comparisons.filter(level="workload", baseline=against, branch=branch, quantity=quantity).height
     where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{row['workload']}`"
-    where += f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
+    pooled = f"{row['threads']} threads" if row["threads"] else pooled_threads(comparisons, row)
+    where += f" with {'1 thread' if pooled == '1 threads' else pooled}" if pooled else ""
     where += f" at {row['mode']} frequency" if found["mode"].n_unique() > 1 else ""
     doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
+    hidden = beside_the_mean(comparisons, row)
+    which = "in the first sweep, " if len(asked.sweeps) > 1 else ""
+    more = f" {capital(which + '; '.join(hidden))}." if hidden else ""
+    days = "" if asked.sweep.sweep.machine else "one sweep; "
+    if len(asked.sweeps) > 1:
+        others = asked.sweeps[1].judgement.comparisons
+        again = matching(others, row)
+        if again is None or row["ratio_low"] is None:
+            raise asked.refused("a sweep does not judge that", "name two sweeps that both do")
+        each = " and ".join(percent(it["time_ratio"]) for it in (row, again))
+        on = {str(analysis.sweep.manifest.get("created_at"))[:10] for analysis in asked.sweeps[:2]}
+        days = f"two sweeps on {count(len(on), 'day')}: {each}; "
+        row |= together(comparisons, others, row, again)
+        doubt = f"; {UNCLEAR}" if row["ratio_low"] < 1 < row["ratio_high"] else ""
     size = percent(row["time_ratio"])[1:]
     equal = asked.sweep.sweep.replicates.equal
     return (
         f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
-        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{doubt}; "
-        f"{asked.source()[1:-1]})."
+        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{doubt}; {days}"
+        f"{asked.source()[1:-1]}).{more}"
     )
 
 
@@ -55,7 +76,12 @@ def _changes(asked: Asked) -> str:
         for row in _changed(asked, workload, against, branches).rows(named=True)
     ]
     where = "over all workloads" if workload == "all" else f"on {made[0]['workload']}"
-    return asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
+    table = asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
+    comparisons = asked.sweep.judgement.comparisons
+    rows = _changed(asked, workload, against, branches).filter(quantity="time").rows(named=True)
+    hidden = {row["branch"]: "; ".join(beside_the_mean(comparisons, row)) for row in rows if workload == "all"}
+    beside = [f"`{branch}`: {told}." for branch, told in hidden.items() if told]
+    return "\n\n".join([table.rstrip("\n"), *beside]) + "\n" if beside else table
 
 
 def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
@@ -67,7 +93,8 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         InputError: there are none.
     """
     name, _, threads = workload.partition("@")
-    level = "overall" if name == "all" else "cell" if threads else "workload"
+    pooled = "threads" if threads else "overall"
+    level = pooled if name == "all" else "cell" if threads else "workload"
     rows = with_panel(
         asked.sweep.judgement.comparisons.filter(
             pl.col("level") == level, pl.col("baseline") == against, pl.col("branch").is_in(branches)
@@ -79,7 +106,9 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         rows = rows.filter(threads=int(threads))
     if rows.is_empty():
         raise asked.refused(f"nothing is compared with `{against}` there", "name a workload and branches it has")
-    return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort("branch", pl.col("quantity") == "cpu")
+    return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort(
+        "branch", pl.col("quantity").cast(pl.Enum(JUDGED))
+    )
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -97,7 +126,9 @@ def _band(row: dict[str, Any]) -> str:
 
 def _sensitivity(asked: Asked) -> str:
     """A row a workload: the largest change seen, the A/A band, what would have been found."""
-    rows = asked.sweep.judgement.rows.filter(pl.col("quantity") == "time", pl.col("level") != "cell")
+    rows = asked.sweep.judgement.rows.filter(
+        pl.col("quantity") == "time", pl.col("level").is_in(["workload", "overall"])
+    )
     made = []
     for part in rows.partition_by("panel", maintain_order=True):
         furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(0, named=True)
@@ -163,8 +194,8 @@ def _claims(asked: Asked) -> str:
     if rows.is_empty():
         raise asked.refused("no claim is about these threads", "write the range as branches.toml does")
     workloads = sorted(asked.sweep.times["workload"].unique())
-    shown = tables.claim_table(rows, workloads)
-    return asked.table(shown.drop("p corrected", "reason"), "what became of each claim")
+    shown = tables.claim_table(rows, workloads).with_columns(pl.col("reason").fill_null(""))
+    return asked.table(shown.drop("p corrected"), "what became of each claim")
 
 
 def _second_look(asked: Asked) -> str:

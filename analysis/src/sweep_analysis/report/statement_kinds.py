@@ -23,7 +23,7 @@ from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_tables import TABLES
 from sweep_analysis.report.statement_validation import VALIDATIONS
 from sweep_analysis.say.advice import advice
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
 
 PICTURES = CHECKOUT / "results" / "figures"
 """Where the pictures of statements lie."""
@@ -73,11 +73,12 @@ def _tally(asked: Asked) -> str:
     branches = count(rows["branch"].n_unique(), "branch", "branches")
     workloads = count(judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "workload")
     names = [f"`{name}`" for name in dict.fromkeys(claims["workload"].drop_nulls())]
-    overall = claims.filter(level="overall").height
+    overall = claims["workload"].null_count()
     rest = claims.height - overall
     where = f": {overall or 'none'} over all workloads together, {rest} on {_and(names)}" if claims.height else ""
+    quantities = "wall and CPU time" + (" and waits" if rows["quantity"].is_in(WAITS).any() else "")
     return (
-        f"{capital(branches)} against `{judgement.baseline}` on {workloads}, wall and CPU time: "
+        f"{capital(branches)} against `{judgement.baseline}` on {workloads}, {quantities}: "
         f"{claims.height or 'none'} of {rows.height} comparisons can be told from noise{where} {asked.source()}."
     )
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import capital, count, percent, with_panel, without_size
+from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel, without_size
 from sweep_analysis.report.asked import Asked
-from sweep_analysis.say.headline import QUANTITY_NAMES
+from sweep_analysis.say.averages import pooled_threads
+from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
@@ -88,31 +89,66 @@ def _change(row: dict[str, Any]) -> str:
 
 
 def _judged(asked: Asked) -> str:
-    """The workloads of which the judge says one thing of a branch, all threads together: a row each.
+    """The workloads of which the judge says one thing of a branch, and thread counts where it says so of these alone.
 
     Words: the branch, what it is compared with, and the verdict: `faster` or `slower`.
     """
     branch, against, verdict = asked.words
-    rows = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
-        pl.col("level") == "workload", baseline=against, branch=branch, verdict=verdict
+    own = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
+        pl.col("level").is_in(["workload", "cell"]), baseline=against, branch=branch
+    )
+    said = own.filter(verdict=verdict)
+    place = ["panel", "quantity"]
+    rows = pl.concat(
+        [
+            said.filter(level="workload"),
+            said.filter(level="cell").join(said.filter(level="workload"), on=place, how="anti"),
+        ]
     )
     told = rows.filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
     small = rows.height - told.height
     least = f"{100 * LEAST_TOLD:g}\N{NO-BREAK SPACE}%"
     left_out = f"; {count(small, f'change under {least} is', f'changes under {least} are')} left out" if small else ""
+    excluded = _excluded(own) if verdict == SLOWER else ""
     if told.is_empty():
-        return f"`{branch}` is {verdict} than `{against}` on no workload{left_out} {asked.source()}."
+        return f"`{branch}` is told to be {verdict} than `{against}` nowhere{left_out} {asked.source()}.{excluded}"
     shown = told.sort("time_ratio", descending=verdict == SLOWER).rows(named=True)
+    comparisons = asked.sweep.judgement.comparisons
     changes = pl.DataFrame(
         {
             "workload": [row["panel"] for row in shown],
+            "threads": [
+                str(row["threads"] or pooled_threads(comparisons, row).partition(" thread")[0]) for row in shown
+            ],
             "quantity": [QUANTITY_NAMES[row["quantity"]] for row in shown],
             "change": [percent(row["time_ratio"]) for row in shown],
             "95 % interval": [f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}" for row in shown],
         }
     )
     table = asked.table(changes, f"where {branch} is {verdict} than {against}")
-    return f"`{branch}` is {verdict} than `{against}` on these workloads{left_out} {asked.source()}:\n\n{table}"
+    told_where = f"`{branch}` is {verdict} than `{against}` here{left_out} {asked.source()}."
+    return f"{told_where}{excluded}\n\n{table}"
+
+
+def _excluded(rows: pl.DataFrame) -> str:
+    """Of how many comparisons of one branch a loss is excluded, and how large one may be elsewhere.
+
+    In: its rows of workloads and cells, with `panel`.
+    """
+    margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
+    is_excluded = (pl.col("ratio_high") < margin) & pl.col("band").is_not_null()
+    number = rows.select(is_excluded.sum()).item()
+    margins = f"{100 * (MARGIN - 1):.0f} and {100 * (CELL_MARGIN - 1):.0f}\N{NO-BREAK SPACE}%"
+    told = (
+        f" A loss beyond {margins} (of a workload, of one at some thread count) is excluded in {number} of "
+        f"{count(rows.height, 'comparison')}"
+    )
+    rest = rows.filter(~is_excluded.fill_null(value=False)).drop_nulls("ratio_high")
+    for quantity, name in QUANTITY_NAMES.items():
+        for row in rest.filter(quantity=quantity).sort("ratio_high", descending=True).head(1).rows(named=True):
+            threads = f", {count(row['threads'], 'thread')}" if row["threads"] else ""
+            told += f"; not excluded: {percent(row['ratio_high'])} {name} on {row['panel']}{threads}"
+    return f"{told}."
 
 
 TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads, "parts": _parts, "judged": _judged}

@@ -1,9 +1,11 @@
 """Which branch should one merge, on what evidence, and where would it hurt: answers made from the judgement alone.
 
-A branch is worth merging if it is faster, in wall time or in CPU time, over all workloads or on one of them, and if a
-loss is excluded everywhere: nothing is slower, no trial of it fails that the baseline's do not, no cell is missing, and
-on every workload the interval of either quantity ends below `MARGIN`. Where a gain is there and a loss is not excluded,
-the answer says how large it may be, and advises nothing. Where nothing is claimed, one keeps what there is.
+A branch is worth merging if it is faster, in wall time, CPU time or waits, over all workloads or on one of them, and if
+a loss is excluded everywhere: nothing is slower, no trial of it fails that the baseline's do not, and every workload at
+every thread count that the sweep ran has an interval, of every quantity, that ends below the margin (`claims.MARGIN`
+for workloads and thread counts, `claims.CELL_MARGIN` for one workload at one thread count). What is not judged excludes
+nothing. Where a gain is there and a loss is not excluded, the answer says how large it may be, and advises nothing.
+Where nothing is claimed, one keeps what there is.
 
 All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how they count. So
 where the fork with the baseline's counters was measured too, a branch of the fork must be faster than both.
@@ -16,14 +18,13 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import capital, count, percent, with_panel
-from sweep_analysis.read.schema import PANEL
-from sweep_analysis.say.headline import QUANTITY_NAMES, SHOWN, change, headline, why_unjudged
-from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, SLOWER, UNJUDGED
+from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
+from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.say.averages import beside_the_mean
+from sweep_analysis.say.headline import SHOWN, change, headline, why_unjudged
+from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
+from sweep_analysis.stats.compare import FASTER, JUDGED, LEAST_SIMULATED, SLOWER, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement, of_the_fork
-
-MARGIN = 1.02
-"""Ratio up to which a loss is small enough to be taken for none: what the calibration allows a mean, too."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,19 @@ def advice(judgement: Judgement) -> Advice:
         answer = f"This sweep cannot say: {why_unjudged(judgement)}."
         return Advice(None, answer, [], [sentence for _, sentence in failing])
     losers = {*rows.filter(verdict=SLOWER)["branch"], *(branch for branch, _ in failing)}
-    over_baseline = rows.filter((pl.col("level") != "cell") & (pl.col("verdict") == FASTER))
+    over_baseline = rows.filter(pl.col("level").is_in(["overall", "workload"]) & (pl.col("verdict") == FASTER))
     gains = _own_gains(judgement, over_baseline)
     clean = gains.filter(~pl.col("branch").is_in(sorted(losers)))
-    open_losses = {branch: _worst(rows, branch) for branch in clean["branch"].unique(maintain_order=True)}
+    open_losses = {branch: _not_excluded(judgement, branch) for branch in clean["branch"].unique(maintain_order=True)}
     sure = clean.filter(pl.col("branch").is_in([name for name, worst in open_losses.items() if worst is None]))
     best = (sure if sure.height else clean).sort(pl.col("level") == "workload", "time_ratio")
     if sure.height:
         merge = str(best["branch"][0])
         gain = f"{merge}: takes less {_where(gains, merge, baseline)}"
-        answer = f"{gain}, and on every workload a loss of more than {_loss(MARGIN)} is excluded.{_beside(sure, merge)}"
+        answer = (
+            f"{gain}, and a loss of more than {_loss(MARGIN)} on any workload, or of more than {_loss(CELL_MARGIN)} on "
+            f"one at some thread count, is excluded.{_beside(sure, merge)}"
+        )
         advised: str | None = merge
         if judgement.sweep.machine is not None:
             advised, answer = None, f"None on simulation alone. {gain}; measure that on a host."
@@ -70,9 +74,8 @@ def advice(judgement: Judgement) -> Advice:
         worst = open_losses[nearest]
         assert worst is not None  # noqa: S101 - or it would be sure
         answer = (
-            f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but losses up to "
-            f"{_loss(worst['ratio_high'])} of {QUANTITY_NAMES[worst['quantity']]} are not excluded "
-            f"(on {worst['panel']}). More {judgement.sweep.replicates.unit}s and trials would tell."
+            f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but {worst}. "
+            f"More {judgement.sweep.replicates.unit}s and trials would tell."
         )
         return Advice(None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing))
     if gains.height:
@@ -132,14 +135,32 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
     return found
 
 
-def _worst(rows: pl.DataFrame, branch: str) -> dict[str, Any] | None:
-    """The row of a workload whose interval reaches furthest above `MARGIN`; None if a loss is excluded everywhere.
-
-    A workload that is not judged excludes nothing.
-    """
-    own = rows.filter((pl.col("branch") == branch) & (pl.col("level") == "workload"))
-    beyond = own.with_columns(pl.col("ratio_high").fill_null(float("inf"))).filter(pl.col("ratio_high") >= MARGIN)
-    return beyond.sort("ratio_high", descending=True).row(0, named=True) if beyond.height else None
+def _not_excluded(judgement: Judgement, branch: str) -> str | None:
+    """The loss that is not excluded and reaches furthest beyond its margin, in words; None if all are excluded."""
+    rows = judgement.rows.filter(branch=branch)
+    place = [*PANEL, "threads"]
+    # What some branch waited for has to be judged of this one, too.
+    places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
+    ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(pl.col("input").fill_null(""))
+    planned = pl.concat([ran.select(pl.lit("time").alias("quantity"), *place).collect(), places]).unique()
+    judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
+    missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
+        pl.col("quantity").cast(pl.Enum(JUDGED)), *place
+    )
+    if missing.height:
+        row = with_panel(missing).row(0, named=True)
+        threads, quantity = count(row["threads"], "thread"), QUANTITY_NAMES[row["quantity"]]
+        others = f", and in {count(missing.height - 1, 'other cell')}" if missing.height > 1 else ""
+        return f"losses of any size are not excluded ({quantity} on {row['panel']}, {threads}: not judged{others})"
+    margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
+    beyond = judged.with_columns(beyond=pl.col("ratio_high") / margin).filter(pl.col("beyond") >= 1)
+    if beyond.is_empty():
+        return None
+    worst = beyond.sort("beyond", descending=True).row(0, named=True)
+    threads = f", {count(worst['threads'], 'thread')}" if worst["threads"] is not None else ""
+    where = f"{worst['panel'] or 'all workloads'}{threads}"
+    quantity = QUANTITY_NAMES[worst["quantity"]]
+    return f"losses up to {_loss(worst['ratio_high'])} of {quantity} are not excluded (on {where})"
 
 
 def _own_gains(judgement: Judgement, gains: pl.DataFrame) -> pl.DataFrame:
@@ -176,6 +197,8 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
         units = count(row["units"], "seed" if judgement.sweep.machine else "build")
         over = f"over all {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
         found.append(f"{words}{branch}: {changes} {over}.")
+        hidden = beside_the_mean(judgement.comparisons, row)
+        found += [f"Of {QUANTITY_NAMES[row['quantity']]}: {'; '.join(hidden)}."] if hidden else []
         if row["band"]:
             equal = judgement.sweep.replicates.equal
             band = f"{(row['band'] - 1) * 100:.1f} % (the A/A band"

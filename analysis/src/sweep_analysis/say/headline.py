@@ -6,15 +6,20 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, percent
+from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 from sweep_analysis.stats.location import FEWEST_UNITS
 
-QUANTITY_NAMES = {"time": "time", "cpu": "CPU time", "cycles": "cycles"}
-"""Keys of `compare.QUANTITIES` in sentences."""
 SHOWN = 4
 """Most claims of a kind that a sentence or a list names; the others are counted."""
+LEVELS = {
+    "overall": "Over all workloads together",
+    "threads": "Over all workloads, each thread count apart",
+    "workload": "On single workloads",
+    "cell": "At single thread counts",
+}
+"""Keys of `compare.SHARES` in sentences."""
 
 
 def headline(judgement: Judgement) -> str:
@@ -31,11 +36,10 @@ def headline(judgement: Judgement) -> str:
     if claims.is_empty():
         return (
             f"No branch can be told from {baseline}: not over all workloads, not on one of them and in no cell, "
-            f"neither by wall time nor by CPU time ({asked}).{rest}"
+            f"neither by wall time nor by CPU time nor by waits ({asked}).{rest}"
         )
     told = []
-    for level, where in (("overall", "Over all workloads together"), ("workload", "On single workloads"),
-                         ("cell", "At single thread counts")):  # fmt: skip
+    for level, where in LEVELS.items():
         mine = claims.filter(level=level).sort("time_ratio")
         if mine.height:
             shown = "; ".join(change(row, baseline) for row in mine.head(SHOWN).rows(named=True))
@@ -51,7 +55,7 @@ def change(row: dict[str, Any], baseline: str | None) -> str:
     ratio, low, high = (percent(row[name]) for name in ("time_ratio", "ratio_low", "ratio_high"))
     what = QUANTITY_NAMES[row["quantity"]]
     threads = f", {count(row['threads'], 'thread')}" if row["threads"] is not None else ""
-    where = f" on {row['panel']}{threads}" if row["panel"] else ""
+    where = f" on {row['panel']}{threads}" if row["panel"] else threads
     return f"{row['branch']} takes {ratio} {what} ({low} to {high}) against {baseline}{where}"
 
 

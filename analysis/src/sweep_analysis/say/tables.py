@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, percent
+from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
@@ -406,6 +406,8 @@ def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
         "claim",
         "branch",
         pl.col("panel").alias("workload"),
+        pl.col("at_threads").alias("threads"),
+        pl.col("quantity").replace_strict(QUANTITY_NAMES),
         "verdict",
         *_changes(),
         "cells",

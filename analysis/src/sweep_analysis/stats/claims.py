@@ -1,9 +1,13 @@
 """Checks what `branches.toml` claimed before the sweep against what the sweep shows.
 
-A claim pools all cells that it names and the sweep has. `faster` and `slower` are held if the comparison finds just
-that, after correction for the number of claims, and refuted if it finds the opposite. `equal`, `no-slower` and
-`no-faster` are held only if the whole interval lies within `MARGIN` on the sides that they name (not being able to
-tell proves nothing), and refuted if it lies beyond and the comparison finds a difference.
+`faster` and `slower` pool the cells that they name and the sweep has (`compare.POOLED`). They are held if the
+comparison finds just that, after correction for the number of claims, and refuted if it finds the opposite.
+
+`equal`, `no-slower` and `no-faster` are claims about each workload, and about each of its thread counts: a mean would
+let a gain here pay for a loss there. Each is held where the whole interval lies within the margin on the sides that the
+claim names (not being able to tell proves nothing), and refuted where it lies beyond and the comparison finds a
+difference. The claim is held if all of them are, and refuted if one is. In wall time it is about waits as well, where a
+workload tells them.
 
 Claims were written down before the sweep, so they are a family of tests of their own, corrected for their number.
 """
@@ -16,15 +20,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
-from sweep_analysis.read.labels import count
+from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, TWIN_SUFFIX
-from sweep_analysis.stats.compare import QUANTITIES, Comparison, band, differs, drifts, holm, twin_of
+from sweep_analysis.read.schema import PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.stats.compare import QUANTITIES, WAITS, Comparison, differs, drifts, holm, twin_of
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 HELD = "held"
@@ -36,7 +39,12 @@ VERDICTS = (HELD, REFUTED, OPEN, UNTESTED)
 EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
 
 MARGIN = 1.02
-"""Ratio up to which branches count as equal: what the calibration allows a mean, too."""
+"""Ratio up to which a workload counts as equal: what the calibration allows a mean, too."""
+CELL_MARGIN = 1.05
+"""The same of a workload at one thread count, as in the calibration."""
+
+OF_EACH = ("equal", "no-slower", "no-faster")
+"""Expectations that are about each workload and thread count."""
 
 MOST_THREADS = 1 << 30
 """End of a range of threads that has none."""
@@ -113,6 +121,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     twin = twin_of(times, sweep.baseline)
     compared: dict[tuple[str, str], Comparison] = {}
     rows: list[dict[str, Any]] = []
+    parts: list[tuple[int, Claim, list[dict[str, Any]]]] = []
     details = []
     for number, (branch, hypothesis, claim) in enumerate(claims_of(sweep), start=1):
         against = claim.against or sweep.baseline
@@ -133,33 +142,74 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
             continue
         # The noise is that of the branch that was run twice, whether or not it is the one compared with.
         twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
-        for base in (against, twinned):
-            if (base, claim.quantity) not in compared:
-                compared[base, claim.quantity] = Comparison(times, base, claim.quantity)
-        own, noise = compared[against, claim.quantity], compared[twinned, claim.quantity]
-        cells = _meant(sweep, claim, own, branch)
-        found = _asked(own, noise, "overall", cells, branch, simulated=simulated)
+        quantities = (claim.quantity, *(WAITS if claim.quantity == "time" and claim.expect in OF_EACH else ()))
+        for quantity in quantities:
+            for base in (twinned, against):
+                noise = compared.get((twinned, quantity))
+                if (base, quantity) not in compared:
+                    compared[base, quantity] = Comparison(times, base, quantity, noise, simulated=simulated)
+        found = _asked(sweep, claim, compared[against, claim.quantity], "overall", branch)
         if not found:
             reason = f"no cell has good trials of `{branch}` and `{against}`"
             rows.append(row | {"verdict": UNTESTED, "reason": reason})
             continue
         rows.append(row | _told(sweep, found[0]))
-        asked = _asked(own, noise, "workload", cells, branch, simulated=simulated)
-        by_workload = [row | _told(sweep, it) for it in asked]
-        details.append(_judged(by_workload, simulated=simulated).select(CLAIM_DETAILS.names()))
+        each = [
+            it for level in (("workload", "cell") if claim.expect in OF_EACH else ("workload",))
+            for quantity in quantities
+            for it in _asked(sweep, claim, compared[against, quantity], level, branch)
+        ]  # fmt: skip
+        parts.append((len(rows) - 1, claim, [row | _told(sweep, it) for it in each]))
+    tested = sum(row.get("verdict") is None for row in rows)
+    for at, claim, each in parts:
+        of_each = claim.expect in OF_EACH
+        part = _judged(each, tested if of_each else 1, simulated=simulated)
+        details.append(part.select(CLAIM_DETAILS.names()))
+        if of_each and rows[at].get("verdict") is None:
+            rows[at] |= _tallied(sweep, claim, part)
     return Checked(
-        _judged(rows, simulated=simulated).select(CLAIMS.names()),
+        _judged(rows, 1, simulated=simulated).select(CLAIMS.names()),
         pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
     )
 
 
-def _judged(rows: list[dict[str, Any]], *, simulated: bool) -> pl.DataFrame:
-    """Correct the p-values of these rows for their number, and fill in the verdicts that are open."""
+def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
+    """Verdict and reason of a claim about each workload: how many are held, and the worst that cannot be excluded."""
+    planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
+    cells = planned.select([*PANEL, "threads"]).n_unique()
+    missing = cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
+    number = {verdict: parts.filter(verdict=verdict).height for verdict in VERDICTS}
+    number[UNTESTED] += missing
+    told = f"of each workload and thread count {', '.join(f'{count} {verdict}' for verdict, count in number.items())}"
+    sides = {
+        "equal": pl.max_horizontal(pl.col("ratio_high"), 1 / pl.col("ratio_low")),
+        "no-slower": pl.col("ratio_high"),
+        "no-faster": 1 / pl.col("ratio_low"),
+    }
+    open_parts = parts.filter(pl.col("verdict") != HELD).with_columns(worst=sides[claim.expect]).drop_nulls("worst")
+    if open_parts.height:
+        worst = with_panel(open_parts).sort("worst", descending=True).row(0, named=True)
+        side = worst["ratio_low"] if worst["worst"] != worst["ratio_high"] else worst["ratio_high"]
+        threads = f", {count(worst['at_threads'], 'thread')}" if worst["at_threads"] else ""
+        told += (
+            f"; cannot be excluded: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
+        )
+    verdict = (
+        REFUTED if number[REFUTED]
+        else UNTESTED if number[UNTESTED] == sum(number.values())
+        else OPEN if number[OPEN] or number[UNTESTED]
+        else HELD
+    )  # fmt: skip
+    return {"verdict": verdict, "reason": told}
+
+
+def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.DataFrame:
+    """Correct the p-values of these rows for their number and that of `claims`, and fill in what verdicts are open."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
-    tested = table["verdict"].is_null().to_numpy()
+    known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
     p_holm = np.full(table.height, np.nan)
-    if tested.any():
-        p_holm[tested] = holm(table["p_value"].to_numpy()[tested])
+    if known.any():
+        p_holm[known] = np.minimum(claims * holm(table["p_value"].to_numpy()[known]), 1.0)
     is_open = pl.col("verdict").is_null()
     drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
     return table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)).with_columns(
@@ -169,11 +219,12 @@ def _judged(rows: list[dict[str, Any]], *, simulated: bool) -> pl.DataFrame:
 
 
 def _verdict(*, simulated: bool) -> pl.Expr:
-    """The verdict of a tested claim, from its corrected comparison."""
+    """The verdict of a tested claim, or of a part of one, from its corrected comparison."""
     ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
     difference = differs("p_holm", simulated=simulated)
-    not_above, not_below = high < MARGIN, low > 1 / MARGIN
-    above, below = difference & (low > MARGIN), difference & (high < 1 / MARGIN)
+    margin = pl.when(pl.col("at_threads").is_null()).then(MARGIN).otherwise(CELL_MARGIN)
+    not_above, not_below = high < margin, low > 1 / margin
+    above, below = difference & (low > margin), difference & (high < 1 / margin)
     outcomes = {
         "faster": (difference & (ratio < 1), difference & (ratio > 1)),
         "slower": (difference & (ratio > 1), difference & (ratio < 1)),
@@ -192,7 +243,7 @@ def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
     """What a claim's row takes over from its comparison; a verdict only if none can be given."""
     row: dict[str, Any] = {
         name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
-    }
+    } | {"at_threads": found["threads"]}
     if found["p_value"] is None:
         units = count(found["units"], sweep.replicates.unit)
         return row | {"verdict": UNTESTED, "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed"}
@@ -221,31 +272,19 @@ def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) ->
     return None
 
 
-def _meant(sweep: Sweep, claim: Claim, compared: Comparison, branch: str) -> npt.NDArray[np.int64]:
-    """The cells that the claim is about and that have its branch and the other one."""
+def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
+    """The cells that the claim is about."""
     first, last = _threads(sweep, claim.threads) if claim.threads is not None else (1, MOST_THREADS)
     named = pl.col("workload").is_in(claim.workloads) if claim.workloads else pl.lit(value=True)
-    meant = compared.units.cells.select(named & pl.col("threads").is_between(first, last)).to_series().to_numpy()
-    has = compared.units.pairs[:, compared.branches.index(branch)] > 0
-    return np.flatnonzero(meant & has)
+    return named & pl.col("threads").is_between(first, last)
 
 
-def _asked(
-    compared: Comparison,
-    noise: Comparison,
-    level: str,
-    cells: npt.NDArray[np.int64],
-    branch: str,
-    *,
-    simulated: bool,
-) -> list[dict[str, Any]]:
-    """One branch over these cells: a row for each group of the level, with the A/A band of `noise` beside it."""
-    rows = compared.rows(level, compared.groups(level, cells))
-    same = noise.places_of(compared.units.cells[cells])
-    twin = noise.rows(level, noise.groups(level, same)).filter(branch=noise.twin or "")
-    bands = twin.select(*PANEL, band(simulated=simulated))
-    mine = rows.filter(branch=branch).join(bands, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
-    return mine.rows(named=True)
+def _asked(sweep: Sweep, claim: Claim, compared: Comparison, level: str, branch: str) -> list[dict[str, Any]]:
+    """The rows of one branch and level that the claim is about."""
+    if branch not in compared.branches:
+        return []
+    meant = compared.units.cells.select(_named(sweep, claim)).to_series().to_numpy()
+    return compared.rows(level, compared.groups(level, meant)).filter(branch=branch).rows(named=True)
 
 
 def _threads(sweep: Sweep, text: str) -> tuple[int, int]:

@@ -1,25 +1,32 @@
-"""The one judge: every branch against the baseline, in wall and in CPU time, per cell, per workload and overall.
+"""The one judge: every branch against the baseline, in time, CPU time and waits, per cell, per workload and overall.
 
 Each trial is set beside the baseline's of its block, so that a host that drifts does no harm; the log-ratios are
-averaged within each layout, and a cell's estimate is their trimmed mean over layouts (`location`). A workload's
-ratio, and that of all workloads together, is the geometric mean of the ratios of its cells.
+averaged within each layout, and a cell's estimate is their trimmed mean over layouts (`location`). A pooled ratio is
+the geometric mean of the ratios of its cells.
+
+Rows of all workloads, and of one at all thread counts, pool cells of several workers within the CPUs. One worker shares
+nothing, and workers beyond the CPUs wait for the kernel: neither says what the others do, so neither is averaged with
+them (`POOLED`). What each thread count shows over all workloads is a level of its own.
+
+Each branch pools the cells that it, the baseline and the A/A twin have. A branch that fails on a workload takes it out
+of its own rows, and of no other's.
 
 A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A band. The correction
-(Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: both quantities, all branches,
+(Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: all quantities and branches,
 both baselines where there are two, and all levels, among which the 5 % are divided by `SHARES`. So the chance that a
 sweep of equal branches has any claim at all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than
 it shows is not judged.
 
 On simulated machines prices are known to some ten per cent, so no smaller change is called a difference. Nothing there
-drifts: trials have seeds and no moment.
+drifts: trials have seeds and no moment. And seeds that agree are no coarse clock: chance decides nothing.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,8 +36,17 @@ from scipy import special
 
 from sweep_analysis.read.frames import COMPARISONS
 from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, TWIN_SUFFIX
-from sweep_analysis.stats.location import CONFIDENCE, FEWEST_UNITS, Floats, locate, pooled, shared_spread
-from sweep_analysis.stats.units import LOG, by_layout, log_ratios
+from sweep_analysis.stats.location import (
+    CONFIDENCE,
+    FEWEST_UNITS,
+    Floats,
+    Location,
+    Spread,
+    locate,
+    pooled,
+    shared_spread,
+)
+from sweep_analysis.stats.units import by_layout, by_replicate, log_ratios
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -39,28 +55,37 @@ UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
 """`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, or a ratio that drifts."""
 
-QUANTITIES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit"}
+QUANTITIES = {
+    "time": "ns_per_unit",
+    "cpu": "cpu_ns_per_unit",
+    "p50": "p50_ns",
+    "p99": "p99_ns",
+    "cycles": "cycles_per_unit",
+}
 """What can be compared, and its column in `frames.TIMES`. A program that is paced by a clock takes its time whatever
-the pool does; CPU time is what it shows. Cycles are time at the measured clock, for sweeps whose clock moved. The ratio
-is called `time_ratio` in every case."""
+the pool does; CPU time and waits are what it shows. Cycles are time at the measured clock, for sweeps whose clock
+moved. The ratio is called `time_ratio` in every case."""
 
-JUDGED = ("time", "cpu")
-"""The quantities that verdicts are given on together."""
+JUDGED = ("time", "cpu", "p50", "p99")
+"""The quantities that verdicts are given on together, as far as a workload tells them."""
+WAITS = ("p50", "p99")
 
 ALPHA = 1 - CONFIDENCE
-SHARES = {"overall": 0.3, "workload": 0.5, "cell": 0.2}
+SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
 """How the 5 % are divided among levels. Cells are many and noisy; people quote workloads."""
+POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
+"""Kinds of cells; rows over several thread counts pool the first kind that there is."""
 POWER = 0.8
+AIMED = 0.9
+"""Power that the formula of `detectable_ratio` is asked for: made-up changes that it gives four times in five are found
+in 65 to 75 of 100 sweeps, as the larger of two limits counts, and both vary from sweep to sweep."""
 LEAST_SIMULATED = 0.1
 """Change below which no simulated difference is called one, and below which the A/A band is never. A guess: how far
 prices can be trusted."""
 DRIFT_ALPHA = 0.01
-"""P-value of Spearman's test below which a ratio has a trend."""
-FEWEST_TO_DRIFT = 10
-"""Pairs of a pooled row from which on a trend of its ratio is looked for."""
-
-PLACE = ["quantity", "level", *PANEL, "threads"]
-"""What a row is about, whichever branch and baseline."""
+"""P-value of the slope over replicates below which a ratio has a trend."""
+FEWEST_TO_DRIFT = 5
+"""Replicates from which on a trend of a ratio is looked for."""
 
 
 def judge(
@@ -77,26 +102,22 @@ def judge(
          baselines, and the branches that are compared with each.
     Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A twin included (never
          judged). The noise is that of the branch that was run twice, whether or not it is the baseline. Cells without
-         the baseline have no rows; `workload` and `overall` pool only cells that all branches have.
+         the baseline have no rows.
     """
-    frames = []
     twin = twin_of(times, baseline)
+    rows = []
     for quantity in quantities:
-        first = Comparison(times, baseline, quantity)
-        if first.is_empty:
-            continue
-        rows = [first.all_levels()]
-        bands = rows[0]
-        if twin is not None and first.twin is None:  # another branch than the baseline was run twice
-            bands = Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity).all_levels()
-        bands = bands.filter(branch=twin or "").select(*PLACE, band(simulated=simulated))
-        for other, branches in (also or {}).items():
-            compared = times.filter(pl.col("branch").is_in([other, *branches]))
-            rows.append(Comparison(compared, other, quantity).all_levels())
-        frames += [it.join(bands, on=PLACE, how="left", nulls_equal=True, maintain_order="left") for it in rows]
-    if not frames:
+        noise = Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity, simulated=simulated) if twin else None
+        for base, branches in {baseline: None, **(also or {})}.items():
+            meant = times if branches is None else times.filter(pl.col("branch").is_in([base, *branches]))
+            own = noise if noise is not None and noise.baseline == base and branches is None else None
+            own = own or Comparison(meant, base, quantity, noise, simulated=simulated)
+            if own.is_empty and branches is None:
+                break
+            rows += [own.rows(level, own.groups(level)) for level in SHARES]
+    if not rows:
         return pl.DataFrame(schema=COMPARISONS)
-    return _judged(pl.concat(frames), twin, simulated=simulated)
+    return _judged(pl.concat(rows), twin, simulated=simulated)
 
 
 def compare(times: pl.LazyFrame, baseline: str, quantity: str = "time") -> pl.DataFrame:
@@ -122,6 +143,11 @@ def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
     return own if own in twins else next(iter(twins), None)
 
 
+def kind_of_cell() -> pl.Expr:
+    """Which of `POOLED` a cell is, by place. In: `threads` and `oversubscribed`."""
+    return pl.when("oversubscribed").then(2).when(pl.col("threads") == 1).then(1).otherwise(0)
+
+
 @dataclass(frozen=True)
 class Group:
     """Cells that one row of a level pools.
@@ -129,159 +155,204 @@ class Group:
     Attributes:
         key: its values of `schema.PANEL` and `threads`; what varies among the cells is not in it.
         cells: their places in `Comparison.units`.
+        branches: places of the branches that have just these cells.
     """
 
     key: dict[str, Any]
     cells: npt.NDArray[np.int64]
+    branches: npt.NDArray[np.int64]
 
 
 class Comparison:
     """Every cell of every branch beside the baseline's, to be pooled in any way.
 
-    In: rows of `frames.TIMES`.
+    In: rows of `frames.TIMES`; `noise` is the comparison that has the A/A twin, if this one does not.
     """
 
-    def __init__(self, times: pl.LazyFrame, baseline: str, quantity: str = "time") -> None:
+    def __init__(
+        self,
+        times: pl.LazyFrame,
+        baseline: str,
+        quantity: str = "time",
+        noise: Comparison | None = None,
+        *,
+        simulated: bool = False,
+    ) -> None:
         """Pair all trials with the baseline's of their blocks, in one of `QUANTITIES`."""
-        self.baseline, self.quantity = baseline, quantity
-        self._pairs = log_ratios(times, baseline, QUANTITIES[quantity]).collect()
-        self.units = by_layout(self._pairs.lazy())
+        self.baseline, self.quantity, self._simulated = baseline, quantity, simulated
+        pairs = log_ratios(times, baseline, QUANTITIES[quantity]).collect().lazy()
+        self.units = by_layout(pairs)
+        self._by_replicate = by_replicate(pairs)
         self.branches = self.units.branches
         self._cells = locate(self.units.values)
-        twin = baseline + TWIN_SUFFIX
-        self.twin = twin if twin in self.branches else None
+        self._noise = noise or self
+        twin = self._noise.baseline + TWIN_SUFFIX
+        self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
+        self._in_noise = self._noise.places_of(self.units.cells)
+        # With fewer units a cell is not judged, and would keep the rows that hold it from being so.
+        enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
+        self._has: npt.NDArray[np.bool_] = self._cells.units >= enough
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing can be paired."""
-        return self._pairs.is_empty()
-
-    @cached_property
-    def shared(self) -> npt.NDArray[np.int64]:
-        """Cells that every branch has: a mean over different cells would compare programs, not branches."""
-        enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
-        return np.flatnonzero((self._cells.units >= enough).all(axis=1))
+        return not self.branches
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Places of these cells (rows of `schema.CELL_SET`) in `units`; those that it lacks are left out."""
+        """Places of these cells (rows of `schema.CELL_SET`) in `units`, in their order; −1 for those that it lacks."""
         own = self.units.cells.select(CELL_SET).with_row_index("at")
-        return own.join(cells, on=CELL_SET, how="semi", nulls_equal=True)["at"].to_numpy()
+        found = cells.select(CELL_SET).join(own, on=CELL_SET, how="left", nulls_equal=True, maintain_order="left")
+        return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
-    def all_levels(self) -> pl.DataFrame:
-        """Rows of every level, see `rows`."""
-        return pl.concat([self.rows(level, self.groups(level)) for level in SHARES])
-
-    def groups(self, level: str, among: npt.NDArray[np.int64] | None = None) -> list[Group]:
-        """The groups of a level; pooled ones of cells `among` those given, by default those that all branches have."""
+    def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
+        """The groups of a level, of the cells `among` all."""
         keys = self.units.cells
         if level == "cell":
-            return [Group({name: row[name] for name in [*PANEL, "threads"]}, np.array([at]))
-                    for at, row in enumerate(keys.rows(named=True))]  # fmt: skip
-        places = self.shared if among is None else among
-        if places.size == 0:
+            every = np.arange(len(self.branches))
+            return [Group({name: row[name] for name in [*PANEL, "threads"]}, np.array([at]), every)
+                    for at, row in enumerate(keys.rows(named=True)) if among is None or among[at]]  # fmt: skip
+        places = keys.with_row_index("at").with_columns(kind=kind_of_cell())
+        by = {"overall": [], "threads": ["threads"], "workload": PANEL}[level]
+        if among is not None:
+            places = places.filter(pl.Series(among))
+        if level != "threads":
+            places = places.filter(pl.col("kind") == (pl.col("kind").min().over(by) if by else pl.col("kind").min()))
+        parts = places.group_by(by, maintain_order=True) if by else [((), places)]
+        return [
+            Group(dict(zip(by, key, strict=True)), cells, branches)
+            for key, part in parts
+            for cells, branches in self._alike(part["at"].to_numpy().astype(int))
+        ]
+
+    def _alike(self, cells: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """What of these cells each branch can pool, with the branches that can pool just that."""
+        if cells.size == 0 or not self.branches:
             return []
-        if level == "overall":
-            return [Group({}, places)]
-        part = keys[places].with_columns(at=pl.Series(places))
-        return [Group(dict(zip(PANEL, key, strict=True)), group["at"].to_numpy())
-                for key, group in part.group_by(PANEL, maintain_order=True)]  # fmt: skip
+        has = self._has[cells]
+        if self._twin is not None:
+            seen = self._in_noise[cells]
+            known = has & ((seen >= 0) & self._noise._has[seen, self._twin])[:, None]  # noqa: SLF001 - another of us
+            has = np.where(known.any(axis=0), known, has)
+        patterns, which = np.unique(has, axis=1, return_inverse=True)
+        return [
+            (cells[pattern], np.flatnonzero(which.ravel() == number))
+            for number, pattern in enumerate(patterns.T)
+            if pattern.any()
+        ]
+
+    def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
+        """Every branch over each of these groups of cells: groups by branches."""
+        parts = [pooled(_at(self._cells, cells)) for cells in groups]
+        found = Location(*(np.stack([getattr(it, name) for it in parts]) for name in Location.__dataclass_fields__))
+        return found, shared_spread(found, exact=self._simulated)
 
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
-        """A row per branch and group: the columns of `frames.COMPARISONS` but for band, correction and verdict.
+        """A row per group and branch of it: the columns of `frames.COMPARISONS` but for correction and verdict.
 
         And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`, of freedom.
         """
-        if not groups:
+        if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
-        parts = [pooled(_at(self._cells, group.cells)) for group in groups]
-        found = type(parts[0])(
-            *(np.stack([getattr(it, name) for it in parts]) for name in parts[0].__dataclass_fields__)
-        )
-        spread = shared_spread(found)
+        found, spread = self.spread_over([group.cells for group in groups])
         half = spread.half_width()
         with np.errstate(invalid="ignore", divide="ignore"):
             p_values = 2 * special.stdtr(np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error))
+        drift, p_drift = self._drift(level, groups)
+        band = np.repeat(self._bands(groups)[:, None], len(self.branches), axis=1)
         pairs = np.stack([self.units.pairs[group.cells].sum(axis=0) for group in groups])
-        keys = [group.key for group in groups for _ in self.branches]
-        is_cell = level == "cell"
-        crowded = self.units.cells["oversubscribed"]
+        at = np.concatenate([np.full(group.branches.size, number) for number, group in enumerate(groups)])
+        which = np.concatenate([group.branches for group in groups])
+        keys = [groups[number].key for number in at]
+        crowded = self.units.cells["oversubscribed"].to_numpy()
+        measured = {
+            "pairs": pairs.astype(int),
+            "units": found.units,
+            "time_ratio": np.exp(found.estimate),
+            "ratio_low": np.exp(found.estimate - half),
+            "ratio_high": np.exp(found.estimate + half),
+            "band": band,
+            "ratio_drift": drift,
+            "p_drift": p_drift,
+            "p_value": p_values,
+            "half_width": half,
+            "error": spread.error,
+            "degrees": spread.degrees,
+        }
         columns: dict[str, Any] = {
             "quantity": self.quantity,
             "baseline": self.baseline,
             "level": level,
             **{name: [key.get(name) for key in keys] for name in [*PANEL, "threads"]},
-            "branch": self.branches * len(groups),
-            "oversubscribed": [crowded[int(it.cells[0])] if is_cell else None for it in groups for _ in self.branches],
-            "cells": np.repeat([it.cells.size for it in groups], len(self.branches)),
-            "pairs": pairs.astype(int).ravel(),
-            "units": found.units.ravel(),
-            "time_ratio": np.exp(found.estimate).ravel(),
-            "ratio_low": np.exp(found.estimate - half).ravel(),
-            "ratio_high": np.exp(found.estimate + half).ravel(),
-            "p_value": p_values.ravel(),
-            "half_width": half.ravel(),
-            "error": spread.error.ravel(),
-            "degrees": spread.degrees.ravel(),
+            "branch": [self.branches[branch] for branch in which],
+            "oversubscribed": [
+                bool(crowded[groups[number].cells].any()) if "threads" in groups[number].key else None for number in at
+            ],
+            "cells": [groups[number].cells.size for number in at],
+            **{name: values[at, which] for name, values in measured.items()},
         }
-        frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False)
-        frame = frame.filter(pl.col("time_ratio").is_not_nan())
-        measured = ("ratio_low", "ratio_high", "p_value", "half_width", "error")
-        frame = frame.with_columns(pl.col(name).fill_nan(None) for name in measured)
-        return frame.join(self._drift(level, groups), on=[*PANEL, "branch"], how="left", nulls_equal=True,
-                          maintain_order="left").select(_ROWS.names())  # fmt: skip
+        frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(pl.col("time_ratio").is_not_nan())
+        return frame.select(pl.col(name).fill_nan(None) if name in measured else name for name in _ROWS.names())
 
-    def _drift(self, level: str, groups: list[Group]) -> pl.DataFrame:
-        """Trend of each pooled row's ratio, each pair beside the others of its cell.
+    def _bands(self, groups: list[Group]) -> Floats:
+        """The A/A band of each group, as a ratio; NaN where the twin does not have its cells.
 
-        Out: `ratio_drift`, the last block over the first, and `p_drift`, Spearman's, by panel (null: all) and branch.
+        It holds 95 % of what equal builds show, as the twin's layouts vary. If the twin itself shows more, something
+        else than chance told the two apart, and a branch is believed only beyond that.
         """
-        key = [*PANEL, "branch"]
-        schema = pl.Schema({name: _ROWS[name] for name in [*key, "ratio_drift", "p_drift"]})
-        if level == "cell":
-            return pl.DataFrame(schema=schema)
-        meant = self.units.cells[np.concatenate([group.cells for group in groups])].select(CELL_SET)
-        cell = [*CELL_SET, "branch"]
-        beside = (
-            self._pairs.lazy()
-            .join(meant.lazy(), on=CELL_SET, how="semi")
-            .with_columns(
-                when=pl.col("block") - pl.col("block").mean().over(cell),
-                residual=pl.col(LOG) - pl.col(LOG).mean().over(cell),
-            )
-        )
-        if level == "overall":
-            beside = beside.with_columns(pl.lit(None).cast(_ROWS[name]).alias(name) for name in PANEL)
-        slope = pl.col("when").dot("residual") / pl.col("when").dot("when")
-        span = pl.col("block").max() - pl.col("block").min()
-        found = (
-            beside.group_by(key)
-            .agg(
-                pl.len().alias("number"),
-                (slope * span).exp().alias("ratio_drift"),
-                pl.corr("when", "residual", method="spearman").alias("rho"),
-            )
-            .filter((pl.col("number") >= FEWEST_TO_DRIFT) & pl.col("rho").is_finite())
-            .collect()
-        )
-        rho = np.clip(found["rho"].to_numpy(), -1 + 1e-12, 1 - 1e-12)
-        free = found["number"].to_numpy() - 2
-        p_values = 2 * special.stdtr(free, -np.abs(rho) * np.sqrt(free / (1 - rho**2)))
-        return found.with_columns(p_drift=pl.Series(p_values, dtype=pl.Float64)).select(schema.names()).cast(schema)
+        bands = np.full(len(groups), np.nan)
+        if self._twin is None:
+            return bands
+        seen = [self._in_noise[group.cells] for group in groups]
+        known = [at for at, cells in enumerate(seen) if (cells >= 0).all()]
+        if known:
+            found, spread = self._noise.spread_over([seen[at] for at in known])
+            widest = np.maximum(spread.half_width(), np.abs(found.estimate))[:, self._twin]
+            bands[known] = np.exp(np.maximum(widest, math.log1p(LEAST_SIMULATED) if self._simulated else 0.0))
+        return bands
+
+    def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
+        """Trend of each pooled row's ratio over replicates, and the p-value of its slope; NaN for cells.
+
+        What a replicate shows is one value: its trials share the moment and the build.
+        """
+        values = self._by_replicate.values
+        shape = (len(groups), len(self.branches))
+        if level == "cell" or values.shape[2] < FEWEST_TO_DRIFT:
+            return np.full(shape, np.nan), np.full(shape, np.nan)
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of cells and replicates that a branch does not have
+            beside = values - np.nanmean(values, axis=2, keepdims=True)
+            residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])
+        known = np.isfinite(residual)
+        number = known.sum(axis=2)
+        when = np.where(known, np.arange(values.shape[2], dtype=float), 0.0)
+        when = np.where(known, when - (when.sum(axis=2) / np.maximum(number, 1))[..., None], 0.0)
+        residual = np.where(known, residual, 0.0)
+        free = np.maximum(number - 2, 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slope = (when * residual).sum(axis=2) / (when**2).sum(axis=2)
+            left = np.where(known, residual - slope[..., None] * when, 0.0)
+            left -= np.where(known, (left.sum(axis=2) / np.maximum(number, 1))[..., None], 0.0)
+            error = np.sqrt((left**2).sum(axis=2) / free / (when**2).sum(axis=2))
+            p_values = 2 * special.stdtr(free, -np.abs(slope) / np.maximum(error, 1e-12))
+        enough = number >= FEWEST_TO_DRIFT
+        whole = np.exp(slope * np.maximum(number - 1, 0))
+        return np.where(enough, whole, np.nan), np.where(enough, p_values, np.nan)
 
 
 _ROWS = pl.Schema(
     {
         name: kind
         for name, kind in COMPARISONS.items()
-        if name not in ("band", "detectable", "p_corrected", "verdict", "cpu_ratio")
+        if name not in ("detectable", "p_corrected", "verdict", "cpu_ratio")
     }
     | dict.fromkeys(("half_width", "error", "degrees"), pl.Float64)
 )
 """Columns of a row before it is judged."""
 
 
-def _at(cells: Any, places: npt.NDArray[np.int64]) -> Any:  # noqa: ANN401 - a Location
-    return type(cells)(*(getattr(cells, name)[places] for name in cells.__dataclass_fields__))
+def _at(cells: Location, places: npt.NDArray[np.int64]) -> Location:
+    return Location(*(getattr(cells, name)[places] for name in Location.__dataclass_fields__))
 
 
 def holm(p_values: Floats) -> Floats:
@@ -344,21 +415,7 @@ def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
     spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
     # With few degrees of freedom the spread can be immense: infinity says that no change would be found.
     with np.errstate(over="ignore"):
-        return np.asarray(np.exp(needed + special.ndtri(POWER) * spread), dtype=np.float64)
-
-
-def band(*, simulated: bool = False) -> pl.Expr:
-    """The A/A band from a twin's row of `Comparison.rows`.
-
-    It holds 95 % of what equal builds show, as the twin's layouts vary. If the twin itself shows more, something else
-    than chance told the two apart, and a branch is believed only beyond that.
-    """
-    least = math.log1p(LEAST_SIMULATED) if simulated else 0.0
-    return (
-        pl.when(pl.col("half_width").is_not_null())
-        .then(pl.max_horizontal("half_width", pl.col("time_ratio").log().abs(), pl.lit(least)).exp())
-        .alias("band")
-    )
+        return np.asarray(np.exp(needed + special.ndtri(AIMED) * spread), dtype=np.float64)
 
 
 def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Expr:

@@ -10,12 +10,11 @@ import polars as pl
 
 from sweep_analysis.read.frames import COSTS
 from sweep_analysis.read.schema import CELL_SET
-from sweep_analysis.stats.compare import QUANTITIES
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit
 
-NAMES = {"time": "ns_per_unit", "cpu": "cpu_ns_per_unit", "cycles": "cycles_per_unit", "busy": "cpus_busy"}
-"""Columns of `frames.COSTS` that have intervals, by quantity."""
+NAMES = ("ns_per_unit", "cpu_ns_per_unit", "cycles_per_unit", "cpus_busy")
+"""Columns of `frames.COSTS` that have intervals."""
 
 
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
@@ -27,9 +26,8 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
     """
     key = [*CELL_SET, "branch"]
     trials = times.group_by(key).agg(pl.len().alias("trials"), pl.col("oversubscribed").any()).collect()
-    for quantity, column in (QUANTITIES | {"busy": "cpus_busy"}).items():
-        name = NAMES[quantity]
-        units = by_unit(times, column)
+    for name in NAMES:
+        units = by_unit(times, name)
         middle, low, high = described(units.values)
         at = np.argwhere(units.pairs > 0)
         found = units.cells.select(CELL_SET)[at[:, 0]].with_columns(

@@ -23,10 +23,22 @@ KINDS = {
 }
 """What is waited for, by the beginning of the metric's name. `lateness` is the host's timer, and no pool's doing."""
 
+JUDGED = ("latency", "last_job", "first_job", "post", "read", "service")
+"""The kinds that are judged: of each trial the first that it tells, as `p50` and `p99` of `compare.QUANTITIES`."""
+
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
 """Endings of the metrics' names, from the middle to the tail."""
 
 NS_PER_US = 1000
+
+
+def waits_of(sweep: Sweep) -> pl.DataFrame:
+    """What each trial says of its waits: `trial`, `p50_ns`, `p99_ns`, of the first of `JUDGED` that it tells."""
+    name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(JUDGED)})_(?<quantile>p50|p99)$")
+    told = sweep.metrics.filter(pl.col("unit") == "ns").with_columns(name.alias("name")).unnest("name")
+    first = told.drop_nulls("kind").with_columns(pl.col("kind").cast(pl.Enum(JUDGED)))
+    quantiles = [pl.col("value").filter(pl.col("quantile") == q).first().alias(f"{q}_ns") for q in ("p50", "p99")]
+    return first.filter(pl.col("kind") == pl.col("kind").min().over("trial")).group_by("trial").agg(quantiles).collect()
 
 
 def latencies(sweep: Sweep) -> pl.LazyFrame:

@@ -194,9 +194,3 @@ def _sigma_kappa(shares: Floats) -> tuple[float, float]:
     single = shares[0] + shares[1]
     crosstalk = shares[2] if shares.size > 2 else 0.0  # noqa: PLR2004 - Amdahl's law has no third share
     return float(shares[1] / single), float(crosstalk / single)
-
-
-def speed_by_threads(fit: dict[str, Any], threads: list[int]) -> list[float]:
-    """Speed-up over one thread that a row of `frames.FITS` with status `good` says, for curves through points."""
-    sigma, kappa = fit["sigma"], fit["kappa"] or 0.0
-    return [p / (1 + sigma * (p - 1) + kappa * p * (p - 1)) for p in threads]

@@ -12,7 +12,7 @@ import polars as pl
 from sweep_analysis.read.frames import LINE_WAIT_RATES, SENSITIVITY, SPENT_SHARES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL
-from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES
+from sweep_analysis.stats.compare import LEAST_SIMULATED, QUANTITIES
 
 SPENT_ON = {
     "work": "work",
@@ -75,7 +75,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     Out: rows of `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
     """
     price = pl.col("parameters").str.extract(r"(?:^| )price=(\S+)")
-    ratios = [_price_ratios(times.with_columns(price=price), baseline, quantity) for quantity in JUDGED]
+    ratios = [_price_ratios(times.with_columns(price=price), baseline, quantity) for quantity in ("time", "cpu")]
     side = pl.when(pl.col("log").abs() < math.log1p(LEAST_SIMULATED)).then(0).otherwise(pl.col("log").sign())
     cell = [*_CELL, "quantity"]
     is_written = pl.col("price") == "as-written"

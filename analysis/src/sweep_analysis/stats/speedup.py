@@ -15,6 +15,7 @@ from sweep_analysis.read.frames import SPEEDUPS, TIMES
 from sweep_analysis.read.labels import without
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, SEQUENTIAL
+from sweep_analysis.stats.latency import waits_of
 from sweep_analysis.stats.location import Floats, described, locate
 from sweep_analysis.stats.units import by_unit
 
@@ -52,6 +53,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
         .join(pl.concat(it.collect() for it in robust).lazy(), on="trial")
+        .join(waits_of(sweep).lazy(), on="trial", how="left")
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
         .sort([*CELL, "block"])
@@ -83,7 +85,8 @@ TIMED_OUT = ("timeout", "hang")
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit: it took at least that.
 
-    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an iteration. Without
+    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an iteration; what waits
+    where good trials tell waits, waited for the limit. Without
     the limit in the manifest, or without a good trial to know the work from, nothing is added; nor on a simulated
     machine, as the limit is in the host's time.
     """
@@ -92,7 +95,10 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     if sweep.machine or not isinstance(limit, int | float):
         return times
     ended = sweep.trials.filter(pl.col("outcome").is_in(TIMED_OUT)).with_columns(pl.col("input").fill_null(""))
-    work = times.group_by(CELL_SET).agg((pl.col("elapsed_ns") / pl.col("ns_per_unit")).median().alias("work"))
+    work = times.group_by(CELL_SET).agg(
+        (pl.col("elapsed_ns") / pl.col("ns_per_unit")).median().alias("work"),
+        pl.col("p50_ns").is_not_null().any().alias("waits"),
+    )
     limit_ns = pl.lit(limit * 1e9)
     added = (
         ended.collect()
@@ -100,6 +106,7 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             limit_ns.alias("elapsed_ns"),
             *((limit_ns / pl.col("work")).alias(name) for name in ("ns_per_unit", "cpu_ns_per_unit")),
+            *(pl.when("waits").then(limit_ns).alias(name) for name in ("p50_ns", "p99_ns")),
             *(pl.lit(None).alias(name) for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")),
         )
         .select(pl.col(name).cast(kind) for name, kind in TIMES.items())

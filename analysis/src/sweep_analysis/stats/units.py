@@ -47,10 +47,10 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """Every good trial of the pool's program beside the baseline's of its block.
 
     In:  rows of `frames.TIMES`.
-    Out: their cell, branch, layout and block, with `log`, the log of the ratio of `column`; the baseline's own and
-         those without a partner are left out, and values that are not above zero (coarse clocks read 0).
+    Out: their cell, branch, layout, replicate and block, with `log`, the log of the ratio of `column`; the
+         baseline's own and those without a partner are left out, and values that are not above zero (coarse clocks).
     """
-    kept = [*CELL_SET, "branch", "layout", "block", "oversubscribed", column]
+    kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
     usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0)).select(kept)
     base = usable.filter(pl.col("branch") == baseline).select("block", pl.col(column).log().alias("base"))
     others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
@@ -60,6 +60,11 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
 def by_layout(logs: pl.LazyFrame) -> Units:
     """Average `log` within each layout of each cell. In: rows of `frames.TIMES` with `log`."""
     return _table(logs.with_columns(pl.col("layout").fill_null(0).alias("unit")))
+
+
+def by_replicate(logs: pl.LazyFrame) -> Units:
+    """Average `log` within each replicate of each cell. In: rows of `frames.TIMES` with `log`."""
+    return _table(logs.with_columns(pl.col("replicate").fill_null(0).alias("unit")))
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:

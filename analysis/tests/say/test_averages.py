@@ -1,0 +1,42 @@
+"""What stands beside a mean: the median workload, the shares of a few, and each thread count."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import made_up
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.say.averages import beside_the_mean, pooled_threads
+from sweep_analysis.stats.analysis import analyse
+from sweep_analysis.stats.judgement import Judgement
+
+
+def judged(folder: Path) -> Judgement:
+    """Six workloads on two CPUs, one of which takes half the time."""
+    workloads = dict.fromkeys(("a", "b", "c", "d", "e", "inject"), 0.1)
+    truth = made_up.Truth(
+        branches=["master", "good"], workloads=workloads, threads=[1, 2, 4], cpus=2, trials=7,
+        effects={("good", "inject"): 0.5}, trial_noise=0.005, sequential=False,
+    )  # fmt: skip
+    return analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth))).judgement
+
+
+def test_a_mean_that_is_one_workloads_is_told_so(tmp_path: Path) -> None:
+    judgement = judged(tmp_path)
+    row = judgement.rows.filter(level="overall", quantity="time").row(0, named=True)
+    counts, median, few, threads = beside_the_mean(judgement.comparisons, row)
+    assert counts == "1 of them gain, 0 lose, 5 cannot be told"
+    assert re.fullmatch(r"the median changes by [−+±]0\.\d.%", median)
+    assert few.startswith("`inject`, ")
+    assert re.search(r" make (9\d % of|all of) the mean$", few)
+    assert re.fullmatch(r"with 1, 2, 4 threads \(4 exceed the CPUs\): −1\d\.\d, −1\d\.\d, −1\d\.\d.%", threads)
+
+
+def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus(tmp_path: Path) -> None:
+    judgement = judged(tmp_path)
+    for level in ("overall", "workload"):
+        row = judgement.rows.filter(level=level, quantity="time").row(0, named=True)
+        assert pooled_threads(judgement.comparisons, row) == "2 threads"
+    cell = judgement.rows.filter(level="cell").row(0, named=True)
+    assert beside_the_mean(judgement.comparisons, cell) == []
