@@ -37,6 +37,8 @@ pub struct Recipe<'a> {
     pub layouts: u32,
     /// What it is built with.
     pub programs: Programs,
+    /// Folder for published crates with edits.
+    pub edited: PathBuf,
     /// The simulated machine on which builds are asked who they are, if they are for such machines.
     pub machine: Option<MachineRequest>,
 }
@@ -78,6 +80,7 @@ impl Recipe<'_> {
             }
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
             Source::Path { path, .. } => Some(self.config_folder.join(path)),
+            Source::Edited { .. } => Some(self.edited.join(digest::identity(source))),
             Source::Published { .. } | Source::Git { .. } => None,
         }
     }
@@ -108,7 +111,7 @@ impl Recipe<'_> {
                 _ => Err(error).with_context(|| format!("{} cannot be removed", shuffle.display())),
             })?;
         } else {
-            write_if_changed(&shuffle, &self.shuffling_program(branch))?;
+            write_if_changed(&shuffle, self.shuffling_program(branch))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
         // Cargo adapts the copied lock file to this workspace; copying it again each time would make
@@ -325,9 +328,9 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Whether the file had to be written.
-fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
-    match fs::read_to_string(path) {
-        Ok(present) if present == content => return Ok(false),
+pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
+    match fs::read(path) {
+        Ok(present) if present == content.as_ref() => return Ok(false),
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(error).with_context(|| format!("{} cannot be read", path.display()));
         }

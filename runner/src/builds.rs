@@ -11,13 +11,14 @@ use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
 use protocol::MachineRequest;
 
-use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
+use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock, write_if_changed};
 use crate::build_times::BuildTimes;
 use crate::cargo_config;
 use crate::catalogue::Programs;
 use crate::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::digest;
+use crate::edits::Edits;
 use crate::interrupt;
 use crate::manifest::{Receipt, Toolchain};
 use crate::stop::Stop;
@@ -98,6 +99,7 @@ impl<'a> Builder<'a> {
             config_folder,
             layouts,
             programs: Programs::Workloads,
+            edited: target.join("branches/edited"),
             machine: None,
         };
         Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
@@ -203,10 +205,17 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The working tree of a branch that is one.
-    fn tree(&self, branch: &Branch) -> Option<PathBuf> {
-        let is_tree = matches!(branch.source, Source::Path { .. });
-        self.recipe.folder(&branch.source).filter(|_| is_tree)
+    /// Digest of what a branch has that no version or commit stands for: a working tree, or edits.
+    fn content(&self, branch: &Branch) -> Option<std::io::Result<String>> {
+        match &branch.source {
+            Source::Path { path, .. } => {
+                Some(digest::of_tree(&self.recipe.config_folder.join(path)))
+            }
+            Source::Edited { edits, .. } => {
+                Some(digest::of_file(&self.recipe.config_folder.join(edits)))
+            }
+            _ => None,
+        }
     }
 
     /// Digest of the sources that branches share and that somebody may be editing, working trees included.
@@ -229,13 +238,13 @@ impl<'a> Builder<'a> {
         if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
             folders.push(&fork);
         }
-        let trees = branches.iter().filter_map(|branch| self.tree(branch));
-        let trees = trees.map(|tree| digest::of_tree(&tree)).collect::<std::io::Result<Vec<_>>>();
+        let contents = branches.iter().filter_map(|branch| self.content(branch));
+        let contents = contents.collect::<std::io::Result<Vec<_>>>();
         let shared = digest::of_folders(&folders);
         Ok(digest::identity(&(
             shared
                 .context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
-            trees.context("a branch's working tree cannot be read")?,
+            contents.context("a branch's working tree or its edits cannot be read")?,
         )))
     }
 
@@ -285,11 +294,37 @@ impl<'a> Builder<'a> {
     /// cargo's words; [`Stop::Interrupted`].
     pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
         let workspace = self.folder.join(&branch.name);
+        self.edit(branch)?;
         self.recipe.write(branch, &workspace)?;
         let metadata = self.metadata(branch, &workspace)?;
         let package = self.resolved(branch, &workspace, &metadata)?;
         let features = features_on(branch, &metadata, &package)?;
         Ok(Prepared { package, features })
+    }
+
+    /// Copies the release of a branch that is one with edits, and applies them to the copy.
+    fn edit(&self, branch: &Branch) -> Result<()> {
+        let (Source::Edited { version, edits }, Some(to)) =
+            (&branch.source, self.recipe.folder(&branch.source))
+        else {
+            return Ok(());
+        };
+        let edits = edits_of(self.recipe.config_folder, version, edits)?;
+        // Cargo says where it keeps a package that another needs.
+        let probe = self.folder.join("published").join(version);
+        fs::create_dir_all(probe.join("src"))
+            .with_context(|| format!("{} cannot be made", probe.display()))?;
+        write_if_changed(&probe.join("src/lib.rs"), "")?;
+        let manifest = format!(
+            "[package]\nname = \"probe\"\nedition = \"2024\"\n\n\
+             [dependencies]\nrayon-core = \"={version}\"\n\n[workspace]\n"
+        );
+        write_if_changed(&probe.join("Cargo.toml"), manifest)?;
+        let metadata = self.metadata(branch, &probe)?;
+        let published = metadata.packages.iter().find(|package| package.name == "rayon-core");
+        let from = published.and_then(|package| package.manifest_path.as_std_path().parent());
+        edits.copy(from.context("cargo does not say where rayon-core is")?, &to)?;
+        Ok(())
     }
 
     /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is built in the target
@@ -337,10 +372,9 @@ impl<'a> Builder<'a> {
             features,
             commit: self.commit(branch, &package),
             tree_sha256: self
-                .tree(branch)
-                .map(|tree| digest::of_tree(&tree))
+                .content(branch)
                 .transpose()
-                .context("the branch's working tree cannot be read")?,
+                .context("the branch's working tree or its edits cannot be read")?,
             variant,
             binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
             binary_sha256,
@@ -464,7 +498,7 @@ impl<'a> Builder<'a> {
                 package.source.as_ref().is_some_and(cargo_metadata::Source::is_crates_io)
                     && package.version.to_string() == *version
             }
-            Source::Fork { .. } | Source::Path { .. } => {
+            Source::Edited { .. } | Source::Fork { .. } | Source::Path { .. } => {
                 let asked = self.recipe.folder(&branch.source).unwrap_or_default();
                 package.source.is_none()
                     && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
@@ -506,6 +540,10 @@ impl<'a> Builder<'a> {
     }
 
     fn commit(&self, branch: &Branch, package: &Package) -> Commit {
+        if let Source::Edited { edits, .. } = &branch.source {
+            let file = self.recipe.config_folder.join(edits);
+            return commit_of(file.parent().unwrap_or(&file));
+        }
         if let Some(folder) = self.recipe.folder(&branch.source) {
             return commit_of(&folder);
         }
@@ -547,7 +585,7 @@ impl<'a> Builder<'a> {
 /// What to say if cargo's output means that a release or a commit does not exist.
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
-        Source::Published { version } => {
+        Source::Published { version } | Source::Edited { version, .. } => {
             let marks =
                 ["failed to select a version for the requirement `rayon-core", "didn't match: "];
             let known = marks.iter().all(|mark| output.contains(mark)).then(|| {
@@ -567,12 +605,22 @@ fn missing(branch: &Branch, output: &str) -> Option<String> {
     }
 }
 
-/// A `path` source must be there and be rayon-core, told before cargo's less direct words. It starts from
-/// `config_folder`.
+/// The edits in a file, as seen from `config_folder`, if they are for this release.
+fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> {
+    let read = Edits::read(&config_folder.join(edits), &edits.display().to_string())?;
+    read.expect(version)?;
+    Ok(read)
+}
+
+/// A `path` source must be there and be rayon-core, told before cargo's less direct words, and edits must be well
+/// formed. Both start from `config_folder`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with what lies there.
 pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
+    if let Source::Edited { version, edits } = &branch.source {
+        return edits_of(config_folder, version, edits).map(drop);
+    }
     let Source::Path { path, .. } = &branch.source else { return Ok(()) };
     let folder = config_folder.join(path);
     let manifest_of = |folder: &Path| fs::read_to_string(folder.join("Cargo.toml")).ok();

@@ -90,6 +90,7 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
             config_folder: root,
             layouts: 0,
             programs,
+            edited: root.to_owned(),
             machine: None,
         };
         let manifest: toml::Table = recipe.manifest(&fork).unwrap().parse().unwrap();

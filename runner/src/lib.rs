@@ -13,6 +13,7 @@ pub mod commands;
 pub mod config;
 pub mod digest;
 pub mod doctor;
+pub mod edits;
 pub mod estimate;
 pub mod exit;
 pub mod experiments;

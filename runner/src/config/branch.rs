@@ -87,6 +87,13 @@ pub enum Source {
         /// Exact version, for example `1.13.0`.
         version: String,
     },
+    /// A release on crates.io with a proposal of ours applied.
+    Edited {
+        /// Exact version.
+        version: String,
+        /// The file of edits, as seen from the folder of `branches.toml`.
+        edits: PathBuf,
+    },
     /// The scheduler in `rayon-fork/`.
     Fork {
         /// Its counter features; none is `packed`.
@@ -123,7 +130,7 @@ impl Source {
     #[must_use]
     pub fn features(&self) -> BTreeSet<String> {
         match self {
-            Self::Published { .. } => BTreeSet::new(),
+            Self::Published { .. } | Self::Edited { .. } => BTreeSet::new(),
             Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
                 features.clone()
             }
@@ -135,6 +142,9 @@ impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Published { version } => write!(f, "rayon-core {version} as published")?,
+            Self::Edited { version, edits } => {
+                write!(f, "rayon-core {version} with {}", edits.display())?;
+            }
             Self::Fork { .. } => write!(f, "rayon-fork")?,
             Self::Path { path, .. } => write!(f, "{}", path.display())?,
             Self::Git { url, rev, .. } => write!(f, "{url} at {rev}")?,

@@ -140,14 +140,20 @@ fn check_source(
         return Err(place.at_line(line, format!("branch `{name}`: {message}")));
     };
     for (key, span) in [
+        ("edits", row.edits.as_ref().map(Spanned::span)),
         ("rev", row.rev.as_ref().map(Spanned::span)),
         ("subdirectory", row.subdirectory.as_ref().map(Spanned::span)),
         ("features", row.features.as_ref().map(Spanned::span)),
     ] {
-        let belongs = kind == "git" || (kind == "path" && key == "features");
+        let belongs = match key {
+            "edits" => kind == "published",
+            "features" => matches!(kind, "git" | "path"),
+            _ => kind == "git",
+        };
         if let (Some(span), false) = (span, belongs) {
             let remedy = match (kind, key) {
                 ("fork", "features") => "write the features into `fork = […]`",
+                (_, "edits") => "edits are made to a `published` release only; remove it",
                 ("published", "features") => "a published release is measured as it is; remove it",
                 _ => "it goes with `git` only; remove it",
             };
@@ -161,7 +167,11 @@ fn check_source(
     };
     if let Some(version) = &row.published {
         check_version(version.get_ref()).map_err(|why| wrong(version.span().start, why))?;
-        return Ok(Source::Published { version: version.get_ref().clone() });
+        let version = version.get_ref().clone();
+        return Ok(match &row.edits {
+            Some(edits) => Source::Edited { version, edits: edits.get_ref().into() },
+            None => Source::Published { version },
+        });
     }
     if let Some(features) = &row.fork {
         return check_fork(features)

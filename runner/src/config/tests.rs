@@ -23,8 +23,11 @@ fn the_committed_file_is_accepted_and_has_the_studys_ten_branches_and_the_champi
 }
 
 /// The committed files of branches beside branches.toml.
-const FURTHER: [&str; 2] =
-    [include_str!("../../../branches-more.toml"), include_str!("../../../branches-rivals.toml")];
+const FURTHER: [&str; 3] = [
+    include_str!("../../../branches-more.toml"),
+    include_str!("../../../branches-rivals.toml"),
+    include_str!("../../../branches-upstream.toml"),
+];
 
 #[test]
 fn the_committed_files_of_further_branches_are_accepted_and_share_only_the_references() {
@@ -53,6 +56,20 @@ fn every_source_kind_is_understood() {
         matches!(&config.branches[2].source, Source::Path { features, .. } if features.contains("y"))
     );
     assert!(matches!(&config.branches[3].source, Source::Git { subdirectory: Some(_), .. }));
+}
+
+#[test]
+fn a_release_may_have_edits_and_nothing_else_may() {
+    let row = "[[branch]]\nname = \"x\"\npublished = \"1.13.0\"\nedits = \"mine/edits.toml\"\n";
+    let config = parse("branches.toml", &format!("{BASE}{row}")).unwrap();
+    let edited = Source::Edited { version: "1.13.0".to_owned(), edits: "mine/edits.toml".into() };
+    assert_eq!(config.branches[1].source, edited);
+    assert_eq!(edited.to_string(), "rayon-core 1.13.0 with mine/edits.toml");
+    assert_eq!(
+        fault("[[branch]]\nname = \"x\"\nfork = []\nedits = \"e\"\n"),
+        "branches.toml:9: branch `x`: `edits` does not go with `fork`; edits are made to a `published` release only; \
+         remove it"
+    );
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) struct File {
 pub(super) struct Branch {
     pub(super) name: Spanned<String>,
     pub(super) published: Option<Spanned<String>>,
+    pub(super) edits: Option<Spanned<String>>,
     pub(super) fork: Option<Vec<Spanned<String>>>,
     pub(super) path: Option<Spanned<String>>,
     pub(super) git: Option<Spanned<String>>,
