@@ -111,7 +111,7 @@ pub struct Receipt {
     /// Commit of the source, where it is a work tree or a git source.
     pub commit: Commit,
     /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a tree that is
-    /// being worked on; left out of other sources.
+    /// being worked on; of a release with edits, that of the file of edits. Left out of other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
     /// What the binary said it is.

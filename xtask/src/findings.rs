@@ -1,9 +1,13 @@
-//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint, and runs to its end.
+//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint, and runs to its end; and
+//! that each proposal there fits upstream.
+
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::shell::step;
+use crate::upstream;
 
 /// The workspace's lints, as far as they can find something in a small program.
 const LINTS: [&str; 5] = [
@@ -38,12 +42,13 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    Ok(())
+    upstream::check(sh)
 }
 
 /// Names of the programs' folders.
 fn programs(sh: &Shell) -> Result<Vec<String>> {
-    let folders = sh.read_dir("findings")?.into_iter().filter(|path| path.is_dir());
+    let is_program = |path: &PathBuf| path.join("Cargo.toml").is_file();
+    let folders = sh.read_dir("findings")?.into_iter().filter(is_program);
     let name = |path: &std::path::Path| Some(path.file_name()?.to_str()?.to_owned());
     folders.map(|path| name(&path).context("a folder of findings has no name")).collect()
 }

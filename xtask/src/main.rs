@@ -17,6 +17,7 @@ mod shell;
 mod sources;
 mod steps;
 mod stress;
+mod upstream;
 mod variants;
 
 use std::process::ExitCode;
@@ -75,6 +76,11 @@ enum Task {
     /// with one for each CPU. Prints ratios of time and of CPU time. Fails if a program fails, hangs or prints something
     /// else. Needs the registry; the first build takes some minutes.
     Programs(programs::Options),
+    /// Show what our proposals change in the published rayon-core, and run its own tests with them.
+    ///
+    /// A proposal is `findings/NAME/edits.toml`: places in upstream's sources, and our text. The difference is printed
+    /// in a form that `git apply` takes; the edited copy stays in target/upstream/NAME. Needs the registry.
+    Upstream(upstream::Options),
     /// Run the deep set of model checks of the sleep protocol.
     Models,
     /// Compare the stack of nested joins, scopes, installs and spawns with the published crate.
@@ -172,6 +178,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Programs(options) => programs::run(&sh, &options),
+        Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
         Task::Stress { random: true, seconds, variants, .. } => {

@@ -37,12 +37,13 @@ pub(crate) enum Part {
 }
 
 /// What every part reads: versions, settings, and this program.
-const SHARED: [&str; 8] = [
+const SHARED: [&str; 9] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
     "branches-more.toml",
     "branches-rivals.toml",
+    "branches-upstream.toml",
     "branches.toml",
     "rust-toolchain.toml",
     "xtask",
@@ -65,7 +66,7 @@ impl Part {
             }
             Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],
             Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
-            Self::Findings => &["clippy.toml", "findings", "rustfmt.toml"],
+            Self::Findings => &["clippy.toml", "findings", "runner/src/edits", "rustfmt.toml"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
         }

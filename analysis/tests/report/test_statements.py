@@ -129,6 +129,22 @@ def test_what_the_judge_calls_faster_is_listed_and_nothing_else(tmp_path: Path) 
     assert " is excluded in 6 of 6 comparisons." in slower
 
 
+def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excluded(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, workloads={"tsp": 0.1, "packets": 0.1}, effects={("packed", "tsp"): 0.5}, layouts=7)
+    with pytest.raises(InputError, match="no branch has edits"):
+        stated("proposals", [analysis])
+    edits = "findings/join-moves-closure/edits.toml"
+    entry = next(it for it in analysis.sweep.manifest["branches"] if it["name"] == "packed")
+    entry["source"] = {"kind": "edited", "version": "1.13.0", "edits": edits}
+    row = stated("proposals", [analysis]).strip().splitlines()[-1]
+    cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+    assert cells[:2] == [f"[`packed`]({edits})", str(statement_tables.own_lines(CHECKOUT / edits))]
+    rows = analysis.judgement.comparisons.filter(level="workload", branch="packed")
+    best, worst = rows.sort("time_ratio").row(0, named=True), rows.sort("ratio_high").row(-1, named=True)
+    assert re.fullmatch(rf"{re.escape(percent(best['time_ratio']))} of .* on tsp", cells[4])
+    assert re.fullmatch(rf"{re.escape(percent(worst['ratio_high']))} of .* on packets", cells[5])
+
+
 def test_changes_too_small_to_tell_are_counted_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     monkeypatch.setattr(statement_tables, "LEAST_TOLD", 0.9)

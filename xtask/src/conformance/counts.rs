@@ -5,10 +5,10 @@ use std::fmt;
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) passed: u32,
-    pub(super) failed: u32,
-    pub(super) ignored: u32,
+pub(crate) struct Counts {
+    pub(crate) passed: u32,
+    pub(crate) failed: u32,
+    pub(crate) ignored: u32,
 }
 
 impl Counts {

@@ -12,6 +12,7 @@ use xshell::Shell;
 use crate::variants::{Variant, Variants};
 use counts::{Counts, table};
 use passed::Passed;
+pub(crate) use suites::count;
 use suites::{Name, Package, Suite};
 
 /// What to run on which variants.

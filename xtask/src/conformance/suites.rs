@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use toml::Table;
-use xshell::{Shell, cmd};
+use xshell::{Cmd, Shell, cmd};
 
 use super::counts::Counts;
 use crate::fork;
@@ -151,17 +151,22 @@ impl Suite {
             Kind::Tests => test.args(["--lib", "--tests"]),
             Kind::Doctests => fork::examples(test),
         };
-        let output = test.quiet().ignore_status().output()?;
-        let report = String::from_utf8_lossy(&output.stdout);
-        let mut counts = Counts::read(&report);
-        if !output.status.success() {
-            let passed = |line: &&str| line.starts_with("test ") && line.ends_with("... ok");
-            report.lines().filter(|line| !passed(line)).for_each(|line| eprintln!("{line}"));
-            eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-            counts.failed = counts.failed.max(1);
-        }
-        Ok(counts)
+        count(test)
     }
+}
+
+/// Runs tests, and says on stderr what failed.
+pub(crate) fn count(test: Cmd<'_>) -> Result<Counts> {
+    let output = test.quiet().ignore_status().output()?;
+    let report = String::from_utf8_lossy(&output.stdout);
+    let mut counts = Counts::read(&report);
+    if !output.status.success() {
+        let passed = |line: &&str| line.starts_with("test ") && line.ends_with("... ok");
+        report.lines().filter(|line| !passed(line)).for_each(|line| eprintln!("{line}"));
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+        counts.failed = counts.failed.max(1);
+    }
+    Ok(counts)
 }
 
 /// A package with the edition and all dependencies of the published one, and the fork.

@@ -1,17 +1,20 @@
-"""Statements that set many cells side by side: times by threads, and what each part of a branch changes."""
+"""Statements that set many cells side by side: times by threads, and what parts and proposals change."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel, without_size
+from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say.averages import pooled_threads
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
-from sweep_analysis.stats.compare import SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
 LEAST_TOLD = 0.005
@@ -151,5 +154,57 @@ def _excluded(rows: pl.DataFrame) -> str:
     return f"{told}."
 
 
-TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads, "parts": _parts, "judged": _judged}
+def _proposals(asked: Asked) -> str:
+    """What each branch with edits gains against the baseline, and the largest loss that is not excluded: a row each.
+
+    No words. Lines are those of our text without comments, by the edits as they are now.
+    """
+    judgement = asked.sweep.judgement
+    sources = {entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]}
+    rows = without_size(with_panel(judgement.comparisons)).filter(baseline=judgement.baseline)
+    workloads = rows.filter(level="workload")
+    made = []
+    for branch, source in sources.items():
+        own = workloads.filter(branch=branch)
+        if source.get("kind") != "edited" or own.is_empty():
+            continue
+        overall = {row["quantity"]: row for row in rows.filter(level="overall", branch=branch).rows(named=True)}
+        worst = own.sort("ratio_high", descending=True).row(0, named=True)
+        gains = own.filter(verdict=FASTER).sort("time_ratio").head(1).rows(named=True)
+        made.append(
+            {
+                "proposal": f"[`{branch}`]({asked.link(CHECKOUT / source['edits'])})",
+                "lines": own_lines(CHECKOUT / source["edits"]),
+                **{QUANTITY_NAMES[name]: _with_interval(row) for name, row in sorted(overall.items(), reverse=True)},
+                "gains most": "; ".join(f"{percent(row['time_ratio'])} {_on(row)}" for row in gains) or "nothing told",
+                "may lose at most": f"{percent(worst['ratio_high'])} {_on(worst)}",
+            }
+        )
+    if not made:
+        raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
+    return f"Against `{judgement.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
+
+
+def own_lines(edits: Path) -> int:
+    """Lines of code in the text of edits."""
+    changes = tomllib.loads(edits.read_text(encoding="utf-8"))["edit"]
+    texts = [change.get(key, "") for change in changes for key in ("replace", "before", "after")]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return sum(1 for line in lines if line and not line.startswith("//"))
+
+
+def _with_interval(row: dict[str, Any]) -> str:
+    return f"{_change(row)} ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
+
+
+def _on(row: dict[str, Any]) -> str:
+    return f"of {QUANTITY_NAMES[row['quantity']]} on {row['panel']}"
+
+
+TABLES: dict[str, Callable[[Asked], str]] = {
+    "by-threads": _by_threads,
+    "parts": _parts,
+    "judged": _judged,
+    "proposals": _proposals,
+}
 """These statements, by kind."""
