@@ -100,3 +100,28 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
     let all = [Programs::Study, Programs::Workloads, Programs::Services].map(linked);
     assert_eq!(all, ["workloads []", "workloads [\"further\"]", "services []"]);
 }
+
+#[test]
+fn edits_are_read_before_anything_is_built_and_are_part_of_what_is_built() {
+    let root = tempfile::tempdir().unwrap();
+    let checkout = Checkout::find(Path::new(env!("CARGO_MANIFEST_DIR")).parent()).unwrap();
+    let builder = Builder::new(&checkout, root.path(), 1).unwrap();
+    let mine = branch(Source::Edited { version: "1.13.0".to_owned(), edits: "edits.toml".into() });
+    let refusal = || builder.check_folder(&mine).unwrap_err().to_string();
+    assert!(refusal().starts_with("edits.toml: cannot be read"), "{}", refusal());
+    let write = |published: &str| {
+        let text = format!(
+            "published = \"{published}\"\nchange = \"\"\n[[edit]]\n\
+                            file = \"src/job.rs\"\nitem = \"a\"\nwas = \"0\"\ndelete = true\n"
+        );
+        fs::write(root.path().join("edits.toml"), text).unwrap();
+        builder.content(&mine).unwrap().unwrap()
+    };
+    let older = write("1.12.0");
+    assert!(refusal().contains("written for rayon-core 1.12.0, not for 1.13.0"), "{}", refusal());
+    assert_ne!(write("1.13.0"), older);
+    builder.check_folder(&mine).unwrap();
+    let manifest: toml::Table = builder.recipe.manifest(&mine).unwrap().parse().unwrap();
+    let linked = &manifest["patch"]["crates-io"]["rayon-core"]["path"];
+    assert!(linked.as_str().unwrap().contains("branches/edited/"), "{linked}");
+}
