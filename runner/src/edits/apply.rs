@@ -29,10 +29,12 @@ impl Edits {
             files.entry(&edit.file).or_default().push((i + 1, edit));
         }
         let changed = files.into_iter().map(|(file, edits)| {
-            let before = fs::read_to_string(folder.join(file)).map_err(|error| {
+            let path = folder.join(file);
+            let before = fs::read_to_string(&path).map_err(|error| {
+                let place = path.display();
                 self.wrong(
                     edits[0],
-                    &format!("the crate's file cannot be read ({error}); name one that it has"),
+                    &format!("{place} cannot be read: {error}; name a file that is there"),
                 )
             })?;
             let after = self.changed(&before, &edits)?;

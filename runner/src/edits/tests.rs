@@ -146,7 +146,7 @@ fn an_edit_that_does_not_fit_is_told_with_its_place_and_the_remedy() {
         ),
         (
             "file = \"src/none.rs\"\nitem = \"Box\"\nwas = \"0\"\ndelete = true",
-            "(src/none.rs, `Box`): the crate's file cannot be read".to_owned(),
+            "src/none.rs cannot be read: ".to_owned(),
         ),
         (
             &edit("item = \"Box::open\"\nstatement = 2\nreplace = \"if {\"", "shout();"),
