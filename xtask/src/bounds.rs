@@ -30,23 +30,23 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 22_000,
+        most: 23_000,
         goal: 17_500,
     },
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 14_000,
+        most: 14_500,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 111_000,
+        most: 114_000,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 57_000, goal: 28_000 },
-    Bound { what: "bytes of all files", size: Size::Bytes, most: 31_000_000, goal: 20_000_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 61_000, goal: 28_000 },
+    Bound { what: "bytes of all files", size: Size::Bytes, most: 32_000_000, goal: 20_000_000 },
 ];
 
 impl Size {
