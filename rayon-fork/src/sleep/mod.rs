@@ -23,8 +23,8 @@ pub(crate) use counters::MAX_WORKERS;
 #[allow(unused_imports)]
 pub(crate) use demand::Demand;
 pub(crate) use patience::Patience;
-#[cfg(any(feature = "warm-install", all(test, fork_loom)))]
-#[cfg_attr(not(feature = "warm-install"), allow(unused_imports))]
+// For threads outside, if they look at all.
+#[allow(unused_imports)]
 pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding, pause};
 
 use self::counters::axes::{Events, LeaveRule};

@@ -2,6 +2,7 @@
 //! builds it, and the stack that it takes.
 
 pub(crate) mod stack;
+mod targets;
 
 use anyhow::{Context, Result, bail, ensure};
 use runner::stop::Stop;
@@ -66,6 +67,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         added.join(", ")
     );
     eprintln!("   {title}: {} packages in its lock file, as before", after.len());
+    targets::test(sh)?;
 
     let oldest = oldest_compiler(sh)?;
     let _dir = sh.push_dir(&folder);

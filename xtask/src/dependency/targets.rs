@@ -1,0 +1,37 @@
+//! `champion` on targets that this host is not.
+
+use anyhow::Result;
+use xshell::{Shell, cmd};
+
+use crate::shell::step;
+
+/// 32 bits, another memory model, systems without `membarrier`, no threads; and one without
+/// atomics of 64 bits, where jobs are offered at once.
+const TARGETS: [&str; 7] = [
+    "i686-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "aarch64-linux-android",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-gnu",
+    "wasm32-unknown-unknown",
+    "powerpc-unknown-linux-gnu",
+];
+
+/// It compiles without a warning on each target whose standard library can be had.
+pub(super) fn test(sh: &Shell) -> Result<()> {
+    let target_dir = sh.current_dir().join("target/dependency/targets");
+    let _target_dir = sh.push_env("CARGO_TARGET_DIR", target_dir);
+    let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
+    for target in TARGETS {
+        if cmd!(sh, "rustup --quiet target add {target}").quiet().run().is_err() {
+            eprintln!("   champion on {target}: left out, its standard library cannot be had");
+            continue;
+        }
+        let check = cmd!(
+            sh,
+            "cargo check --quiet --package rayon-core --features champion --target {target}"
+        );
+        step(&format!("champion on {target}"), check)?;
+    }
+    Ok(())
+}
