@@ -52,6 +52,8 @@ events! {
     SearchRound = "search_rounds",
     /// A worker yielded to the operating system after that.
     Yield = "yields",
+    /// A worker only paused after that: it had just begun to search, or a yield was dear lately.
+    Pause = "pauses",
     /// A worker became sleepy.
     Doze = "dozes",
     /// A worker blocked.

@@ -23,9 +23,10 @@ pub(crate) use counters::MAX_WORKERS;
 #[allow(unused_imports)]
 pub(crate) use demand::Demand;
 pub(crate) use patience::Patience;
+pub(crate) use patience::pause;
 // For threads outside, if they look at all.
 #[allow(unused_imports)]
-pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding, pause};
+pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding};
 
 use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;
@@ -246,7 +247,10 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
-                if !queues.patience().is_some_and(Patience::yields_are_dear) {
+                if queues.patience().is_some_and(Patience::yields_are_dear) {
+                    hooks::count(Event::Pause);
+                    pause();
+                } else {
                     hooks::count(Event::Yield);
                     yield_now();
                 }
@@ -420,10 +424,12 @@ fn rest<C: SleepCounters>(rounds_left: u32, queues: &impl Queues) -> bool {
     match queues.patience() {
         Some(patience) if LeaveRuleOf::<C>::LINGERS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
+                hooks::count(Event::Pause);
                 patience.begin_rests();
                 return true;
             }
-            hooks::count_if(!patience.yields_are_dear(), Event::Yield);
+            let pauses = patience.yields_are_dear();
+            hooks::count(if pauses { Event::Pause } else { Event::Yield });
             patience.rest()
         }
         _ => {

@@ -19,12 +19,12 @@ fn workers_without_a_job_search_in_vain_doze_and_sleep() {
 }
 
 #[test]
-fn after_each_search_in_vain_a_worker_yields_or_tries_to_sleep() {
+fn after_each_search_in_vain_a_worker_yields_or_pauses_or_tries_to_sleep() {
     let pool = pool(2);
     pool.install(|| ());
     rest(&pool);
     for worker in &snapshot(&pool).workers {
-        let ends = sum_of(worker, &["yields", "sleeps", "sleeps_cancelled"]);
+        let ends = sum_of(worker, &["yields", "pauses", "sleeps", "sleeps_cancelled"]);
         assert_eq!(count(worker, "search_rounds"), ends);
         let attempts = sum_of(worker, &["sleeps", "sleeps_cancelled"]);
         assert!(count(worker, "dozes") >= attempts, "dozes before {attempts} attempts to sleep");
