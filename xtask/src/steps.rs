@@ -108,6 +108,10 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Many builds that are run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
+    for fences in [&[][..], &["--no-default-features"]] {
+        let test = cmd!(sh, "cargo test --quiet --package on-demand-deque {fences...}");
+        step("deque by itself", test)?;
+    }
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
         let mut targets = vec!["--lib", "--test", "behaviour", "--test", "process"];

@@ -1,4 +1,5 @@
-//! A deque whose jobs are its owner's alone until somebody asks for them.
+//! A deque whose jobs are its owner's alone until somebody asks for them. The crate in `deque/` compiles this file, too, without
+//! the scheduler.
 //!
 //! ```text
 //!             tail                split                 head
@@ -86,11 +87,13 @@ pub(crate) trait TwoWords {
 }
 
 /// What an owner can do for those who ask for jobs.
+// Public in the crate in `deque/`.
+#[allow(unreachable_pub)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// There was nothing public, and now there is.
     Exposed,
-    /// There is something public, or a thief is about to make it so.
+    /// There is something public, or a thief has just taken it or is about to make it so.
     HasPublic,
     /// There is something public, and it seems that nobody wants it.
     Unwanted,
@@ -283,7 +286,9 @@ impl<T: TwoWords> Deque<T> {
         let mut is_limit_set = false;
         loop {
             let (split, count) = (public.split(head), public.count());
-            debug_or_loom_assert!(split <= head, "jobs are public that the owner has taken");
+            if cfg!(any(debug_assertions, fork_loom)) {
+                assert!(split <= head, "jobs are public that the owner has taken");
+            }
             let is_gone = public.tail(head) == head;
             if is_gone && !is_limit_set {
                 self.set_head(head);
@@ -394,6 +399,11 @@ impl<T: TwoWords> Deque<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
+
+    /// How many jobs are in it, public and private.
+    pub(crate) fn len(&self) -> usize {
+        self.shared.len()
+    }
 }
 
 impl<T> Shared<T> {
@@ -422,6 +432,12 @@ impl<T> Shared<T> {
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
             .map(drop)
             .map_err(Public)
+    }
+}
+
+impl<T> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
     }
 }
 

@@ -29,7 +29,8 @@ impl Fences {
     }
 
     /// Full ones, as where the kernel refuses.
-    #[cfg(test)]
+    // Where nobody has the choice, for tests.
+    #[allow(dead_code)]
     pub(crate) fn full() -> Self {
         static NOTHING: Registration = Registration::new();
         Self { registration: &NOTHING }

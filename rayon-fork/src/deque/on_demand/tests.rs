@@ -1,15 +1,14 @@
 //! The deque by itself: what it does on one thread, against a sequential one, and under thieves.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use fastrand::Rng;
 
 use super::numbered::Numbered;
-use super::{Answer, Deque, PUSHES_UNTIL_UNWANTED, Stealer};
-use crate::deque::{Steal, settle};
-use crate::sync::modelled::Fences;
+use super::{Answer, Deque, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer};
 
 /// Both kinds of fences: those that this system has, and full ones.
 fn every_kind_of_fences() -> [Fences; 2] {
@@ -22,7 +21,8 @@ fn small(fences: Fences) -> Deque<Numbered> {
 }
 
 fn steal(stealer: &Stealer<Numbered>) -> Option<usize> {
-    settle(|| stealer.steal()).map(|job| job.0)
+    let settled = iter::repeat_with(|| stealer.steal()).find(|stolen| !stolen.is_retry());
+    settled?.success().map(|job| job.0)
 }
 
 fn pop(deque: &Deque<Numbered>) -> Option<usize> {
