@@ -45,7 +45,7 @@ const BOUNDS: [Bound; 5] = [
         most: 114_000,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 61_000, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 62_500, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 32_000_000, goal: 20_000_000 },
 ];
 
