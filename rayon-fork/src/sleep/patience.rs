@@ -27,32 +27,46 @@ const PAUSES: usize = 16;
 /// Searches of a worker that does without yields. A guess: together some ten microseconds.
 const SEARCHES: u32 = 24;
 
+/// Times to come in which something is not tried.
+#[derive(Default)]
+struct LeftOut(AtomicUsize);
+
+impl LeftOut {
+    /// Whether none is left. If not, that was one.
+    // Relaxed, here and below: what several threads make of it at a time is a guess like any.
+    fn are_over(&self) -> bool {
+        let left = self.0.load(Ordering::Relaxed);
+        if left > 0 {
+            self.0.store(left - 1, Ordering::Relaxed);
+        }
+        left == 0
+    }
+
+    fn set(&self, times: usize) {
+        self.0.store(times, Ordering::Relaxed);
+    }
+}
+
 /// Whether to try something that often is in vain: after each time in vain leaves out twice as many (as a sender backs off
 /// after collisions), after a success none.
 #[derive(Default)]
 pub(crate) struct Backoff {
     /// How often it was in vain since it last succeeded, as far as that matters.
     in_vain: AtomicUsize,
-    /// Times to come that are left out.
-    to_leave_out: AtomicUsize,
+    left_out: LeftOut,
 }
 
 impl Backoff {
     /// Whether to try now. If not, that was one left out.
-    // Relaxed, here and below: what several threads make of it at a time is a guess like any.
     pub(crate) fn try_begin(&self) -> bool {
-        let to_leave_out = self.to_leave_out.load(Ordering::Relaxed);
-        if to_leave_out > 0 {
-            self.to_leave_out.store(to_leave_out - 1, Ordering::Relaxed);
-        }
-        to_leave_out == 0
+        self.left_out.are_over()
     }
 
     /// What was begun did not pay.
     pub(crate) fn was_in_vain(&self) {
         let in_vain = (self.in_vain.load(Ordering::Relaxed) + 1).min(MOST_IN_VAIN);
         self.in_vain.store(in_vain, Ordering::Relaxed);
-        self.to_leave_out.store((1 << in_vain) - 1, Ordering::Relaxed);
+        self.left_out.set((1 << in_vain) - 1);
     }
 
     /// What was begun paid.
@@ -67,18 +81,13 @@ impl Backoff {
 /// is no [`Backoff`].
 #[derive(Default)]
 pub(crate) struct Yielding {
-    to_leave_out: AtomicUsize,
+    left_out: LeftOut,
 }
 
 impl Yielding {
     /// Whether to yield this time. If not, that was one left out.
-    // Relaxed, here and below: as in `Backoff`.
     pub(crate) fn try_begin(&self) -> bool {
-        let to_leave_out = self.to_leave_out.load(Ordering::Relaxed);
-        if to_leave_out > 0 {
-            self.to_leave_out.store(to_leave_out - 1, Ordering::Relaxed);
-        }
-        to_leave_out == 0
+        self.left_out.are_over()
     }
 
     /// Yields, and says whether that was cheap.
@@ -87,7 +96,7 @@ impl Yielding {
         yield_now();
         let is_cheap = start.elapsed() < A_WAKE_UP;
         if !is_cheap {
-            self.to_leave_out.store(usize::from(u8::MAX), Ordering::Relaxed);
+            self.left_out.set(usize::from(u8::MAX));
         }
         is_cheap
     }
@@ -193,7 +202,7 @@ mod tests {
     #[test]
     fn a_worker_whose_yields_are_dear_does_without_and_does_not_linger() {
         let patience = Patience::default();
-        patience.yielding.to_leave_out.store(1, Ordering::Relaxed);
+        patience.yielding.left_out.set(1);
         patience.begin_rests();
         assert!(patience.yields_are_dear() && !patience.try_begin());
         let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
