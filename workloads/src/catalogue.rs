@@ -65,6 +65,12 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::life::Life,
     #[cfg(feature = "further")]
+    &kinds::sumcheck::Sumcheck,
+    #[cfg(feature = "further")]
+    &kinds::decode::Decode,
+    #[cfg(feature = "further")]
+    &kinds::regions::Regions,
+    #[cfg(feature = "further")]
     &kinds::ticks::Ticks,
     #[cfg(feature = "further")]
     &kinds::idle::Idle,

@@ -16,6 +16,7 @@ mod further {
     pub mod burst;
     pub mod cholesky;
     pub mod crowded;
+    pub mod decode;
     pub mod factorial;
     pub mod fib_join;
     pub mod find;
@@ -37,6 +38,7 @@ mod further {
     pub mod pcap_verify;
     pub mod pools;
     pub mod pythagoras;
+    pub mod regions;
     pub mod saturate;
     pub mod scope_spawn;
     pub mod sieve;
@@ -44,6 +46,7 @@ mod further {
     pub mod sort_strings;
     pub mod str_split;
     pub mod sum;
+    pub mod sumcheck;
     pub mod ticks;
     pub mod tree_sum;
     pub mod two_long_tasks;

@@ -2,12 +2,14 @@
 //!
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
 //! the step, and a short parallel update: three loops with a barrier after each, of which only the
-//! first is long.
+//! first is long. With steps of one length there are two loops, and few bodies make them small regions: so other pools
+//! are compared, fork_union's 128 bodies for example.
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
@@ -26,6 +28,24 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("bodies", "bodies of equal mass", (1, 1 << 20), "1000"),
         Parameter::whole("steps", "time steps", (1, 1_000_000), "2"),
+        Parameter::one_of(
+            "length",
+            "whether a third loop finds out how long a step may be",
+            &["found", "fixed"],
+            "found",
+        ),
+        Parameter::one_of(
+            "tasks",
+            "how the loops are split: as the library likes, a task a body, or a task a thread",
+            &["any", "body", "thread"],
+            "any",
+        ),
+        Parameter::one_of(
+            "from",
+            "whether loops are entered by a worker, or each by a thread outside the pool",
+            &["inside", "outside"],
+            "inside",
+        ),
     ],
     sizes: &SizeOverrides::all(
         &[("bodies", "100")],
@@ -51,12 +71,26 @@ impl Workload for Nbody {
             .map(|_| Body { position: vector(), velocity: vector() * 0.1 })
             .collect();
         let steps = setup.values.whole("steps");
+        let fixed = (setup.values.word("length") == "fixed").then_some(FIXED_LENGTH);
+        let task = match setup.values.word("tasks") {
+            "body" => Some(1),
+            "thread" => Some(initial.len().div_ceil(setup.threads)),
+            _ => None,
+        };
         let mut expected = initial.clone();
         for _ in 0..steps {
-            step_by_pairs(&mut expected);
+            step_by_pairs(&mut expected, fixed);
         }
-        let accelerations = vec![Vector::ZERO; initial.len()];
-        Ok(Box::new(Cloud { bodies: initial.clone(), initial, expected, accelerations, steps }))
+        Ok(Box::new(Cloud {
+            accelerations: vec![Vector::ZERO; initial.len()],
+            bodies: initial.clone(),
+            initial,
+            expected,
+            steps,
+            fixed,
+            task,
+            is_inside: setup.values.word("from") == "inside",
+        }))
     }
 }
 
@@ -124,6 +158,9 @@ fn acceleration(bodies: &[Body], body: &Body) -> Vector {
     bodies.iter().fold(Vector::ZERO, |sum, other| sum + attraction(other.position - body.position))
 }
 
+/// Length of each step, where it is not found out.
+const FIXED_LENGTH: f64 = 1e-6;
+
 /// Length of the step after which the strongest acceleration, given by its square, has added a
 /// fixed velocity.
 fn step_length(greatest_square: f64) -> f64 {
@@ -137,11 +174,72 @@ struct Cloud {
     bodies: Vec<Body>,
     accelerations: Vec<Vector>,
     steps: u64,
+    /// Length of a step, unless it is to be found out.
+    fixed: Option<f64>,
+    /// Bodies per task, unless the library shall choose.
+    task: Option<usize>,
+    is_inside: bool,
 }
 
 impl Cloud {
     fn interactions(&self) -> u64 {
         self.steps * (self.bodies.len() as u64).pow(2)
+    }
+
+    /// All steps, with each loop entered by `enter`.
+    fn run_steps(&mut self, enter: impl Fn(&mut Self, &(dyn Fn(&mut Self) -> f64 + Sync)) -> f64) {
+        for _ in 0..self.steps {
+            enter(self, &|cloud| {
+                cloud.accelerate();
+                0.0
+            });
+            let time = self.fixed.unwrap_or_else(|| enter(self, &|cloud| cloud.step_length()));
+            enter(self, &|cloud| {
+                cloud.advance(time);
+                0.0
+            });
+        }
+    }
+
+    fn accelerate(&mut self) {
+        let Self { bodies, accelerations, task, .. } = self;
+        let bodies = &*bodies;
+        match *task {
+            None => bodies
+                .par_iter()
+                .map(|body| acceleration(bodies, body))
+                .collect_into_vec(accelerations),
+            Some(task) => bodies
+                .par_chunks(task)
+                .zip(accelerations.par_chunks_mut(task))
+                .with_max_len(1)
+                .for_each(|(some, results)| {
+                    for (body, result) in some.iter().zip(results) {
+                        *result = acceleration(bodies, body);
+                    }
+                }),
+        }
+    }
+
+    fn step_length(&self) -> f64 {
+        let squares = self.accelerations.par_iter().map(|a| a.square());
+        step_length(squares.reduce(|| 0.0, f64::max))
+    }
+
+    fn advance(&mut self, time: f64) {
+        let advance =
+            |(body, acceleration): (&mut Body, &Vector)| body.advance(*acceleration, time);
+        match self.task {
+            None => self.bodies.par_iter_mut().zip(&self.accelerations).for_each(advance),
+            Some(task) => self
+                .bodies
+                .par_chunks_mut(task)
+                .zip(self.accelerations.par_chunks(task))
+                .with_max_len(1)
+                .for_each(|(bodies, accelerations)| {
+                    bodies.iter_mut().zip(accelerations).for_each(advance)
+                }),
+        }
     }
 }
 
@@ -155,8 +253,9 @@ impl Instance for Cloud {
             for (body, result) in self.bodies.iter().zip(&mut self.accelerations) {
                 *result = acceleration(&self.bodies, body);
             }
-            let greatest = self.accelerations.iter().map(|a| a.square()).fold(0.0, f64::max);
-            let time = step_length(greatest);
+            let time = self.fixed.unwrap_or_else(|| {
+                step_length(self.accelerations.iter().map(|a| a.square()).fold(0.0, f64::max))
+            });
             for (body, acceleration) in self.bodies.iter_mut().zip(&self.accelerations) {
                 body.advance(*acceleration, time);
             }
@@ -164,18 +263,11 @@ impl Instance for Cloud {
         self.interactions()
     }
 
-    fn run_parallel(&mut self) -> u64 {
-        for _ in 0..self.steps {
-            self.bodies
-                .par_iter()
-                .map(|body| acceleration(&self.bodies, body))
-                .collect_into_vec(&mut self.accelerations);
-            let squares = self.accelerations.par_iter().map(|a| a.square());
-            let time = step_length(squares.reduce(|| 0.0, f64::max));
-            self.bodies
-                .par_iter_mut()
-                .zip(&self.accelerations)
-                .for_each(|(body, acceleration)| body.advance(*acceleration, time));
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        if self.is_inside {
+            pool.install(|| self.run_steps(|cloud, each_loop| each_loop(cloud)));
+        } else {
+            self.run_steps(|cloud, each_loop| pool.install(|| each_loop(cloud)));
         }
         self.interactions()
     }
@@ -197,7 +289,7 @@ impl Instance for Cloud {
 }
 
 /// A step in half the work and another order: what one body exerts on another comes back.
-fn step_by_pairs(bodies: &mut [Body]) {
+fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
     let mut accelerations = vec![Vector::ZERO; bodies.len()];
     for (later, body) in bodies.iter().enumerate() {
         for (earlier, other) in bodies[..later].iter().enumerate() {
@@ -206,7 +298,9 @@ fn step_by_pairs(bodies: &mut [Body]) {
             accelerations[earlier] = accelerations[earlier] - attraction;
         }
     }
-    let time = step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max));
+    let time = fixed.unwrap_or_else(|| {
+        step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max))
+    });
     for (body, acceleration) in bodies.iter_mut().zip(accelerations) {
         body.advance(acceleration, time);
     }
@@ -222,21 +316,29 @@ mod tests {
         let initial: Vec<Body> =
             (0..50).map(|_| Body { position: vector(), velocity: Vector::ZERO }).collect();
         let mut expected = initial.clone();
-        (0..steps).for_each(|_| step_by_pairs(&mut expected));
-        let accelerations = vec![Vector::ZERO; 50];
-        Cloud { bodies: initial.clone(), initial, expected, accelerations, steps }
+        (0..steps).for_each(|_| step_by_pairs(&mut expected, None));
+        Cloud {
+            accelerations: vec![Vector::ZERO; 50],
+            bodies: initial.clone(),
+            initial,
+            expected,
+            steps,
+            fixed: None,
+            task: None,
+            is_inside: true,
+        }
     }
 
     #[test]
     fn a_step_too_few_and_a_moved_body_are_rejected() {
         let mut cloud = cloud(3);
-        cloud.run_parallel();
+        cloud.run_sequential();
         assert!(cloud.check().is_ok());
         cloud.bodies[7].position.0[1] += 1e-6;
         assert!(cloud.check().unwrap_err().actual.contains("off by"));
         cloud.reset();
         cloud.steps = 2;
-        cloud.run_parallel();
+        cloud.run_sequential();
         assert!(cloud.check().is_err());
     }
 

@@ -1,0 +1,244 @@
+//! `decode`: the matrix products by which a language model finds one token after the other.
+//!
+//! Each layer multiplies a vector by seven matrices of bytes, one after the other, and each product is one flat parallel
+//! loop over rows: some 200 small regions a token. The shapes are those of a model of 0.6 billion parameters; what lies
+//! between the products (attention, norms) is left out. All layers read the same few matrices, as many as `layers-kept`.
+
+use std::collections::BTreeMap;
+
+use protocol::{Description, Metric, Parameter, Refusal, SizeOverrides};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::kinds::fingerprint::fingerprint;
+use crate::kinds::latency::Latencies;
+use crate::machine::Instant;
+use crate::random::Random;
+use crate::workload::{Instance, Mismatch, Setup, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "decode",
+    summary: "tokens of a language model: per layer seven products of a matrix of bytes and a vector",
+    stresses: "hundreds of small flat regions in a row, of 10 to 100 us each, that read memory once",
+    work_unit: "tokens",
+    input: None,
+    lasts: None,
+    charge: None,
+    parameters: &[
+        Parameter::whole("tokens", "tokens per iteration", (1, 1_000_000), "1"),
+        Parameter::whole("layers", "layers of the model", (1, 1_000), "28"),
+        Parameter::whole("layers-kept", "layers with matrices of their own", (1, 1_000), "1"),
+        Parameter::whole("width", "length of the vector between layers", (8, 1 << 16), "1024"),
+        Parameter::whole("task-rows", "rows of a matrix per task", (1, 1 << 20), "64"),
+        Parameter::one_of(
+            "from",
+            "whether products are entered by a worker, or each by a thread outside the pool",
+            &["inside", "outside"],
+            "inside",
+        ),
+    ],
+    sizes: &SizeOverrides::all(
+        &[("layers", "2"), ("width", "64")],
+        &[("tokens", "2")],
+        &[("tokens", "10"), ("layers-kept", "28")],
+        &[("tokens", "100"), ("layers-kept", "28")],
+    ),
+};
+
+/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what attention gives, and the two
+/// ways up and the one down of the net behind it.
+const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
+
+/// Of which product, by its number in the layer, the vector is the input: 0 for the layer's own.
+const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
+
+/// The workload `decode`.
+#[derive(Clone, Copy, Debug)]
+pub struct Decode;
+
+impl Workload for Decode {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let values = setup.values;
+        let mut random = Random::new(setup.seed);
+        let width = values.count("width");
+        let layers = values.count("layers");
+        let kept = values.count("layers-kept").min(layers);
+        let mut matrix = |(rows, columns): (usize, usize)| {
+            Matrix::random(rows * width, columns * width, &mut random)
+        };
+        let weights = (0..kept).map(|_| SHAPES.map(&mut matrix)).collect();
+        let first: Vec<i8> = (0..width).map(|index| (index % 251) as i8).collect();
+        let model = Model { weights, layers, task_rows: values.count("task-rows") };
+        Ok(Box::new(Decoder {
+            known: model.token(&first, Matrix::times_by_columns),
+            model,
+            is_inside: values.word("from") == "inside",
+            tokens: values.whole("tokens"),
+            first,
+            right: 0,
+            took: Latencies::new("latency"),
+        }))
+    }
+}
+
+/// A matrix of bytes, row after row.
+struct Matrix {
+    columns: usize,
+    entries: Vec<i8>,
+}
+
+/// A product's entry as a byte again.
+fn narrow(sum: i32) -> i8 {
+    (sum >> 8) as i8
+}
+
+impl Matrix {
+    fn random(rows: usize, columns: usize, random: &mut Random) -> Self {
+        let entries = (0..rows * columns).map(|_| random.below(256) as u8 as i8).collect();
+        Self { columns, entries }
+    }
+
+    /// The entry of the product that belongs to `row`.
+    fn row_times(&self, row: usize, vector: &[i8]) -> i8 {
+        let entries = &self.entries[row * self.columns..][..self.columns];
+        narrow(entries.iter().zip(vector).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum())
+    }
+
+    fn rows(&self) -> usize {
+        self.entries.len() / self.columns
+    }
+
+    fn times(&self, vector: &[i8]) -> Vec<i8> {
+        (0..self.rows()).map(|row| self.row_times(row, vector)).collect()
+    }
+
+    /// The same, column by column.
+    fn times_by_columns(&self, vector: &[i8]) -> Vec<i8> {
+        let mut sums = vec![0_i32; self.rows()];
+        for (column, &factor) in vector.iter().enumerate() {
+            for (row, sum) in sums.iter_mut().enumerate() {
+                *sum += i32::from(self.entries[row * self.columns + column]) * i32::from(factor);
+            }
+        }
+        sums.into_iter().map(narrow).collect()
+    }
+
+    /// The same as a parallel loop.
+    fn times_in_parallel(&self, vector: &[i8], task_rows: usize) -> Vec<i8> {
+        let mut product = vec![0; self.rows()];
+        let tasks = product.par_chunks_mut(task_rows).enumerate().with_max_len(1);
+        tasks.for_each(|(task, entries)| {
+            for (row, entry) in entries.iter_mut().enumerate() {
+                *entry = self.row_times(task * task_rows + row, vector);
+            }
+        });
+        product
+    }
+}
+
+struct Model {
+    /// By layer; used in turn if there are fewer than layers.
+    weights: Vec<[Matrix; 7]>,
+    layers: usize,
+    task_rows: usize,
+}
+
+impl Model {
+    /// The vector behind the last layer, whose products are made by `times`.
+    fn token(&self, first: &[i8], times: impl Fn(&Matrix, &[i8]) -> Vec<i8>) -> u64 {
+        let mut vector = first.to_vec();
+        for layer in 0..self.layers {
+            let mut made = vec![vector];
+            for (matrix, input) in self.weights[layer % self.weights.len()].iter().zip(INPUTS) {
+                made.push(times(matrix, &made[input]));
+            }
+            vector = made.pop().expect("seven");
+        }
+        fingerprint(vector.into_iter().map(|entry| entry as u64))
+    }
+}
+
+struct Decoder {
+    model: Model,
+    is_inside: bool,
+    tokens: u64,
+    first: Vec<i8>,
+    known: u64,
+    /// Tokens that were what they should.
+    right: u64,
+    took: Latencies,
+}
+
+impl Decoder {
+    fn run(&mut self, token: impl Fn(&Model, &[i8]) -> u64) -> u64 {
+        for _ in 0..self.tokens {
+            let begun = Instant::now();
+            let found = token(&self.model, &self.first);
+            self.took.note(begun.elapsed());
+            self.right += u64::from(found == self.known);
+        }
+        self.tokens
+    }
+}
+
+impl Instance for Decoder {
+    fn reset(&mut self) {
+        self.right = 0;
+        self.took.begin_run(self.tokens as usize);
+    }
+
+    fn forget_warmup(&mut self) {
+        self.took.forget();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.run(|model, first| model.token(first, Matrix::times))
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        let inside = |model: &Model, first: &[i8]| {
+            model.token(first, |matrix, vector| matrix.times_in_parallel(vector, model.task_rows))
+        };
+        if self.is_inside {
+            return pool.install(|| self.run(inside));
+        }
+        self.run(|model, first| {
+            model.token(first, |matrix, vector| {
+                pool.install(|| matrix.times_in_parallel(vector, model.task_rows))
+            })
+        })
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        self.took.end_run();
+        let describe =
+            |right: u64| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
+        Mismatch::unless_equal(&describe(self.tokens), &describe(self.right))
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        self.took.metrics().into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_entry_of_a_matrix_makes_another_token() {
+        let mut random = Random::new(1);
+        let weights =
+            vec![SHAPES.map(|(rows, columns)| Matrix::random(8 * rows, 8 * columns, &mut random))];
+        let mut model = Model { weights, layers: 2, task_rows: 3 };
+        let first = [100; 8];
+        let known = model.token(&first, Matrix::times_by_columns);
+        assert_eq!(model.token(&first, Matrix::times), known);
+        model.weights[0][6].entries[5] ^= 64;
+        assert_ne!(model.token(&first, Matrix::times), known);
+    }
+}

@@ -1,0 +1,413 @@
+//! `regions`: one small parallel region after the other, with a serial stretch before each.
+//!
+//! What counts is how much longer a region takes than its jobs would on workers that need not be told: its price. Codes that
+//! solve, infer or prove step by step have thousands of such regions a second, and leave a pool for what each costs.
+//!
+//! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes its share. `barrier` is
+//! no use of the pool but the yardstick: the workers stay in one broadcast, spin on the number of the region, and count
+//! themselves out of it. Nothing that must tell and collect workers on cores of their own is much quicker, and nothing is
+//! worse where cores are shared.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Duration;
+
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::kinds::latency::Latencies;
+use crate::kinds::pacing::chain;
+use crate::machine::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use crate::machine::{Instant, Mutex, cores, sleep_until, spin_loop};
+use crate::workload::{Instance, Mismatch, Setup, Workload};
+
+static DESCRIPTION: Description = Description {
+    name: "regions",
+    summary: "small parallel regions in a row, a serial stretch before each",
+    stresses: "telling every worker and collecting all again; figure of merit: time over the ideal a region",
+    work_unit: "regions",
+    input: None,
+    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["regions", "pause-us"])])),
+    charge: Some("steps"),
+    parameters: &[
+        Parameter::one_of(
+            "shape",
+            "how a region is written; `barrier` spins without the pool's help",
+            &["loop", "joins", "scope", "broadcast", "barrier"],
+            "loop",
+        ),
+        Parameter::one_of(
+            "from",
+            "whether regions are entered by a worker, or each by a thread outside the pool",
+            &["inside", "outside"],
+            "inside",
+        ),
+        Parameter::whole("regions", "regions per iteration", (1, 10_000_000), "500"),
+        Parameter::whole("jobs", "jobs per region; 0: as many as threads", (0, 1 << 20), "64"),
+        // 1 us.
+        Parameter::whole("job-steps", "mean work of a job, some 3 ns a step", (0, 1 << 32), "300"),
+        Parameter::one_of(
+            "work",
+            "whether jobs are alike, or from nothing to twice the mean",
+            &["equal", "uneven"],
+            "equal",
+        ),
+        Parameter::whole(
+            "gap-steps",
+            "serial work before each region, some 3 ns a step",
+            (0, 1 << 32),
+            // 5 us.
+            "1500",
+        ),
+        Parameter::whole(
+            "pause-us",
+            "sleep of the caller before each region in us",
+            (0, 60_000_000),
+            "0",
+        ),
+    ],
+    sizes: &[
+        SizeOverrides { size: Size::Tiny, overrides: &[("regions", "10"), ("jobs", "8")] },
+        SizeOverrides { size: Size::Small, overrides: &[] },
+        SizeOverrides { size: Size::Medium, overrides: &[("regions", "4000")] },
+        SizeOverrides { size: Size::Large, overrides: &[("regions", "20000")] },
+    ],
+};
+
+/// The workload `regions`.
+#[derive(Clone, Copy, Debug)]
+pub struct Regions;
+
+impl Workload for Regions {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let values = setup.values;
+        let shape = match values.word("shape") {
+            "joins" => Shape::Joins,
+            "scope" => Shape::Scope,
+            "broadcast" => Shape::Broadcast,
+            "barrier" => Shape::Barrier,
+            _ => Shape::Loop,
+        };
+        let jobs = match values.count("jobs") {
+            0 => setup.threads,
+            jobs => jobs,
+        };
+        Ok(Box::new(Stream {
+            region: Region::new(
+                shape,
+                setup.threads,
+                jobs,
+                values.whole("job-steps"),
+                values.word("work") == "uneven",
+            ),
+            is_inside: values.word("from") == "inside",
+            series: Series {
+                regions: values.whole("regions"),
+                gap_steps: values.whole("gap-steps"),
+                pause: Duration::from_micros(values.whole("pause-us")),
+                ideal: Duration::ZERO,
+                right: 0,
+                took: Latencies::new("latency"),
+                over_ideal: Latencies::new("over_ideal"),
+            },
+        }))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Loop,
+    Joins,
+    Scope,
+    Broadcast,
+    Barrier,
+}
+
+struct Job {
+    steps: u64,
+    known: u64,
+    /// What the job found in the last region. Relaxed: the end of a region orders it.
+    found: AtomicU64,
+}
+
+impl Job {
+    fn new(seed: usize, steps: u64) -> Self {
+        Self { steps, known: chain(seed as u64, steps), found: AtomicU64::new(0) }
+    }
+
+    fn run(&self, seed: usize, number: u64) {
+        self.found.store(chain(seed as u64, self.steps) ^ number, Relaxed);
+    }
+}
+
+/// The jobs of each region.
+struct Region {
+    shape: Shape,
+    threads: usize,
+    jobs: Vec<Job>,
+}
+
+impl Region {
+    fn new(shape: Shape, threads: usize, jobs: usize, mean_steps: u64, is_uneven: bool) -> Self {
+        let steps = |job: usize| {
+            if is_uneven { mean_steps * (2 * job as u64 + 1) / jobs as u64 } else { mean_steps }
+        };
+        Self { shape, threads, jobs: (0..jobs).map(|job| Job::new(job, steps(job))).collect() }
+    }
+
+    /// The least steps, one after the other, in which so many `cores` can be done with a region.
+    fn span(&self, cores: usize) -> u64 {
+        let steps = || self.jobs.iter().map(|job| job.steps);
+        let (shortest, longest) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
+        let rounds = self.jobs.len().div_ceil(cores) as u64;
+        longest.max(steps().sum::<u64>().div_ceil(cores as u64)).max(rounds * shortest)
+    }
+
+    /// How long a region would take if telling and collecting the workers took no time: by the time that the calling thread
+    /// needs for all jobs.
+    #[expect(clippy::cast_precision_loss, reason = "far fewer steps than 2^52")]
+    fn ideal(&self) -> Duration {
+        let alone = (0..3).map(|_| {
+            let begun = Instant::now();
+            self.run_share(0, 1, 0);
+            begun.elapsed()
+        });
+        let steps: u64 = self.jobs.iter().map(|job| job.steps).sum();
+        let part = self.span(self.threads.min(cores())) as f64 / steps.max(1) as f64;
+        alone.min().unwrap_or_default().mul_f64(part)
+    }
+
+    /// Runs region `number` from a worker, or from a thread outside which enters `pool`.
+    fn run(&self, number: u64, pool: Option<&ThreadPool>) {
+        let share = |worker: usize| self.run_share(worker, self.threads, number);
+        match (self.shape, pool) {
+            (Shape::Broadcast, None) => drop(rayon::broadcast(|worker| share(worker.index()))),
+            (Shape::Broadcast, Some(pool)) => drop(pool.broadcast(|worker| share(worker.index()))),
+            (_, Some(pool)) => pool.install(|| self.run(number, None)),
+            (Shape::Joins, None) => self.run_by_joins(0..self.jobs.len(), number),
+            (Shape::Scope, None) => rayon::scope(|scope| {
+                for (seed, job) in self.jobs.iter().enumerate() {
+                    scope.spawn(move |_| job.run(seed, number));
+                }
+            }),
+            (Shape::Loop | Shape::Barrier, None) => {
+                let jobs = self.jobs.par_iter().enumerate().with_max_len(1);
+                jobs.for_each(|(seed, job)| job.run(seed, number));
+            }
+        }
+    }
+
+    fn run_by_joins(&self, jobs: std::ops::Range<usize>, number: u64) {
+        if jobs.len() == 1 {
+            return self.jobs[jobs.start].run(jobs.start, number);
+        }
+        let middle = jobs.start + jobs.len() / 2;
+        rayon::join(
+            || self.run_by_joins(jobs.start..middle, number),
+            || self.run_by_joins(middle..jobs.end, number),
+        );
+    }
+
+    /// Runs the jobs that are worker `worker`'s if each of so many `workers` gets as many.
+    fn run_share(&self, worker: usize, workers: usize, number: u64) {
+        let begin = |worker: usize| self.jobs.len() * worker / workers;
+        for seed in begin(worker)..begin(worker + 1) {
+            self.jobs[seed].run(seed, number);
+        }
+    }
+
+    /// Whether each job ran in region `number`, to its end.
+    fn is_right(&self, number: u64) -> bool {
+        self.jobs.iter().all(|job| job.found.load(Relaxed) == job.known ^ number)
+    }
+}
+
+/// A region after the other, and what each took.
+struct Series {
+    regions: u64,
+    gap_steps: u64,
+    pause: Duration,
+    ideal: Duration,
+    /// Regions whose every job gave what it should.
+    right: u64,
+    took: Latencies,
+    over_ideal: Latencies,
+}
+
+impl Series {
+    fn run(&mut self, region: &Region, mut run: impl FnMut(u64)) -> u64 {
+        for number in 1..=self.regions {
+            black_box(chain(number, self.gap_steps));
+            if !self.pause.is_zero() {
+                sleep_until(Instant::now() + self.pause);
+            }
+            let begun = Instant::now();
+            run(number);
+            let took = begun.elapsed();
+            self.took.note(took);
+            self.over_ideal.note(took.saturating_sub(self.ideal));
+            self.right += u64::from(region.is_right(number));
+        }
+        self.regions
+    }
+}
+
+/// On lines of its own.
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// What workers spin on that need no pool to be told of a region.
+struct Barrier {
+    /// The region that runs or ran last.
+    number: Line<AtomicU64>,
+    /// How many workers are done with it, beside the leader.
+    done: Line<AtomicUsize>,
+}
+
+impl Barrier {
+    /// No region any more.
+    const OVER: u64 = u64::MAX;
+
+    fn new() -> Self {
+        Self { number: Line(AtomicU64::new(0)), done: Line(AtomicUsize::new(0)) }
+    }
+
+    /// Lets the others run region `number`, runs the leader's own share, and waits for all.
+    fn lead(&self, region: &Region, number: u64) {
+        // Relaxed: whoever sees the number sees this, too.
+        self.done.0.store(0, Relaxed);
+        // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at before this one's run.
+        self.number.0.store(number, Release);
+        region.run_share(0, region.threads, number);
+        // ORDERING: Acquire, pairs with the count in `follow`: what the jobs found is looked at next.
+        while self.done.0.load(Acquire) + 1 < region.threads {
+            spin_loop();
+        }
+    }
+
+    /// Runs a worker's share of each region until there are no more.
+    fn follow(&self, region: &Region, worker: usize) {
+        let mut last = 0;
+        loop {
+            // ORDERING: Acquire and Release, as in `lead`.
+            let number = self.number.0.load(Acquire);
+            if number == Self::OVER {
+                return;
+            }
+            if number == last {
+                spin_loop();
+                continue;
+            }
+            region.run_share(worker, region.threads, number);
+            self.done.0.fetch_add(1, Release);
+            last = number;
+        }
+    }
+}
+
+struct Stream {
+    region: Region,
+    is_inside: bool,
+    series: Series,
+}
+
+impl Instance for Stream {
+    fn reset(&mut self) {
+        self.series.right = 0;
+        self.series.took.begin_run(self.series.regions as usize);
+        self.series.over_ideal.begin_run(self.series.regions as usize);
+        self.series.ideal = self.region.ideal();
+    }
+
+    fn forget_warmup(&mut self) {
+        self.series.took.forget();
+        self.series.over_ideal.forget();
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        let Self { region, series, .. } = self;
+        series.run(region, |number| region.run_share(0, 1, number))
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        let Self { region, is_inside, series } = self;
+        let region = &*region;
+        match region.shape {
+            Shape::Barrier => {
+                let (barrier, regions) = (Barrier::new(), series.regions);
+                let series = Mutex::new(series);
+                pool.broadcast(|worker| match worker.index() {
+                    0 => {
+                        let mut series = series.lock().expect("nobody else takes it");
+                        series.run(region, |number| barrier.lead(region, number));
+                        // ORDERING: Release, as in `lead`.
+                        barrier.number.0.store(Barrier::OVER, Release);
+                    }
+                    index => barrier.follow(region, index),
+                });
+                regions
+            }
+            _ if *is_inside => {
+                pool.install(|| series.run(region, |number| region.run(number, None)))
+            }
+            _ => series.run(region, |number| region.run(number, Some(pool))),
+        }
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        self.series.took.end_run();
+        self.series.over_ideal.end_run();
+        let regions = self.series.regions;
+        let describe = |right: u64| format!("{right} of {regions} regions ran every job once");
+        Mismatch::unless_equal(&describe(regions), &describe(self.series.right))
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let Series { took, over_ideal, .. } = &self.series;
+        took.metrics().into_iter().chain(over_ideal.metrics()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(jobs: usize, is_uneven: bool) -> Region {
+        Region::new(Shape::Loop, 2, jobs, 100, is_uneven)
+    }
+
+    #[test]
+    fn a_region_that_left_a_job_out_or_ran_that_of_another_region_is_wrong() {
+        let region = region(3, true);
+        region.run_share(0, 1, 7);
+        assert!(region.is_right(7) && !region.is_right(8));
+        region.jobs[1].found.store(0, Relaxed);
+        assert!(!region.is_right(7));
+    }
+
+    #[test]
+    fn the_shares_of_all_workers_are_a_region() {
+        for (workers, jobs) in [(1, 5), (2, 5), (3, 7), (8, 5)] {
+            let region = region(jobs, false);
+            (0..workers).for_each(|worker| region.run_share(worker, workers, 1));
+            assert!(region.is_right(1), "{jobs} jobs on {workers} workers");
+        }
+    }
+
+    #[test]
+    fn the_ideal_is_bound_by_the_longest_job_and_by_whole_rounds_of_equal_ones() {
+        assert_eq!([1, 2, 3, 8].map(|cores| region(5, false).span(cores)), [500, 300, 200, 100]);
+        // 20, 60, 100, 140, 180.
+        assert_eq!([1, 2, 8].map(|cores| region(5, true).span(cores)), [500, 250, 180]);
+    }
+}
