@@ -1,18 +1,30 @@
 //! How many workers a pool gets: by its builder, by the environment, or by the machine.
 
 use std::env;
+use std::sync::OnceLock;
 
 use crate::sleep;
 use crate::sync::thread;
 
 /// The number of workers for a builder that asked for `requested` (0: unspecified).
 pub(crate) fn settle(requested: usize) -> usize {
-    let from_machine = || thread::available_parallelism().map_or(1, usize::from);
     let workers = match requested {
-        0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(from_machine),
+        0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(cpus),
         requested => requested,
     };
     workers.min(sleep::MAX_WORKERS)
+}
+
+/// Threads that can run at once.
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Threads that could run at once when this was first asked. To ask the system takes it some file accesses, too many for
+/// each worker that starts.
+pub(crate) fn cpus_at_first() -> usize {
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    *CPUS.get_or_init(cpus)
 }
 
 /// The number of workers that the environment asks for, if it does.

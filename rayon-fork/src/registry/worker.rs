@@ -51,7 +51,7 @@ impl Worker {
             index: thread.index,
             rng: XorShift64Star::new(),
             held: local::Held::new(),
-            patience: Patience::default(),
+            patience: thread.registry.sleep.patience(),
             registry: thread.registry,
         }
     }

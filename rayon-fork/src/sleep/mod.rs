@@ -36,6 +36,7 @@ use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence, yield_now};
+use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::{fmt, io};
 
@@ -183,6 +184,11 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
             counters: C::new(workers),
             slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
         })
+    }
+
+    /// What a worker of this pool will remember of its searches.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::new(LeaveRuleOf::<C>::LINGERS && self.slots.len() > thread_count::cpus_at_first())
     }
 
     /// `worker` ran out of work and starts to look for more.

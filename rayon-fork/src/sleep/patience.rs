@@ -6,7 +6,8 @@
 //!
 //! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
 //! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes longer than a wake-up
-//! stops looking, and for many times to come only pauses between two looks.
+//! stops looking, and for many times to come only pauses between two looks. Not in a pool of more workers than CPUs: there
+//! a long yield is mostly one to a worker of the same pool, or to the thread that waits for it, and nothing is lost by it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -82,6 +83,8 @@ impl Backoff {
 #[derive(Default)]
 pub(crate) struct Yielding {
     left_out: LeftOut,
+    /// However long yields take, they go on.
+    is_free: bool,
 }
 
 impl Yielding {
@@ -94,7 +97,7 @@ impl Yielding {
     pub(crate) fn yield_now(&self) -> bool {
         let start = Instant::now();
         yield_now();
-        let is_cheap = start.elapsed() < A_WAKE_UP;
+        let is_cheap = self.is_free || start.elapsed() < A_WAKE_UP;
         if !is_cheap {
             self.left_out.set(usize::from(u8::MAX));
         }
@@ -113,6 +116,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
+    /// Of a worker whose pool `exceeds_cpus`, or does not.
+    pub(super) fn new(exceeds_cpus: bool) -> Self {
+        let yielding = Yielding { is_free: exceeds_cpus, ..Yielding::default() };
+        Self { yielding, ..Self::default() }
+    }
+
     /// The first search was in vain: a worker that pushes may show a job if given a moment.
     pub(super) fn begin_rests(&self) {
         self.without_yields.set((!self.yielding.try_begin()).then_some(SEARCHES));
@@ -197,6 +206,14 @@ mod tests {
         let backoff = Backoff::default();
         // The first, then 1, 3 and 7 left out between.
         assert_eq!([1, 2, 4, 8].map(|times| in_vain(&backoff, times)), [1; 4]);
+    }
+
+    #[test]
+    fn a_pool_of_more_workers_than_cpus_yields_on_however_long_that_takes() {
+        let patience = Patience::new(true);
+        patience.begin_rests();
+        // Threads that want the only CPU of this one make its yields dear.
+        assert!((0..100).all(|_| patience.rest()) && !patience.yields_are_dear());
     }
 
     #[test]
