@@ -136,7 +136,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let tried = 100_000;
-    let steps = (tried as f64 * JOB.as_secs_f64() / alone(1, tried).as_secs_f64()) as u64;
+    let nanoseconds = |time: Duration| u64::from(time.subsec_nanos()).max(1);
+    let steps = tried * nanoseconds(JOB) / nanoseconds(alone(1, tried));
     println!("Regions of {JOBS} jobs of 1 us, 5 us between them: us beyond the ideal, medians.\n");
     println!("                       the pool, entered from             threads that");
     println!("workers  ideal us      inside     outside    after 1 ms     only spin");

@@ -67,17 +67,17 @@ impl Workload for Decode {
         let width = values.count("width");
         let layers = values.count("layers");
         let kept = values.count("layers-kept").min(layers);
+        let first = (0..width).map(|_| byte(&mut random)).collect::<Vec<i8>>();
         let mut matrix = |(rows, columns): (usize, usize)| {
             Matrix::random(rows * width, columns * width, &mut random)
         };
         let weights = (0..kept).map(|_| SHAPES.map(&mut matrix)).collect();
-        let first: Vec<i8> = (0..width).map(|index| (index % 251) as i8).collect();
         let model = Model { weights, layers, task_rows: values.count("task-rows") };
         Ok(Box::new(Decoder {
             known: model.token(&first, Matrix::times_by_columns),
             model,
             is_inside: values.word("from") == "inside",
-            tokens: values.whole("tokens"),
+            tokens: values.count("tokens"),
             first,
             right: 0,
             took: Latencies::new("latency"),
@@ -91,14 +91,19 @@ struct Matrix {
     entries: Vec<i8>,
 }
 
-/// A product's entry as a byte again.
+/// Any byte.
+fn byte(random: &mut Random) -> i8 {
+    narrow(i32::try_from(random.below(1 << 16)).expect("16 bits"))
+}
+
+/// A product's entry as a byte again: the second one of it.
 fn narrow(sum: i32) -> i8 {
-    (sum >> 8) as i8
+    i8::from_le_bytes([sum.to_le_bytes()[1]])
 }
 
 impl Matrix {
     fn random(rows: usize, columns: usize, random: &mut Random) -> Self {
-        let entries = (0..rows * columns).map(|_| random.below(256) as u8 as i8).collect();
+        let entries = (0..rows * columns).map(|_| byte(random)).collect();
         Self { columns, entries }
     }
 
@@ -158,18 +163,18 @@ impl Model {
             }
             vector = made.pop().expect("seven");
         }
-        fingerprint(vector.into_iter().map(|entry| entry as u64))
+        fingerprint(vector.into_iter().map(|entry| u64::from(entry.to_le_bytes()[0])))
     }
 }
 
 struct Decoder {
     model: Model,
     is_inside: bool,
-    tokens: u64,
+    tokens: usize,
     first: Vec<i8>,
     known: u64,
     /// Tokens that were what they should.
-    right: u64,
+    right: usize,
     took: Latencies,
 }
 
@@ -179,16 +184,16 @@ impl Decoder {
             let begun = Instant::now();
             let found = token(&self.model, &self.first);
             self.took.note(begun.elapsed());
-            self.right += u64::from(found == self.known);
+            self.right += usize::from(found == self.known);
         }
-        self.tokens
+        self.tokens as u64
     }
 }
 
 impl Instance for Decoder {
     fn reset(&mut self) {
         self.right = 0;
-        self.took.begin_run(self.tokens as usize);
+        self.took.begin_run(self.tokens);
     }
 
     fn forget_warmup(&mut self) {
@@ -216,7 +221,7 @@ impl Instance for Decoder {
     fn check(&mut self) -> Result<String, Mismatch> {
         self.took.end_run();
         let describe =
-            |right: u64| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
+            |right: usize| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
         Mismatch::unless_equal(&describe(self.tokens), &describe(self.right))
     }
 

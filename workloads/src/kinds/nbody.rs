@@ -3,7 +3,7 @@
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
 //! the step, and a short parallel update: three loops with a barrier after each, of which only the
 //! first is long. With steps of one length there are two loops, and few bodies make them small regions: so other pools
-//! are compared, fork_union's 128 bodies for example.
+//! are compared, `fork_union`'s 128 bodies for example.
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
@@ -237,7 +237,7 @@ impl Cloud {
                 .zip(self.accelerations.par_chunks(task))
                 .with_max_len(1)
                 .for_each(|(bodies, accelerations)| {
-                    bodies.iter_mut().zip(accelerations).for_each(advance)
+                    bodies.iter_mut().zip(accelerations).for_each(advance);
                 }),
         }
     }

@@ -112,7 +112,7 @@ impl Workload for Regions {
             ),
             is_inside: values.word("from") == "inside",
             series: Series {
-                regions: values.whole("regions"),
+                regions: values.count("regions"),
                 gap_steps: values.whole("gap-steps"),
                 pause: Duration::from_micros(values.whole("pause-us")),
                 ideal: Duration::ZERO,
@@ -234,19 +234,19 @@ impl Region {
 
 /// A region after the other, and what each took.
 struct Series {
-    regions: u64,
+    regions: usize,
     gap_steps: u64,
     pause: Duration,
     ideal: Duration,
     /// Regions whose every job gave what it should.
-    right: u64,
+    right: usize,
     took: Latencies,
     over_ideal: Latencies,
 }
 
 impl Series {
     fn run(&mut self, region: &Region, mut run: impl FnMut(u64)) -> u64 {
-        for number in 1..=self.regions {
+        for number in 1..=self.regions as u64 {
             black_box(chain(number, self.gap_steps));
             if !self.pause.is_zero() {
                 sleep_until(Instant::now() + self.pause);
@@ -256,9 +256,9 @@ impl Series {
             let took = begun.elapsed();
             self.took.note(took);
             self.over_ideal.note(took.saturating_sub(self.ideal));
-            self.right += u64::from(region.is_right(number));
+            self.right += usize::from(region.is_right(number));
         }
-        self.regions
+        self.regions as u64
     }
 }
 
@@ -324,8 +324,8 @@ struct Stream {
 impl Instance for Stream {
     fn reset(&mut self) {
         self.series.right = 0;
-        self.series.took.begin_run(self.series.regions as usize);
-        self.series.over_ideal.begin_run(self.series.regions as usize);
+        self.series.took.begin_run(self.series.regions);
+        self.series.over_ideal.begin_run(self.series.regions);
         self.series.ideal = self.region.ideal();
     }
 
@@ -355,7 +355,7 @@ impl Instance for Stream {
                     }
                     index => barrier.follow(region, index),
                 });
-                regions
+                regions as u64
             }
             _ if *is_inside => {
                 pool.install(|| series.run(region, |number| region.run(number, None)))
@@ -368,7 +368,7 @@ impl Instance for Stream {
         self.series.took.end_run();
         self.series.over_ideal.end_run();
         let regions = self.series.regions;
-        let describe = |right: u64| format!("{right} of {regions} regions ran every job once");
+        let describe = |right: usize| format!("{right} of {regions} regions ran every job once");
         Mismatch::unless_equal(&describe(regions), &describe(self.series.right))
     }
 

@@ -88,7 +88,9 @@ impl std::ops::Mul for Field {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
         let product = u128::from(self.0) * u128::from(other.0);
-        Self::new((product as u64 & PRIME) + (product >> 61) as u64)
+        // Each below 2^61, as both factors are.
+        let [low, high] = [product & u128::from(PRIME), product >> 61];
+        Self::new([low, high].iter().map(|&part| u64::try_from(part).expect("61 bits")).sum())
     }
 }
 
@@ -183,7 +185,7 @@ fn prove<L: Loops>(tables: &[Vec<Field>; 2]) -> Proof {
     let mut folded: Option<[Vec<Field>; 2]> = None;
     loop {
         let tables = folded.as_ref().unwrap_or(tables);
-        if let [[one], [other]] = tables.each_ref().map(|table| table.as_slice()) {
+        if let [[one], [other]] = tables.each_ref().map(Vec::as_slice) {
             return Proof { rest: [*one, *other], rounds };
         }
         let values = L::values(tables);
