@@ -115,6 +115,10 @@ mod on_demand {
     /// Where a pushed job lies: at an index of its deque, or in one that does not tell.
     pub(crate) struct Place(Option<u64>);
 
+    /// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
+    /// pop; others search, too, and before one of them sleeps it looks at all.
+    const LOOKED_AT: usize = 1;
+
     /// What a pool has for offers.
     pub(crate) struct Offers {
         demand: Demand,
@@ -190,14 +194,14 @@ mod on_demand {
         #[inline]
         pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
             self.ask_for_jobs();
-            if idle.wants_closer_look() { self.steal_private() } else { None }
+            if idle.wants_closer_look() { self.steal_private(LOOKED_AT) } else { None }
         }
 
         /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
         // Not inlined, as `find_job`.
         #[inline(never)]
         pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-            let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private());
+            let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private(usize::MAX));
             job.or_else(|| self.take_injected())
         }
 
@@ -215,14 +219,14 @@ mod on_demand {
             }
         }
 
-        /// Makes jobs of another worker public in its stead, and takes one.
+        /// Makes jobs of another worker public in its stead, of so many that it looks at, and takes one.
         #[cold]
         #[inline(never)]
-        fn steal_private(&self) -> Option<JobRef> {
+        fn steal_private(&self, at_most: usize) -> Option<JobRef> {
             if !self.are_pushes_silent() {
                 return None;
             }
-            for victim in self.victims().filter(|victim| victim.expose_for_owner()) {
+            for victim in self.victims().take(at_most).filter(|victim| victim.expose_for_owner()) {
                 hooks::count(Event::StealTried);
                 if let Some(job) = settle(|| victim.steal()) {
                     hooks::count(Event::StealWon);

@@ -109,15 +109,14 @@ impl Phase {
 }
 
 impl IdlePeriod {
-    /// Whether it is time to look for jobs that nobody has made public: after the second search in vain, and then at
-    /// times. After the first, a worker that pushes gets a moment to show one by itself.
+    /// Whether to look for a job that nobody has made public: after every search in vain but the first, so that a worker
+    /// that pushes gets a moment to show one by itself.
     #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
         match self.phase {
-            Phase::Searching { rounds_left: rounds } | Phase::Lingering { rounds } => {
-                rounds + 1 == ROUNDS_UNTIL_SLEEPY || rounds % 8 == 4
-            }
+            Phase::Searching { rounds_left } => rounds_left < ROUNDS_UNTIL_SLEEPY,
+            Phase::Lingering { .. } => true,
             Phase::Sleepy(_) => false,
         }
     }
