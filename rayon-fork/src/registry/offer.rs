@@ -201,7 +201,10 @@ mod on_demand {
         // Not inlined, as `find_job`.
         #[inline(never)]
         pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-            let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private(usize::MAX));
+            let job = self
+                .take_local()
+                .or_else(|| self.steal())
+                .or_else(|| self.steal_private(usize::MAX));
             job.or_else(|| self.take_injected())
         }
 

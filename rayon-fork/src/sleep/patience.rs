@@ -6,7 +6,7 @@
 //!
 //! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
 //! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes longer than a wake-up
-//! stops looking, and for many times to come only pauses between two looks. Not in a pool of more workers than CPUs: there
+//! stops looking, and for some times to come only pauses between two looks: for more, the more often that happens. Not in a pool of more workers than CPUs: there
 //! a long yield is mostly one to a worker of the same pool, or to the thread that waits for it, and nothing is lost by it.
 
 use std::cell::Cell;
@@ -78,11 +78,15 @@ impl Backoff {
     }
 }
 
-/// Whether to yield: not for many times after a yield that was dear. One cheap yield says little of a busy host, so this
-/// is no [`Backoff`].
+/// Cheap yields in a row that end the memory of dear ones: on a busy host one says little. A guess.
+const CHEAP_AGAIN: usize = 8;
+
+/// Whether to yield: after a yield that was dear not for a while, and not for longer the more often that happens, since it
+/// need not be a stranger who had the CPU.
 #[derive(Default)]
 pub(crate) struct Yielding {
-    left_out: LeftOut,
+    dear: Backoff,
+    cheap_in_a_row: AtomicUsize,
     /// However long yields take, they go on.
     is_free: bool,
 }
@@ -90,7 +94,7 @@ pub(crate) struct Yielding {
 impl Yielding {
     /// Whether to yield this time. If not, that was one left out.
     pub(crate) fn try_begin(&self) -> bool {
-        self.left_out.are_over()
+        self.dear.try_begin()
     }
 
     /// Yields, and says whether that was cheap.
@@ -98,8 +102,12 @@ impl Yielding {
         let start = Instant::now();
         yield_now();
         let is_cheap = self.is_free || start.elapsed() < A_WAKE_UP;
+        let in_a_row = if is_cheap { self.cheap_in_a_row.load(Ordering::Relaxed) + 1 } else { 0 };
+        self.cheap_in_a_row.store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
         if !is_cheap {
-            self.left_out.set(usize::from(u8::MAX));
+            self.dear.was_in_vain();
+        } else if in_a_row == CHEAP_AGAIN {
+            self.dear.was_worth_it();
         }
         is_cheap
     }
@@ -217,9 +225,24 @@ mod tests {
     }
 
     #[test]
+    fn dear_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
+        // Yields of a pool of more workers than CPUs are never dear, so none of these is by chance.
+        let yielding = Patience::new(true).yielding;
+        yielding.dear.was_in_vain();
+        let forgotten_after = 1
+            + (0..100)
+                .take_while(|_| {
+                    yielding.yield_now();
+                    yielding.dear.in_vain.load(Ordering::Relaxed) > 0
+                })
+                .count();
+        assert_eq!(forgotten_after, CHEAP_AGAIN);
+    }
+
+    #[test]
     fn a_worker_whose_yields_are_dear_does_without_and_does_not_linger() {
         let patience = Patience::default();
-        patience.yielding.left_out.set(1);
+        patience.yielding.dear.left_out.set(1);
         patience.begin_rests();
         assert!(patience.yields_are_dear() && !patience.try_begin());
         let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
