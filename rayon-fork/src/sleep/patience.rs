@@ -6,8 +6,9 @@
 //!
 //! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
 //! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes longer than a wake-up
-//! stops looking, and for some times to come only pauses between two looks: for more, the more often that happens. Not in a pool of more workers than CPUs: there
-//! a long yield is mostly one to a worker of the same pool, or to the thread that waits for it, and nothing is lost by it.
+//! stops looking, and for some times to come only pauses between two looks: for more, the more often that happens. Not in
+//! a pool of more workers than CPUs: there a long yield is mostly one to a worker of the same pool, or to the thread that
+//! waits for it, and nothing is lost by it.
 
 use std::cell::Cell;
 use std::time::Duration;
