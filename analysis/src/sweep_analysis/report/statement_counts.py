@@ -91,6 +91,10 @@ def _waits(asked: Asked) -> str:
     return asked.table(shown, f"the source lines of {branch} that wait longest in {where}")
 
 
+SHORT_US = 10
+"""Where a table has a wait shorter than this, it shows tenths."""
+
+
 def _latency(asked: Asked) -> str:
     """How long work waits until it is done, in µs: a row for each setting and number of threads, a column a branch.
 
@@ -108,7 +112,9 @@ def _latency(asked: Asked) -> str:
         )
     rows = rows.pivot("branch", index=["panel", "threads"], values="wait_us", maintain_order=True)
     titles = {"panel": "workload"} | {branch: f"{branch}: {quantile}, µs" for branch in branches}
-    shown = rows.select("panel", "threads", pl.col(branches).round(0).cast(pl.Int64)).rename(titles)
+    least = rows.select(pl.min_horizontal(pl.col(branches).min())).item()
+    told = pl.col(branches).round(0).cast(pl.Int64) if least >= SHORT_US else pl.col(branches).round(1)
+    shown = rows.select("panel", "threads", told).rename(titles)
     return asked.table(shown, f"how long work of {workload} waits by threads, {quantile}")
 
 

@@ -18,6 +18,7 @@ KINDS = {
     "last_job": "until the last job ran",
     "lateness": "before the pool was asked",
     "service": "inside the server",
+    "over_ideal": "beyond the ideal",
     "post": "until a post was answered",
     "read": "until a read was answered",
 }
