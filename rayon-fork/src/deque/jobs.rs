@@ -64,6 +64,13 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
+    /// Asks the owner to show jobs.
+    pub(crate) fn ask(&self) {
+        if let Self::OnDemand(stealer) = self {
+            stealer.ask();
+        }
+    }
+
     /// Makes private jobs public if nothing is. `true` if there is something to steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         match self {

@@ -17,9 +17,10 @@
 //! | push          | owner              | –                             | –                         |
 //! | pop           | owner              | –                             | is read                   |
 //! | expose        | owner              | count up, ends a claim        | set before                |
+//! | ask           | thief              | is read                       | raised to the head        |
 //! | expose for it | thief              | begins a claim; later count up, if the claim still stands | raised in between |
 //! | steal         | thief              | tail up, count down           | –                         |
-//! | take back     | owner              | count down, or as a theft, or the same; ends a claim | set before |
+//! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
 //! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on. Thieves that expose do
 //! so one at a time, and the others do not wait.
@@ -37,7 +38,8 @@
 //! word has not changed since. An owner that takes a job back lowers the head, sets the limit, and then exchanges
 //! `public` for a value without the bit. That ends every earlier claim, whose limit it may have overwritten; and a later
 //! one begins by reading what the owner wrote, so it finds the lowered head, and raises the limit that the owner set.
-//! A thief that comes late raises the limit in vain: it is too high for a while, which only costs time.
+//! A thief that comes late raises the limit in vain: it is too high for a while, which only costs time. So a thief may
+//! raise it also to *ask*: the owner's next pop then looks at `public`, and exposes jobs by itself, without any heavy fence.
 //!
 //! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a compare-exchange; what it
 //! copied counts only if that succeeds. So between the two the slot at the tail must not change unless the tail does.
@@ -294,7 +296,11 @@ impl<T: TwoWords> Deque<T> {
                 self.set_head(head);
                 return None;
             }
-            let next = if count == 0 || split <= newest {
+            let next = if count == 0 {
+                // Somebody has asked, or is about to expose jobs: the older half of those that are left.
+                let left = newest.saturating_sub(split);
+                public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
+            } else if split <= newest {
                 public.unclaimed_with(0)
             } else if count == 1 {
                 // The last one never by the count: its slot must not be written again while the tail stays.
@@ -313,6 +319,7 @@ impl<T: TwoWords> Deque<T> {
                 self.set_head(head);
                 self.seen_tail.set(head);
             }
+            hooks::count_if(count == 0 && next.count() > 0, Event::Exposure);
             return (!is_gone).then(|| self.take(newest));
         }
     }
@@ -460,6 +467,20 @@ impl<T: TwoWords> Stealer<T> {
             // SAFETY: the step of the tail made the job ours, and says that the words are those of the job.
             Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
             Err(_) => Steal::Retry,
+        }
+    }
+
+    /// Asks the owner for jobs, if all that it has are private: the next time that it takes one back, it exposes others.
+    pub(crate) fn ask(&self) {
+        let Shared { owners, .. } = &*self.shared;
+        if self.has_public() || self.shared.is_empty() {
+            return;
+        }
+        // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a limit that is too high
+        // costs it a look at `public`.
+        let head = owners.head.load(Ordering::Relaxed);
+        if owners.limit.load(Ordering::Relaxed) < head {
+            owners.limit.fetch_max(head, Ordering::Relaxed);
         }
     }
 

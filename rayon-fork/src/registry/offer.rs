@@ -190,11 +190,19 @@ mod on_demand {
             }
         }
 
-        /// A search was in vain: asks again, and at times takes a job that its owner has not shown.
+        /// A search was in vain: asks again, first all and one other worker that has jobs, and later takes a job that its
+        /// owner has not shown.
         #[inline]
         pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
             self.ask_for_jobs();
-            if idle.wants_closer_look() { self.steal_private(LOOKED_AT) } else { None }
+            if !idle.wants_closer_look() {
+                None
+            } else if idle.is_young() {
+                self.victims().take(LOOKED_AT).for_each(JobStealer::ask);
+                None
+            } else {
+                self.steal_private(LOOKED_AT)
+            }
         }
 
         /// A job from anywhere, for a worker that is not counted as idle, and does not search again.

@@ -34,8 +34,12 @@ pub(crate) struct Worker {
 
 // Its queues, and the rest on lines of its own.
 assert_size!(Worker: size_of::<JobFifo>()
-    + (size_of::<JobDeque<JobRef>>() + size_of::<local::Held>() + size_of::<Patience>() + 40)
-        .next_multiple_of(align_of::<JobFifo>()));
+    + (size_of::<JobDeque<JobRef>>()
+        + size_of::<Stealer<JobRef>>()
+        + size_of::<local::Held>()
+        + size_of::<Patience>()
+        + 24)
+    .next_multiple_of(align_of::<JobFifo>()));
 
 cell_of_thread! {
     /// The worker that this thread is, or null.

@@ -109,16 +109,20 @@ impl Phase {
 }
 
 impl IdlePeriod {
-    /// Whether to look for a job that nobody has made public: after every search in vain but the first, so that a worker
-    /// that pushes gets a moment to show one by itself.
+    /// Whether a search in vain may look for jobs that nobody has made public: not just before the worker sleeps, as it then
+    /// looks at all.
     #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
-        match self.phase {
-            Phase::Searching { rounds_left } => rounds_left < ROUNDS_UNTIL_SLEEPY,
-            Phase::Lingering { .. } => true,
-            Phase::Sleepy(_) => false,
-        }
+        !matches!(self.phase, Phase::Sleepy(_))
+    }
+
+    /// Whether this is one of the first two searches, after which a worker that has jobs gets a moment to show some by
+    /// itself.
+    #[allow(dead_code)]
+    #[inline]
+    pub(crate) fn is_young(&self) -> bool {
+        matches!(self.phase, Phase::Searching { rounds_left } if rounds_left + 2 > ROUNDS_UNTIL_SLEEPY)
     }
 
     fn restart(&mut self) {

@@ -37,6 +37,10 @@ trait Steps: 'static {
         stealer.steal()
     }
 
+    fn ask(stealer: &Stealer<Numbered>) {
+        stealer.ask();
+    }
+
     fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
         stealer.expose_for_owner()
     }
@@ -151,6 +155,17 @@ impl Steps for SetsTheLimit {
             it.fence();
             it.commit(it.public.claimed(), it.left())
         })
+    }
+}
+
+/// A thief that asks lowers a limit that the owner has set meanwhile.
+enum AsksByAStore {}
+
+impl Steps for AsksByAStore {
+    fn ask(stealer: &Stealer<Numbered>) {
+        let owners = &stealer.shared.owners;
+        let head = owners.head.load(Ordering::Relaxed);
+        owners.limit.store(head, Ordering::Relaxed);
     }
 }
 
@@ -317,6 +332,12 @@ fn expose_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     steal::<S>(stealer)
 }
 
+/// A job that the owner shows when asked, if it does so in time.
+fn ask_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
+    S::ask(stealer);
+    steal::<S>(stealer)
+}
+
 /// The owner shows its jobs and pops them; a thief steals.
 fn owner_exposes<S: Steps>() {
     play::<S>(3, 4, &[steal::<S>], |push, pop, answer| {
@@ -341,6 +362,38 @@ fn thief_exposes<S: Steps>() {
 fn thief_exposes_while_indices_come_again<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, _| {
         pop();
+        push(2);
+        pop();
+        pop();
+    });
+}
+
+/// The owner pops its private jobs, of which a thief has asked it to show some.
+fn thief_asks<S: Steps>() {
+    play::<S>(3, 4, &[ask_and_steal::<S>], |push, pop, _| {
+        push(2);
+        pop();
+        pop();
+        pop();
+    });
+}
+
+/// The same, and the owner shows others by itself.
+fn thief_asks_late<S: Steps>() {
+    play::<S>(4, 4, &[ask_and_steal::<S>], |push, pop, answer| {
+        pop();
+        pop();
+        push(2);
+        push(3);
+        answer();
+        pop();
+        pop();
+    });
+}
+
+/// One thief asks the owner, another exposes in its stead.
+fn one_asks_and_one_exposes<S: Steps>() {
+    play::<S>(3, 4, &[ask_and_steal::<S>, expose_and_steal::<S>], |push, pop, _| {
         push(2);
         pop();
         pop();
@@ -484,6 +537,9 @@ holds! {
     jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place;
     jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again;
     jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose;
+    jobs_that_a_thief_asks_for_come_out_once: PAIR, thief_asks;
+    jobs_that_a_thief_asks_for_late_come_out_once: LONG_PAIR, thief_asks_late;
+    jobs_that_one_asks_for_and_one_exposes_come_out_once: TRIO, one_asks_and_one_exposes;
     jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves;
     jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other;
     jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer;
@@ -500,6 +556,7 @@ is_caught! {
     moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes, MovesTheSplitBeforeTheLimit;
     claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes, ClaimsNothing;
     setting_a_limit_that_the_owner_has_raised_is_caught: PAIR, OVERTAKEN, both_expose, SetsTheLimit;
+    asking_by_a_store_is_caught: LONG_PAIR, OVERTAKEN, thief_asks_late, AsksByAStore;
     setting_the_limit_after_the_claim_has_ended_is_caught: LONG_PAIR, OVERTAKEN, claims_follow_each_other, SetsTheLimitLate;
     copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
