@@ -42,10 +42,10 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 114_000,
+        most: 115_000,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 62_500, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 63_000, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 32_000_000, goal: 20_000_000 },
 ];
 
