@@ -96,6 +96,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(names: list[str]) -> str:
+    """Names in a sentence: `a, b and c`."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
 def capital(text: str) -> str:
     """The beginning of a sentence: its first letter large, the others as they are, since names follow."""
     return text[:1].upper() + text[1:]

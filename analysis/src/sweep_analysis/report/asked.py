@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.labels import count
+from sweep_analysis.read.labels import count, listed
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report.folds import LONGEST, folded
 from sweep_analysis.say import tables
@@ -28,6 +28,7 @@ class Asked:
         sweeps: those that are named, in their order.
         words: the other words.
         is_open: whether its table stays open, however long it is.
+        mode: of the CPU frequency, to which its rows are confined; empty: all.
         analysis: what analyses the sweep in a folder, for kinds that find sweeps by themselves.
     """
 
@@ -36,12 +37,22 @@ class Asked:
     sweeps: list[Analysis]
     words: list[str]
     is_open: bool = False
+    mode: str = ""
     analysis: Callable[[Path], Analysis] = field(default=lambda folder: analyse(read_sweep(folder)))
 
     @property
     def sweep(self) -> Analysis:
         """The first sweep."""
         return self.sweeps[0]
+
+    @property
+    def comparisons(self) -> pl.DataFrame:
+        """The judgement's comparisons of the first sweep, those in the asked mode."""
+        return self.of_mode(self.sweep.judgement.comparisons)
+
+    def of_mode(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows in the mode that is asked for, and those over several. In: rows with `mode`."""
+        return rows.filter(pl.col("mode").eq_missing(self.mode) | pl.col("mode").is_null()) if self.mode else rows
 
     def refused(self, problem: str, remedy: str) -> InputError:
         """What to raise if the statement cannot be made."""
@@ -64,7 +75,7 @@ class Asked:
             f"[`{moment(analysis)}`]({self.link(CHECKOUT / 'results' / 'sweeps' / analysis.sweep.path.name)})"
             for analysis in self.sweeps
         ]
-        return f"{'sweep' if len(each) == 1 else 'sweeps'} {' and '.join(each)}"
+        return f"{'sweep' if len(each) == 1 else 'sweeps'} {listed(each)}"
 
     def source(self) -> str:
         """The sweeps and their hosts, as the end of a sentence in brackets."""

@@ -74,7 +74,9 @@ def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Pa
     found = hosts(folder, analysis)
     if not found:
         return NOBODY
-    columns = {f"host `{host.record['host']}`": _answers(host, link) for host in found}
+    columns = {
+        f"host `{host.record['host']}`{', UNFIT' if _is_unfit(host) else ''}": _answers(host, link) for host in found
+    }
     questions = list(next(iter(columns.values())))
     rows = [{"": question} | {name: told[question] for name, told in columns.items()} for question in questions]
     return tables.markdown(pl.DataFrame(rows))
@@ -109,17 +111,23 @@ def _measured(host: Host, link: Callable[[Path], str]) -> str:
     return f"{day.day} {day:%B %Y}: {', '.join(sweeps) or 'nothing'}"
 
 
-def _doctor(host: Host) -> str:
-    """The names of the findings that are more than notes, the worst ones marked."""
+def _found(host: Host) -> list[tuple[str, str]]:
+    """Names and severities of what the doctor found that is more than a note."""
     try:
         findings = json.loads((host.folder / "doctor.json").read_text(encoding="utf-8"))["findings"]
-        named = [
-            f"{finding['id']}{' (unfit)' if finding['severity'] == 'unfit' else ''}"
-            for finding in findings
-            if finding["severity"] != "note"
-        ]
+        return [(it["id"], it["severity"]) for it in findings if it["severity"] != "note"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(host.folder / "doctor.json", f"cannot be read: {error!r}", "put back a copy of it") from error
+
+
+def _is_unfit(host: Host) -> bool:
+    """Whether the doctor says that times of this host do not show the branches."""
+    return any(severity == "unfit" for _, severity in _found(host))
+
+
+def _doctor(host: Host) -> str:
+    """What the doctor found, the worst marked."""
+    named = [f"{name} (unfit)" if severity == "unfit" else name for name, severity in _found(host)]
     return ", ".join(named) or "nothing"
 
 

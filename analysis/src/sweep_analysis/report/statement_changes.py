@@ -10,7 +10,8 @@ import polars as pl
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say import tables
-from sweep_analysis.say.averages import beside_the_mean, pooled_threads
+from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, pooled_threads
+from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.claims import UNTESTED
 from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
@@ -25,15 +26,10 @@ def _change(asked: Asked) -> str:
     """
     workload, against, branch, *rest = asked.words
     quantity = rest[0] if rest else "time"
-    found = _changed(asked, workload, against, [branch]).filter(quantity=quantity)
-    row = found.row(0, named=True)
-    comparisons = asked.sweep.judgement.comparisons
-    workloads = comparisons.filter(level="workload", baseline=against, branch=branch, quantity=quantity).height
-    where = f"over {count(workloads, 'workload')} together" if workload == "all" else f"on `{row['workload']}`"
-    pooled = f"{row['threads']} threads" if row["threads"] else pooled_threads(comparisons, row)
-    where += f" with {'1 thread' if pooled == '1 threads' else pooled}" if pooled else ""
-    where += f" at {row['mode']} frequency" if found["mode"].n_unique() > 1 else ""
-    doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {row['verdict']}"
+    row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
+    comparisons = asked.comparisons
+    where = _where(asked, row)
+    doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {verdict(row, asked.sweep.sweep)}"
     hidden = beside_the_mean(comparisons, row)
     which = "in the first sweep, " if len(asked.sweeps) > 1 else ""
     more = f" {capital(which + '; '.join(hidden))}." if hidden else ""
@@ -57,6 +53,34 @@ def _change(asked: Asked) -> str:
     )
 
 
+def _effect(asked: Asked) -> str:
+    """A change in a few words, for a cell of a table. Words: as for `change`."""
+    workload, against, branch, *rest = asked.words
+    quantity = rest[0] if rest else "time"
+    row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
+    hidden = gained_and_lost(asked.comparisons, row) if workload == "all" else []
+    doubt = [] if row["verdict"] not in (UNCLEAR, UNJUDGED) else [verdict(row, asked.sweep.sweep)]
+    told = f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {_where(asked, row)} ({_interval(row)})"
+    return "; ".join([told, *hidden, *doubt])
+
+
+def _source(asked: Asked) -> str:
+    """Whether sweeps were measured or simulated, and which they are, for a cell of a table."""
+    return f"{asked.sweep.sweep.label or 'measured'}, {asked.links().partition(' ')[2]}"
+
+
+def _where(asked: Asked, row: dict[str, Any]) -> str:
+    """What a row of `_changed` is about."""
+    comparisons = asked.comparisons
+    own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
+    workloads = own.filter(level="workload").height
+    where = f"on `{row['workload']}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
+    pooled = count(row["threads"], "thread") if row["threads"] else pooled_threads(comparisons, row)
+    where += f" with {pooled}" if pooled else ""
+    has_modes = row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
+    return f"{where} at {row['mode']} frequency" if has_modes else where
+
+
 def _changes(asked: Asked) -> str:
     """Rows of branches on one workload: change, interval, band and verdict.
 
@@ -71,13 +95,13 @@ def _changes(asked: Asked) -> str:
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": _interval(row),
             "A/A band": _band(row),
-            "verdict": row["verdict"],
+            "verdict": verdict(row, asked.sweep.sweep),
         }
         for row in _changed(asked, workload, against, branches).rows(named=True)
     ]
     where = "over all workloads" if workload == "all" else f"on {made[0]['workload']}"
     table = asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
-    comparisons = asked.sweep.judgement.comparisons
+    comparisons = asked.comparisons
     rows = _changed(asked, workload, against, branches).filter(quantity="time").rows(named=True)
     hidden = {row["branch"]: "; ".join(beside_the_mean(comparisons, row)) for row in rows if workload == "all"}
     beside = [f"`{branch}`: {told}." for branch, told in hidden.items() if told]
@@ -96,7 +120,7 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
     pooled = "threads" if threads else "overall"
     level = pooled if name == "all" else "cell" if threads else "workload"
     rows = with_panel(
-        asked.sweep.judgement.comparisons.filter(
+        asked.comparisons.filter(
             pl.col("level") == level, pl.col("baseline") == against, pl.col("branch").is_in(branches)
         )
     ).sort("mode", maintain_order=True)
@@ -209,6 +233,8 @@ def _second_look(asked: Asked) -> str:
 
 CHANGES: dict[str, Callable[[Asked], str]] = {
     "change": _change,
+    "effect": _effect,
+    "source": _source,
     "changes": _changes,
     "sensitivity": _sensitivity,
     "prices": _prices,

@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import capital, count, with_panel
 from sweep_analysis.report.asked import Asked, moment
-from sweep_analysis.say import tables
+from sweep_analysis.report.code import line_at
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.events import writes_per_push
 from sweep_analysis.stats.hangs import hangs
@@ -35,11 +35,22 @@ def _hung(asked: Asked) -> str:
     return f"{capital(told)} {asked.source()}.{left_out if aside else ''}"
 
 
+def _often(asked: Asked) -> str:
+    """How many runs of a branch hung, for a cell of a table. Words: the branch."""
+    rows = pl.concat(hangs(analysis.sweep) for analysis in asked.sweeps)
+    return _hung_in(rows.filter(branch=asked.words[0]))
+
+
 def _hangs(asked: Asked) -> str:
-    """A row a branch: who fences for a push, how many runs hung, and in how much finished work, for each sweep."""
+    """A row a branch: who fences for a push, how many runs hung, and in how much finished work, for each sweep.
+
+    Words: the branches; none: all.
+    """
     made: dict[str, dict[str, str]] = {}
     for analysis in asked.sweeps:
         for row in hangs(analysis.sweep).rows(named=True):
+            if asked.words and row["branch"] not in asked.words:
+                continue
             of_branch = made.setdefault(row["branch"], {"branch": row["branch"], "who fences": row["fenced_by"]})
             runs, units = row["runs"], f"{row['units'] / 1e6:.1f} million {row['unit']}"
             of_branch[f"hung, `{moment(analysis)}`"] = f"{row['hung']} of {runs} runs, {units}"
@@ -76,23 +87,47 @@ def _two_digits(value: float) -> str:
 
 
 def _waits(asked: Asked) -> str:
-    """The source lines that waited longest on a simulated machine, a row for each and the line that wrote before it.
+    """The source lines that waited longest on a simulated machine, a row for each: with the code of the sweep's commit.
 
     Words: workload, threads, branch, and how many rows.
     """
     workload, threads, branch, most = asked.words
     cell = {"workload": workload, "threads": int(threads), "branch": branch}
-    rates = with_panel(line_wait_rates(asked.sweep.sweep)).filter(**cell)
-    if rates.is_empty():
-        raise asked.refused(f"no simulated trial of `{branch}` on {threads} threads", "name a cell that it has")
-    shown = tables.line_wait_table(rates, int(most))
-    shown = shown.select("source line", "written by", "of waiting", "of all time", "transfers per unit")
+    rates = asked.of_mode(line_wait_rates(asked.sweep.sweep)).filter(**cell)
+    if rates.is_empty() or rates["mode"].n_unique() > 1:
+        raise asked.refused(f"no single cell of `{branch}` on {threads} threads", "name one, and `fixed` or `dynamic`")
+    commit = asked.sweep.sweep.manifest["checkout"]["commit"]
+    made = []
+    for part in rates.partition_by("at", maintain_order=True):
+        writers = [name for at in part["written_at"].drop_nulls().head(2) for name in line_at(commit, at).functions]
+        line = line_at(commit, part["at"][0])
+        made.append(
+            {
+                "who waits": _names(line.functions),
+                "line": line.place,
+                "code": f"`{line.text}`",
+                "for what was written by": _names(writers) or "nobody",
+                "of waiting": _share(part["share"].sum()),
+                "of all time": _share(part["core_share"].sum()),
+                "share": part["share"].sum(),
+            }
+        )
+    rows = pl.DataFrame(made).sort("share", descending=True, maintain_order=True).head(int(most)).drop("share")
     where = f"{workload} on {count(int(threads), 'thread')}"
-    return asked.table(shown, f"the source lines of {branch} that wait longest in {where}")
+    table = asked.table(rows, f"the source lines of {branch} that wait longest in {where}")
+    return f"Where `{branch}` waits in `{workload}` on {count(int(threads), 'thread')} {asked.source()}:\n\n{table}"
 
 
-SHORT_US = 10
-"""Where a table has a wait shorter than this, it shows tenths."""
+def _names(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+SHORT_US = 100
+"""Where every wait in a table is shorter than this, it shows tenths."""
 
 
 def _latency(asked: Asked) -> str:
@@ -112,8 +147,8 @@ def _latency(asked: Asked) -> str:
         )
     rows = rows.pivot("branch", index=["panel", "threads"], values="wait_us", maintain_order=True)
     titles = {"panel": "workload"} | {branch: f"{branch}: {quantile}, µs" for branch in branches}
-    least = rows.select(pl.min_horizontal(pl.col(branches).min())).item()
-    told = pl.col(branches).round(0).cast(pl.Int64) if least >= SHORT_US else pl.col(branches).round(1)
+    longest = rows.select(pl.max_horizontal(pl.col(branches).max())).item()
+    told = pl.col(branches).round(0).cast(pl.Int64) if longest >= SHORT_US else pl.col(branches).round(1)
     shown = rows.select("panel", "threads", told).rename(titles)
     return asked.table(shown, f"how long work of {workload} waits by threads, {quantile}")
 
@@ -133,6 +168,7 @@ def _placements(asked: Asked) -> str:
 
 COUNTS: dict[str, Callable[[Asked], str]] = {
     "hung": _hung,
+    "often": _often,
     "hangs": _hangs,
     "writes": _writes,
     "waits": _waits,

@@ -7,14 +7,12 @@ Sentences end with where the number is from: the sweep, as a link, and its host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 
 import polars as pl
 
 from sweep_analysis.draw import svg
-from sweep_analysis.read.labels import capital, count, ranges
+from sweep_analysis.read.labels import capital, count, listed
 from sweep_analysis.read.load import CHECKOUT, Sweep
-from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.report import hosts
 from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
@@ -22,6 +20,7 @@ from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_tables import TABLES
 from sweep_analysis.report.statement_validation import VALIDATIONS
+from sweep_analysis.say import tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
 
@@ -30,28 +29,24 @@ PICTURES = CHECKOUT / "results" / "figures"
 
 
 def _evidence(asked: Asked) -> str:
-    """A line a sweep: what it has, where and when it was measured, and the command that measures it again."""
-    lines = []
+    """A row a sweep: what it has, where and when it was measured, and the command that measures it again."""
+    rows = []
     for analysis in asked.sweeps:
         sweep = analysis.sweep
         every = pl.concat([sweep.trials, sweep.counted])
-        trials, failed, workloads = (
-            every.select(pl.len(), (pl.col("outcome") != "ok").sum().alias("failed"), pl.col("workload").n_unique())
-            .collect()
-            .row(0)
-        )
-        threads = every.filter(program=PARALLEL).select("threads").collect()["threads"].to_list()
-        day = datetime.fromisoformat(str(sweep.manifest["created_at"])[:10])
+        trials, failed = every.select(pl.len(), (pl.col("outcome") != "ok").sum().alias("failed")).collect().row(0)
         unit = "seed" if sweep.machine else "build"
-        link = Asked(asked.where, asked.folder, [analysis], []).links()
-        lines.append(
-            f"{capital(link)}, {day.day} {day:%B %Y}, {host(analysis)}: "
-            f"{count(len(sweep.branches), 'branch', 'branches')} in {count(sweep.layouts, unit)} each, "
-            f"{count(workloads, 'workload')}, threads {ranges(threads)}, {count(trials, 'trial')}, "
-            f"{failed or 'none'} failed. Again: `{_command(sweep)}`"
+        of_sweep = Asked(asked.where, asked.folder, [analysis], [])
+        rows.append(
+            {
+                "sweep": of_sweep.links().partition(" ")[2],
+                "on": host(analysis),
+                "each branch in": count(sweep.layouts, unit),
+                "trials": f"{trials}{f', {failed} failed' if failed else ''}",
+                "again": f"`{_command(sweep)}`",
+            }
         )
-    listed = "\n".join(f"- {line}" for line in lines)
-    return f"**Evidence.** {lines[0]}" if len(lines) == 1 else f"**Evidence.**\n\n{listed}"
+    return tables.markdown(pl.DataFrame(rows))
 
 
 def _command(sweep: Sweep) -> str:
@@ -74,13 +69,21 @@ def _tally(asked: Asked) -> str:
     workloads = count(judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "workload")
     names = [f"`{name}`" for name in dict.fromkeys(claims["workload"].drop_nulls())]
     overall = claims["workload"].null_count()
-    rest = claims.height - overall
-    where = f": {overall or 'none'} over all workloads together, {rest} on {_and(names)}" if claims.height else ""
+    where = [f"{overall or 'none'} over all workloads together"] if claims.height else []
+    where += [f"{claims.height - overall} on {listed(names)}"] if names else []
     quantities = "wall and CPU time" + (" and waits" if rows["quantity"].is_in(WAITS).any() else "")
-    return (
-        f"{capital(branches)} against `{judgement.baseline}` on {workloads}, {quantities}: "
-        f"{claims.height or 'none'} of {rows.height} comparisons can be told from noise{where} {asked.source()}."
-    )
+    told = ": ".join([_told(rows), *([", ".join(where)] if where else [])])
+    return f"{capital(branches)} against `{judgement.baseline}` on {workloads}, {quantities}: {told} {asked.source()}."
+
+
+def _distinguished(asked: Asked) -> str:
+    """How many comparisons with the baseline say anything, for a cell of a table."""
+    return _told(asked.sweep.judgement.rows.filter(pl.col("verdict") != UNJUDGED))
+
+
+def _told(rows: pl.DataFrame) -> str:
+    claims = rows.filter(pl.col("verdict") != UNCLEAR).height
+    return f"{claims or 'none'} of {rows.height} comparisons can be told from noise"
 
 
 def _hosts(asked: Asked) -> str:
@@ -105,14 +108,11 @@ def _figure(asked: Asked) -> Made:
     raise asked.refused(f"no figure `{name}`", "name a file of the report's `figures/`, without its ending")
 
 
-def _and(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
 _TEXTS: dict[str, Callable[[Asked], str]] = {
     "evidence": _evidence,
     "advice": _advice,
     "tally": _tally,
+    "distinguished": _distinguished,
     "hosts": _hosts,
     **CHANGES,
     **COUNTS,
@@ -131,5 +131,5 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
 }
 """By name. What each takes besides sweeps is in its docstring."""
 
-WITHOUT_SWEEPS = {"hosts"}
+WITHOUT_SWEEPS = {"hosts", "lines"}
 """Kinds that find their sweeps by themselves."""

@@ -12,7 +12,7 @@ import polars as pl
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel, without_size
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.asked import Asked
-from sweep_analysis.say.averages import pooled_threads
+from sweep_analysis.say.averages import gained_and_lost, pooled_threads
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times
@@ -20,6 +20,10 @@ from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 LEAST_TOLD = 0.005
 """Change below which no document tells a difference. A program that a clock paces varies so little that the judge can
 tell a thousandth from noise, which is of no use to anybody."""
+
+
+MOST_TOLD = 6
+"""Rows of gains and losses that a reader takes in at a glance."""
 
 
 def named(words: list[str]) -> tuple[list[str], list[str]]:
@@ -60,7 +64,7 @@ def _parts(asked: Asked) -> str:
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
-    found = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
+    found = without_size(with_panel(asked.comparisons)).filter(
         pl.col("level") == ("workload" if threads == "all" else "cell"),
         pl.col("baseline") == against,
         pl.col("branch").is_in(branches),
@@ -81,6 +85,7 @@ def _parts(asked: Asked) -> str:
     if found["mode"].n_unique() == 1:
         wide = wide.drop("mode")
     width = "all threads together" if threads == "all" else f"on {count(int(threads), 'thread')}"
+    width += f", at {asked.mode} frequency" if asked.mode else ""
     what = QUANTITY_NAMES[quantity]
     table = asked.table(wide, f"what each branch changes in {what} against {against}, {width}")
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
@@ -91,46 +96,47 @@ def _change(row: dict[str, Any]) -> str:
     return told if row["verdict"] in (UNCLEAR, UNJUDGED) else f"**{told}**"
 
 
-def _judged(asked: Asked) -> str:
-    """The workloads of which the judge says one thing of a branch, and thread counts where it says so of these alone.
+def _balance(asked: Asked) -> str:
+    """Where the judge calls a branch faster, and where slower, side by side; and what loss is not excluded.
 
-    Words: the branch, what it is compared with, and the verdict: `faster` or `slower`.
+    Of single thread counts there is what is not said of the workload. Words: the branch, and what it is compared with.
     """
-    branch, against, verdict = asked.words
-    own = without_size(with_panel(asked.sweep.judgement.comparisons)).filter(
+    branch, against = asked.words
+    own = without_size(with_panel(asked.comparisons)).filter(
         pl.col("level").is_in(["workload", "cell"]), baseline=against, branch=branch
     )
-    said = own.filter(verdict=verdict)
-    place = ["panel", "quantity"]
-    rows = pl.concat(
-        [
-            said.filter(level="workload"),
-            said.filter(level="cell").join(said.filter(level="workload"), on=place, how="anti"),
-        ]
-    )
-    told = rows.filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
-    small = rows.height - told.height
-    least = f"{100 * LEAST_TOLD:g}\N{NO-BREAK SPACE}%"
-    left_out = f"; {count(small, f'change under {least} is', f'changes under {least} are')} left out" if small else ""
-    excluded = _excluded(own) if verdict == SLOWER else ""
-    if told.is_empty():
-        return f"`{branch}` is told to be {verdict} than `{against}` nowhere{left_out} {asked.source()}.{excluded}"
-    shown = told.sort("time_ratio", descending=verdict == SLOWER).rows(named=True)
-    comparisons = asked.sweep.judgement.comparisons
-    changes = pl.DataFrame(
-        {
-            "workload": [row["panel"] for row in shown],
-            "threads": [
-                str(row["threads"] or pooled_threads(comparisons, row).partition(" thread")[0]) for row in shown
-            ],
-            "quantity": [QUANTITY_NAMES[row["quantity"]] for row in shown],
-            "change": [percent(row["time_ratio"]) for row in shown],
-            "95 % interval": [f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}" for row in shown],
-        }
-    )
-    table = asked.table(changes, f"where {branch} is {verdict} than {against}")
-    told_where = f"`{branch}` is {verdict} than `{against}` here{left_out} {asked.source()}."
-    return f"{told_where}{excluded}\n\n{table}"
+    if own.is_empty():
+        raise asked.refused(f"`{branch}` is not compared with `{against}`", "name a branch and a baseline that it has")
+    sides = {"gains (workload on threads)": _told(asked, own, FASTER), "loses": _told(asked, own, SLOWER)}
+    gains, loses = sides.values()
+    source = f"`{branch}` against `{against}` {asked.source()}"
+    most = max(len(gains), len(loses))
+    if not most:
+        return f"{source}: told to gain nowhere, and to lose nowhere.{_excluded(own)}"
+    told = f"{source}: told to gain in {_places(gains)}, to lose in {_places(loses)}"
+    rest = "; the largest of each" if most > MOST_TOLD else ""
+    rows = pl.DataFrame({side: (cells + [""] * most)[: min(most, MOST_TOLD)] for side, cells in sides.items()})
+    return f"{told}{rest}.{_excluded(own)}\n\n{asked.table(rows, f'where {branch} gains and loses')}"
+
+
+def _places(cells: list[str]) -> str:
+    return count(len(cells), "place") if cells else "none"
+
+
+def _told(asked: Asked, own: pl.DataFrame, verdict: str) -> list[str]:
+    """What is said of one branch by workload and threads, all quantities of the two together, the largest first."""
+    said, place = own.filter(verdict=verdict), ["panel", "quantity"]
+    of_workload = said.filter(level="workload")
+    alone = said.filter(level="cell").join(of_workload, on=place, how="anti")
+    size = pl.col("time_ratio").log().abs()
+    rows = pl.concat([of_workload, alone]).filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
+    cells: dict[str, list[str]] = {}
+    for row in rows.sort(size, descending=True).rows(named=True):
+        threads = str(row["threads"] or pooled_threads(asked.comparisons, row).partition(" thread")[0])
+        interval = f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}"
+        told = f"{QUANTITY_NAMES[row['quantity']]} {percent(row['time_ratio'])} ({interval})"
+        cells.setdefault(f"{row['panel']} on {threads}", []).append(told)
+    return [f"{place}: {', '.join(told)}" for place, told in cells.items()]
 
 
 def _excluded(rows: pl.DataFrame) -> str:
@@ -141,48 +147,54 @@ def _excluded(rows: pl.DataFrame) -> str:
     margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
     is_excluded = (pl.col("ratio_high") < margin) & pl.col("band").is_not_null()
     number = rows.select(is_excluded.sum()).item()
-    margins = f"{100 * (MARGIN - 1):.0f} and {100 * (CELL_MARGIN - 1):.0f}\N{NO-BREAK SPACE}%"
+    margins = [f"{100 * (margin - 1):.0f}\N{NO-BREAK SPACE}%" for margin in (MARGIN, CELL_MARGIN)]
     told = (
-        f" A loss beyond {margins} (of a workload, of one at some thread count) is excluded in {number} of "
+        f" A loss beyond {margins[0]} on a workload, or {margins[1]} at one thread count, is excluded in {number} of "
         f"{count(rows.height, 'comparison')}"
     )
     rest = rows.filter(~is_excluded.fill_null(value=False)).drop_nulls("ratio_high")
+    largest = []
     for quantity, name in QUANTITY_NAMES.items():
         for row in rest.filter(quantity=quantity).sort("ratio_high", descending=True).head(1).rows(named=True):
-            threads = f", {count(row['threads'], 'thread')}" if row["threads"] else ""
-            told += f"; not excluded: {percent(row['ratio_high'])} {name} on {row['panel']}{threads}"
-    return f"{told}."
+            threads = f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
+            largest.append(f"{percent(row['ratio_high'])} {name} on {row['panel']}{threads}")
+    return f"{told}{'; the largest that are not: ' if largest else ''}{'; '.join(largest)}."
 
 
 def _proposals(asked: Asked) -> str:
-    """What each branch with edits gains against the baseline, and the largest loss that is not excluded: a row each.
+    """What each branch with edits gains and loses against the baseline, and what loss is not excluded: a row each.
 
     No words. Lines are those of our text without comments, by the edits as they are now.
     """
     judgement = asked.sweep.judgement
     sources = {entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]}
     rows = without_size(with_panel(judgement.comparisons)).filter(baseline=judgement.baseline)
-    workloads = rows.filter(level="workload")
     made = []
     for branch, source in sources.items():
-        own = workloads.filter(branch=branch)
+        own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
         if source.get("kind") != "edited" or own.is_empty():
             continue
-        overall = {row["quantity"]: row for row in rows.filter(level="overall", branch=branch).rows(named=True)}
-        worst = own.sort("ratio_high", descending=True).row(0, named=True)
-        gains = own.filter(verdict=FASTER).sort("time_ratio").head(1).rows(named=True)
+        overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
+        worst = own.filter(quantity="time", level="workload").sort("ratio_high", descending=True).row(0, named=True)
+        median = gained_and_lost(judgement.comparisons, overall)[-1].rpartition(" by ")[2]
         made.append(
             {
                 "proposal": f"[`{branch}`]({asked.link(CHECKOUT / source['edits'])})",
                 "lines": own_lines(CHECKOUT / source["edits"]),
-                **{QUANTITY_NAMES[name]: _with_interval(row) for name, row in sorted(overall.items(), reverse=True)},
-                "gains most": "; ".join(f"{percent(row['time_ratio'])} {_on(row)}" for row in gains) or "nothing told",
-                "may lose at most": f"{percent(worst['ratio_high'])} {_on(worst)}",
+                "time over all workloads": f"{_with_interval(overall)}, median {median}",
+                "gains": "; ".join(_told(asked, own, FASTER)[:1]) or "nowhere told",
+                "loses": "; ".join(_told(asked, own, SLOWER)[:1]) or "nowhere told",
+                "cannot be excluded": f"{percent(worst['ratio_high'])} time on {worst['panel']}",
             }
         )
     if not made:
         raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
     return f"Against `{judgement.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
+
+
+def _lines(asked: Asked) -> str:
+    """How many lines of ours a proposal has, for a cell of a table. Words: its folder below `findings/`."""
+    return count(own_lines(CHECKOUT / "findings" / asked.words[0] / "edits.toml"), "line")
 
 
 def own_lines(edits: Path) -> int:
@@ -197,14 +209,11 @@ def _with_interval(row: dict[str, Any]) -> str:
     return f"{_change(row)} ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
 
 
-def _on(row: dict[str, Any]) -> str:
-    return f"of {QUANTITY_NAMES[row['quantity']]} on {row['panel']}"
-
-
 TABLES: dict[str, Callable[[Asked], str]] = {
     "by-threads": _by_threads,
     "parts": _parts,
-    "judged": _judged,
+    "balance": _balance,
     "proposals": _proposals,
+    "lines": _lines,
 }
 """These statements, by kind."""

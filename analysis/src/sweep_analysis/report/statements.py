@@ -3,7 +3,8 @@
 A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything between the two is
 written here, and so are the pictures that it shows. `KIND` is one of `statement_kinds.KINDS`, `SWEEP` a name below
 `results/sweeps` or the beginning of one; some kinds take several, and some none. Other words follow the sweeps. A long
-table is folded; with the word `open` it stays open, for where it is the answer itself.
+table is folded; with the word `open` it stays open, for where it is the answer itself. The words `fixed` and `dynamic`
+choose one mode of the CPU frequency. Without line breaks around it, a statement is a part of a sentence or a cell.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from sweep_analysis.stats.analysis import Analysis, analyse
 FILES = [CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", *sorted(CHECKOUT.glob("findings/*/README.md"))]
 """The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
-_STATEMENT = re.compile(r"(<!-- analysis: (?P<words>[^>]*?) -->\n)(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL)
+_STATEMENT = re.compile(
+    r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL
+)
 _OPEN = "open"
+_MODES = ("dynamic", "fixed")
 _SWEEP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")
 
 _NO_PROSE = re.compile(
@@ -58,21 +62,33 @@ class Piece:
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The whole of a document, in its order."""
+    """The whole of a document, in its order. A statement inside a line is a part of what people wrote."""
     end = 0
     for found in _STATEMENT.finditer(text):
+        if not found["break"]:
+            continue
         yield Piece("", [], [], text[end : found.start()])
-        kind, named, words, _ = _read(found["words"])
-        yield Piece(kind, named, words, found["text"])
+        kind, named, words = _read(found["words"])
+        yield Piece(kind, named, [word for word in words if word not in (_OPEN, *_MODES)], found["text"])
         end = found.end()
     yield Piece("", [], [], text[end:])
 
 
-def _read(statement: str) -> tuple[str, list[str], list[str], bool]:
-    """What stands in a statement's comment: kind, sweeps, other words, and whether its table stays open."""
+def _read(statement: str) -> tuple[str, list[str], list[str]]:
+    """What stands in a statement's comment: kind, sweeps, and the other words."""
     kind, *words = statement.split() or [""]
-    named = [word for word in words if _SWEEP.match(word)]
-    return kind, named, [word for word in words if word not in [*named, _OPEN]], _OPEN in words
+    return kind, [word for word in words if _SWEEP.match(word)], [word for word in words if not _SWEEP.match(word)]
+
+
+def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
+    """What a statement's comment asks for: its kind, and all else. `where` and `folder` are those of `Asked`."""
+    kind, named, words = _read(statement)
+    if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
+        raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
+    modes = [word for word in words if word in _MODES]
+    rest = [word for word in words if word not in (_OPEN, *_MODES)]
+    sweeps = [analysis_of(name) for name in named]
+    return kind, Asked(where, folder, sweeps, rest, _OPEN in words, modes[0] if modes else "", _analysis)
 
 
 def made(file: Path) -> dict[Path, str]:
@@ -85,20 +101,18 @@ def made(file: Path) -> dict[Path, str]:
 
     def fill(found: re.Match[str]) -> str:
         where = f"{file}: statement `{found['words']}`"
-        kind, named, words, is_open = _read(found["words"])
-        if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
-            raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
-        sweeps = [analysis_of(name) for name in named]
-        asked = Asked(where, file.parent, sweeps, words, is_open, _analysis)
+        kind, asked = asked_by(found["words"], where, file.parent)
         # The one has a line for each sweep, the other says of each number which it is.
         if kind not in {"evidence", "validated", "validated-counts"} | WITHOUT_SWEEPS:
-            refuse_mixed([it.sweep for it in sweeps], where)
+            refuse_mixed([it.sweep for it in asked.sweeps], where)
         text, pictures = KINDS[kind](asked)
-        label = sweeps[0].sweep.label if sweeps else ""
+        label = asked.sweep.sweep.label if asked.sweeps else ""
+        texts.update(pictures)
+        if not found["break"]:
+            return f"{found[1]}{text.strip()}{found[5]}"
         if label not in text:
             text = f"*{label}*\n\n{text}"
-        texts.update(pictures)
-        return f"{found[1]}{text.strip()}\n{found[4]}"
+        return f"{found[1]}{text.strip()}\n{found[5]}"
 
     filled = _STATEMENT.sub(fill, file.read_text(encoding="utf-8"))
     return {file: filled} | texts

@@ -25,11 +25,25 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
     own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
     if row["level"] == "overall":
         parts = with_panel(own.filter(level="workload")).sort("time_ratio")
-        return [*_workloads(parts), *_by_threads(own.filter(level="threads"))]
+        return [*gained_and_lost(comparisons, row), *_largest(parts), *_by_threads(own.filter(level="threads"))]
     if row["level"] == "workload":
         here = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
         return _by_threads(own.filter(here, pl.col("level") == "cell"))
     return []
+
+
+def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
+    """Of a row over all workloads: how many gain and lose, and the median; a part of a sentence each."""
+    own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
+    parts = own.filter(level="workload")
+    ratios, verdicts = parts["time_ratio"].to_numpy(), parts["verdict"].to_list()
+    if parts.height < 2:  # noqa: PLR2004 - one workload hides nothing
+        return []
+    gain, lose = verdicts.count(FASTER), verdicts.count(SLOWER)
+    return [
+        f"{gain} of them gain, {lose} lose, {parts.height - gain - lose} cannot be told",
+        f"the median changes by {percent(float(np.exp(np.median(np.log(ratios)))))}",
+    ]
 
 
 def pooled_threads(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
@@ -47,25 +61,17 @@ def pooled_threads(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
     return f"{named} {'thread' if threads == [1] else 'threads'}{crowd}"
 
 
-def _workloads(parts: pl.DataFrame) -> list[str]:
-    """In: the workloads' rows of one branch and quantity, with `panel`, the least ratio first."""
-    if parts.height < 2:  # noqa: PLR2004 - one workload hides nothing
+def _largest(parts: pl.DataFrame) -> list[str]:
+    """How much of the mean is due to a few. In: the workloads' rows of one branch and quantity."""
+    if parts.height <= LARGEST:
         return []
-    ratios, verdicts = parts["time_ratio"], parts["verdict"].to_list()
-    gain, lose = verdicts.count(FASTER), verdicts.count(SLOWER)
-    told = [
-        f"{gain} of them gain, {lose} lose, {parts.height - gain - lose} cannot be told",
-        f"the median changes by {percent(float(np.exp(np.median(np.log(ratios.to_numpy())))))}",
-    ]
     logs = parts.with_columns(log=pl.col("time_ratio").log())
     total = float(logs["log"].sum())
     few = logs.sort("log", descending=total > 0).head(LARGEST)
     names = ", ".join(f"`{name}`" for name in few["workload"])
     share = float(few["log"].sum()) / total if total else float("inf")
     makes = f"{100 * share:.0f} % of" if share < 1 else "all of"
-    if parts.height > LARGEST:
-        told.append(f"{names} make {makes} the mean")
-    return told
+    return [f"{names} make {makes} the mean"]
 
 
 def _by_threads(rows: pl.DataFrame) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 from sweep_analysis.stats.location import FEWEST_UNITS
@@ -57,6 +58,16 @@ def change(row: dict[str, Any], baseline: str | None) -> str:
     threads = f", {count(row['threads'], 'thread')}" if row["threads"] is not None else ""
     where = f" on {row['panel']}{threads}" if row["panel"] else threads
     return f"{row['branch']} takes {ratio} {what} ({low} to {high}) against {baseline}{where}"
+
+
+def verdict(row: dict[str, Any], sweep: Sweep) -> str:
+    """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one."""
+    low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
+    if row["verdict"] != UNCLEAR or low is None or low <= 1 <= high:
+        return str(row["verdict"])
+    if band is None or 1 / band <= row["time_ratio"] <= band:
+        return f"{UNCLEAR}: within the A/A band"
+    return f"{UNCLEAR}: {count(row['units'], 'seed' if sweep.machine else 'build')} are too few"
 
 
 def why_unjudged(judgement: Judgement) -> str:
