@@ -69,7 +69,7 @@ def test_a_host_has_a_column_with_what_its_sweeps_say(tmp_path: Path) -> None:
     }
     host(tmp_path, "1a2b3c", "2026-03-01T11:00:00Z", steps)
     rows = told(tmp_path)
-    assert rows[""] == ["host `1a2b3c`"]
+    assert rows[""] == ["host `1a2b3c`, UNFIT"]
     assert rows["machine"] == ["Made-up CPU; 2 cores, 4 CPUs"]
     assert rows["measured"] == ["1 March 2026: [`predict`](p), [`study`](s), [`classics`](c), [`validate`](v)"]
     assert rows["the doctor found"] == ["load (unfit)"]
@@ -87,7 +87,7 @@ def test_hosts_stand_in_the_order_in_which_they_began_and_a_rehearsal_is_no_host
     host(tmp_path, "earlier", "2026-03-01T11:00:00Z", {})
     host(tmp_path, "tried", "2026-02-01T11:00:00Z", {}, is_quick=True)
     rows = told(tmp_path)
-    assert rows[""] == ["host `earlier`", "host `later`"]
+    assert rows[""] == ["host `earlier`, UNFIT", "host `later`, UNFIT"]
     assert row(rows, "simulated beforehand") == ["not measured", "not measured"]
 
 

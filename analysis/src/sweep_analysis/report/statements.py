@@ -21,7 +21,11 @@ from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.statement_kinds import KINDS, WITHOUT_SWEEPS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-FILES = [CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", *sorted(CHECKOUT.glob("findings/*/README.md"))]
+FILES = [
+    *(CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", CHECKOUT / "results/METHOD.md"),
+    *(CHECKOUT / "rivals/README.md", CHECKOUT / "workloads/services/README.md"),
+    *sorted(CHECKOUT.glob("findings/*/README.md")),
+]
 """The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
 _STATEMENT = re.compile(
