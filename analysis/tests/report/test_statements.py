@@ -44,7 +44,13 @@ def analysed(folder: Path, **more: object) -> Analysis:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
     assert "<!-- analysis: " in file.read_text(encoding="utf-8")
-    drifted = [path for path, text in made_of(file).items() if text != path.read_text(encoding="utf-8")]
+    try:
+        anew = made_of(file)
+    except InputError as error:
+        if "Git does not have it" in str(error):
+            pytest.skip("a checkout without its history has no lines of older commits")
+        raise
+    drifted = [path for path, text in anew.items() if text != path.read_text(encoding="utf-8")]
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
 
@@ -63,7 +69,8 @@ def test_the_main_readme_is_short() -> None:
 
 
 def test_every_picture_is_one_of_a_statement() -> None:
-    shown = {path for file in FILES for path in made_of(file) if path.suffix == ".svg"}
+    text = "".join(file.read_text(encoding="utf-8") for file in FILES)
+    shown = {CHECKOUT / "results/figures" / name for name in re.findall(r"figures/([\w.-]+\.svg)", text)}
     assert shown == set((CHECKOUT / "results" / "figures").iterdir())
 
 
@@ -147,7 +154,8 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excl
     assert cells[:2] == [f"[`packed`]({edits})", str(statement_tables.own_lines(CHECKOUT / edits))]
     rows = analysis.judgement.comparisons.filter(level="workload", branch="packed")
     worst = rows.sort("ratio_high").row(-1, named=True)
-    assert cells[3].startswith("tsp on 2: time −4") and cells[4] == "nowhere told"
+    assert cells[3].startswith("tsp on 2: time −4")
+    assert cells[4] == "nowhere told"
     assert re.fullmatch(rf"{re.escape(percent(worst['ratio_high']))} .* on packets", cells[5])
 
 
