@@ -18,9 +18,33 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
+/// An error in words, on a terminal that nothing in it changes: it may quote what others wrote.
+#[must_use]
+pub fn words_of(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    let plain = console::strip_ansi_codes(&text);
+    let shown = |mark: char| match mark {
+        '\n' | '\t' => mark.to_string(),
+        _ if mark.is_control() => mark.escape_default().to_string(),
+        _ => mark.to_string(),
+    };
+    plain.chars().map(shown).collect()
+}
+
 /// Whether a command only stopped because nobody reads its standard output any more.
 #[must_use]
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is_it = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     error.downcast_ref::<std::io::Error>().is_some_and(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_error_quotes_does_not_move_the_cursor_or_clear_the_screen() {
+        let error = anyhow::anyhow!("`\u{1b}[2J\u{1b}[31mred\u{1b}[0m\u{7}\r`\n\tnext \u{e9}");
+        assert_eq!(words_of(&error), "`red\\u{7}\\r`\n\tnext \u{e9}");
+    }
 }

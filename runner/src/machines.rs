@@ -42,7 +42,7 @@ const WORK: &str = "work";
 /// Price of a unit of work.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Charge {
+pub(crate) struct Charge {
     ns: f64,
     /// Where the figure is from.
     source: String,
@@ -117,7 +117,9 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
     let machine = read(root, name)?;
     let (from, path) =
         if is_here { (CHARGES_HERE, charges_here(root)) } else { (CHARGES, root.join(CHARGES)) };
-    let charges = charges(from, &path)?;
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let charges = charges(from, &text)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
         let unit = catalogue::find(workload).and_then(|it| it.charge);
@@ -166,10 +168,9 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
     Some(ScaledPrice { key: key.to_owned(), factor: factor.parse().ok()? })
 }
 
-fn charges(from: &str, path: &Path) -> Result<BTreeMap<String, Charge>> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
-    let charges: BTreeMap<String, Charge> = toml::from_str(&text)
+/// What units cost, from the text of a file that is called `from` in errors.
+pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
+    let charges: BTreeMap<String, Charge> = toml::from_str(text)
         .map_err(|error| Stop::BadInput(format!("{from}: {}", error.to_string().trim())))?;
     for (unit, charge) in &charges {
         if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {

@@ -1,14 +1,19 @@
 //! `manifest.json`: what was asked, with which binaries, by whom, and in how many runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use anyhow::Result;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Commit;
 use crate::config::{Claim, Source};
 use crate::digest;
-use crate::plan::{Asked, Shard};
+use crate::id::Id;
+use crate::plan::{self, Asked, Shard};
+use crate::record::Record;
+use crate::schema::check_schema;
+use crate::stop::Stop;
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -179,6 +184,49 @@ pub struct Run {
 }
 
 impl Manifest {
+    /// A manifest from its text; `place` names it in errors.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if it is damaged, of another version, or says what nothing can be planned from.
+    pub fn parse(text: &str, place: &str) -> Result<Self> {
+        check_schema(text, || place.to_owned())?;
+        let manifest: Self = serde_json::from_str(text).map_err(|error| {
+            let remedy = if error.is_data() {
+                "sweeps are read by the version of the runner that wrote them"
+            } else {
+                "the file is damaged; put back a copy of it, the trials beside it are untouched"
+            };
+            Stop::BadInput(format!("{place}: {error}; {remedy}"))
+        })?;
+        let asked = &manifest.asked;
+        let counted = asked.instrument.iter().flat_map(|it| &it.branches);
+        let unknown = asked.branches.iter().chain(counted).find(|it| manifest.branch(it).is_none());
+        let fault = asked
+            .fault()
+            .or_else(|| unknown.map(|it| format!("`branches` has no `{it}`, which `asked` names")));
+        match fault {
+            None => Ok(manifest),
+            Some(why) => Err(Stop::BadInput(format!(
+                "{place}: {why}; sweeps are never edited by hand: put back a copy of it"
+            ))
+            .into()),
+        }
+    }
+
+    /// Identities of the planned trials; `None` of a plan that another version of the runner made.
+    #[must_use]
+    pub fn planned(&self) -> Option<HashSet<Id>> {
+        let plan = plan::order(&self.asked, &identities(self.builds()));
+        let is_ours = plan.digest() == self.plan_digest;
+        is_ours.then(|| plan.part(self.shard).trials().map(|trial| trial.id).collect())
+    }
+
+    /// Whether a record is of one of its branches and workloads.
+    #[must_use]
+    pub fn knows(&self, record: &Record) -> bool {
+        self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
+    }
+
     /// Whether its last run came to the end of the plan; what was merged has no run of its own.
     #[must_use]
     pub fn is_finished(&self) -> bool {

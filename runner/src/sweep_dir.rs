@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;
-use crate::schema::check_schema;
 use crate::stop::Stop;
 use crate::trials_file::{self, Appender, Records};
 use crate::whole_file;
@@ -186,15 +185,7 @@ impl SweepDir {
         let path = self.path.join("manifest.json");
         let text = fs::read_to_string(&path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
-        check_schema(&text, || path.display().to_string())?;
-        serde_json::from_str(&text).map_err(|error| {
-            let remedy = if error.is_data() {
-                "sweeps are read by the version of the runner that wrote them"
-            } else {
-                "the file is damaged; put back a copy of it, the trials beside it are untouched"
-            };
-            Stop::BadInput(format!("{}: {error}; {remedy}", path.display())).into()
-        })
+        Manifest::parse(&text, &path.display().to_string())
     }
 
     /// Reads `host.json`.

@@ -122,7 +122,10 @@ impl Machine {
     }
 
     /// [`Machine::read_scaled`] of `text`, which is called `file` in errors.
-    fn parse(
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse(
         name: &str,
         file: &str,
         text: &str,

@@ -1,16 +1,13 @@
 //! `show`: the table of a sweep, also printed at the end of `sweep`.
 
-use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::id::Id;
 use crate::judgement;
-use crate::manifest::{Manifest, identities};
-use crate::plan;
+use crate::manifest::Manifest;
 use crate::progress::count;
 use crate::project::Project;
 use crate::stop::{Exit, Stop};
@@ -73,7 +70,7 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
     /// At most so many broken lines are reported one by one.
     const TOLD: usize = 3;
     let mut summary = Summary::new(&manifest.asked);
-    let planned = planned(manifest);
+    let planned = manifest.planned();
     let mut broken = 0;
     for record in sweep.records()? {
         let record = match record {
@@ -92,9 +89,9 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
             }
             other => other?,
         };
-        let asked = &manifest.asked;
-        let is_known = manifest.branch(&record.branch).is_some() && record.load(asked).is_some();
-        if !is_known || planned.as_ref().is_some_and(|ids| !ids.contains(&record.trial)) {
+        if !manifest.knows(&record)
+            || planned.as_ref().is_some_and(|ids| !ids.contains(&record.trial))
+        {
             bail!(Stop::BadInput(format!(
                 "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
                  sweeps cannot be added by hand",
@@ -116,13 +113,6 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
         );
     }
     Ok(summary)
-}
-
-/// Identities of the planned trials; `None` of a plan that another version of the runner made.
-fn planned(manifest: &Manifest) -> Option<HashSet<Id>> {
-    let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
-    let is_ours = plan.digest() == manifest.plan_digest;
-    is_ours.then(|| plan.part(manifest.shard).trials().map(|trial| trial.id).collect())
 }
 
 /// What is printed of a sweep.

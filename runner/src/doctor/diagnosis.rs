@@ -1,9 +1,9 @@
 //! What the doctor says: findings, and what is in order.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How much a finding takes away from a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// As the host is now, a sweep cannot run here, or no frequency can be held, or times would tell of
@@ -16,10 +16,11 @@ pub enum Severity {
 }
 
 /// Something about the host that a sceptic would ask for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Finding {
     /// Stable name, for scripts.
-    pub id: &'static str,
+    pub id: String,
     /// How much it matters.
     pub severity: Severity,
     /// Where it was seen, and what was there.
@@ -31,7 +32,8 @@ pub struct Finding {
 }
 
 /// All findings, the worst first, and what was found to be in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// What is not as it should be.
     pub findings: Vec<Finding>,
@@ -61,7 +63,7 @@ impl Diagnosis {
         remedy: impl Into<String>,
     ) {
         let (seen, why, remedy) = (seen.into(), why.into(), remedy.into());
-        self.findings.push(Finding { id, severity, seen, why, remedy });
+        self.findings.push(Finding { id: id.into(), severity, seen, why, remedy });
     }
 
     pub(super) fn good(&mut self, clause: impl Into<String>) {

@@ -22,7 +22,7 @@ impl fmt::Display for Diagnosis {
         let mut table = Table::new();
         table.load_style(presets::NOTHING).force_no_tty();
         for finding in &self.findings {
-            table.add_row([finding.severity.to_string().as_str(), finding.id]);
+            table.add_row([finding.severity.to_string().as_str(), &finding.id]);
             for (label, text) in
                 [("seen", &finding.seen), ("matters", &finding.why), ("remedy", &finding.remedy)]
             {

@@ -6,9 +6,9 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path};
 
 use anyhow::{Context as _, Result, bail};
-use flate2::read::MultiGzDecoder;
 use tar::{Archive, Builder, EntryType, Header};
 
+use super::contents;
 use super::parcel::{self, Files, SUMS};
 use super::personal::Personal;
 use super::record::Record;
@@ -19,7 +19,7 @@ use crate::whole_file;
 const LEVEL: i32 = 10;
 
 /// More comes out of no archive that this runner wrote.
-const MOST_BYTES: u64 = 1 << 30;
+const MOST_BYTES: u64 = 1 << 28;
 
 /// What ends the name of an archive.
 pub const ENDING: &str = ".tar.zst";
@@ -48,23 +48,15 @@ pub fn gather(results: &Path, own: &Path, record: &Record, personal: &Personal) 
 /// # Errors
 /// [`Stop::BadInput`] with the word and its file; if it is compressed and cannot be read.
 pub fn refuse_personal(place: &Path, content: &[u8], personal: &Personal) -> Result<()> {
-    let mut text = String::from_utf8_lossy(content).into_owned();
-    if place.extension().is_some_and(|ending| ending == "gz") {
-        let mut unpacked = Vec::new();
-        MultiGzDecoder::new(content)
-            .read_to_end(&mut unpacked)
-            .with_context(|| format!("{} cannot be read", place.display()))?;
-        text = String::from_utf8_lossy(&unpacked).into_owned();
-    }
-    if let Some(word) = personal.find(&text) {
-        bail!(Stop::BadInput(format!(
-            "{}: `{word}` stands in it, which seems to be your name or your machine's; nothing was packed. It often \
-             comes from a path in RUSTFLAGS or ~/.cargo/config.toml: take that out and begin anew with --new. If the \
-             word tells nobody who you are, say `--allow-word {word}`",
-            place.display()
-        )));
-    }
-    Ok(())
+    let place = place.display().to_string();
+    contents::lines(&place, content, |line| match personal.find(line) {
+        None => Ok(()),
+        Some(word) => bail!(Stop::BadInput(format!(
+            "{place}: `{word}` stands in it, which seems to be your name or your machine's; nothing was packed. It \
+             often comes from a path in RUSTFLAGS or ~/.cargo/config.toml: take that out and begin anew with --new. \
+             If the word tells nobody who you are, say `--allow-word {word}`"
+        ))),
+    })
 }
 
 /// Writes an archive: the checksums, then the files in the order of their paths, without owners and times.
@@ -150,6 +142,8 @@ pub fn read(path: &Path) -> Result<(Record, Files)> {
 mod tests {
     use std::io::Write as _;
     use std::path::PathBuf;
+
+    use flate2::read::MultiGzDecoder;
 
     use super::super::parcel::tests::files;
     use super::super::record::RECORD;

@@ -245,7 +245,39 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
+/// Trials of a sweep that nobody would wait for.
+const MOST_TRIALS: usize = 10_000_000;
+
+/// Names of branches, with the twin and instrumented builds.
+const MOST_NAMES: usize = 1 << 12;
+
 impl Asked {
+    /// Why no plan can be made of this, if it cannot.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
+        let names = self.branches.len().saturating_add(1).saturating_add(counted);
+        let kinds = self.workloads.len().saturating_mul(self.threads.len().saturating_add(1));
+        let rounds = self.trials.max(self.instrument.as_ref().map_or(1, |it| it.trials)).max(1);
+        let regimes = self.modes.len().saturating_mul(self.placements.len());
+        let trials = [kinds, regimes, rounds as usize]
+            .iter()
+            .fold(names, |product, factor| product.saturating_mul(*factor));
+        let unpriced = self.machine.as_ref().and_then(|machine| {
+            self.workloads.iter().find(|load| !machine.charges_ns.contains_key(&load.workload))
+        });
+        if trials > MOST_TRIALS || names > MOST_NAMES || regimes > 4 {
+            let of = format!("{names} names, {kinds} programs, {regimes} regimes, {rounds} rounds");
+            Some(format!("{of}: more than {MOST_TRIALS} trials, which end in nobody's lifetime"))
+        } else if !self.branches.contains(&self.baseline) {
+            Some(format!("`baseline` is `{}`, which is none of `branches`", self.baseline))
+        } else if self.layouts == 0 {
+            Some("`layouts` is 0".to_owned())
+        } else {
+            unpriced.map(|load| format!("`machine` has no price for `{}`", load.workload))
+        }
+    }
+
     /// What stands before a heading: which simulated machine it is about; nothing on hosts.
     #[must_use]
     pub fn heading(&self) -> String {

@@ -87,7 +87,7 @@ fn assert_finds(changes: &[(&str, &str)], severity: Severity, id: &str, seen: &s
 #[track_caller]
 fn assert_one(diagnosis: &Diagnosis, severity: Severity, id: &str, seen: &str) {
     let [finding] = diagnosis.findings.as_slice() else { panic!("{diagnosis}") };
-    assert_eq!((finding.severity, finding.id), (severity, id), "{diagnosis}");
+    assert_eq!((finding.severity, finding.id.as_str()), (severity, id), "{diagnosis}");
     assert!(finding.seen.contains(seen), "{diagnosis}");
     assert!(!finding.why.is_empty() && !finding.remedy.is_empty(), "{diagnosis}");
     assert_eq!(diagnosis.is_fit(), severity != Severity::Unfit);
@@ -327,8 +327,8 @@ fn circumstances_are_judged_like_files() {
 fn whoever_begins_a_sweep_is_told_what_makes_times_doubtful_and_nothing_else() {
     let file = format!("{CPUS}/smt/active");
     let root = host(&[("proc/loadavg", "9 0 0 1/1 1"), (&file, "1")]);
-    let ids: Vec<&str> =
-        first_look(&Host::at(root.path())).iter().map(|finding| finding.id).collect();
+    let ids: Vec<String> =
+        first_look(&Host::at(root.path())).into_iter().map(|finding| finding.id).collect();
     assert_eq!(ids, ["load"]);
 }
 
@@ -339,7 +339,7 @@ fn the_worst_comes_first() {
         ("proc/79/comm", "irqbalance"),
         ("proc/loadavg", "9 0 0 1/1 1"),
     ]);
-    let ids: Vec<&str> = diagnosis.findings.iter().map(|finding| finding.id).collect();
+    let ids: Vec<&str> = diagnosis.findings.iter().map(|finding| &*finding.id).collect();
     assert_eq!(ids, ["load", "addresses", "interrupts"]);
 }
 

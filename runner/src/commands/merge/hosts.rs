@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::commands::show::{Broken, summarized};
-use crate::kit::archive;
 use crate::kit::parcel::Files;
-use crate::kit::record::Record;
+use crate::kit::{archive, contents};
 use crate::progress::count;
 use crate::project::Project;
 use crate::stop::{Exit, Stop};
-use crate::sweep_dir::SweepDir;
 use crate::whole_file;
 
 /// A folder of an archive.
@@ -37,12 +34,13 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
                 "{name}: it was made with --quick, so its times mean nothing; name a folder of its own with --output"
             )));
         }
+        contents::check(&name.to_string(), &files, &record)?;
         let mut parts = parts(files);
         for part in &mut parts {
             part.is_there = is_there(&results.join(&part.path), &part.files)
                 .with_context(|| Stop::BadInput(format!("{name}: nothing was unpacked")))?;
         }
-        place(project, results, &parts, &record)
+        place(results, &parts)
             .with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
         let new = parts.iter().filter(|part| !part.is_there).count();
         eprintln!(
@@ -94,7 +92,7 @@ fn is_there(folder: &Path, files: &Files) -> Result<bool> {
 }
 
 /// Makes the folders that are not there, each whole or not at all.
-fn place(project: &Project, results: &Path, parts: &[Part], record: &Record) -> Result<()> {
+fn place(results: &Path, parts: &[Part]) -> Result<()> {
     for part in parts.iter().filter(|part| !part.is_there) {
         let folder = results.join(&part.path);
         let partial = PathBuf::from(format!("{}.partial", folder.display()));
@@ -105,32 +103,8 @@ fn place(project: &Project, results: &Path, parts: &[Part], record: &Record) -> 
         for (name, content) in &part.files {
             whole_file::write(&partial.join(name), |file| file.write_all(content))?;
         }
-        if part.path.starts_with("sweeps/")
-            && let Err(error) = check_sweep(project, &partial, &folder, record)
-        {
-            fs::remove_dir_all(&partial)?;
-            return Err(error);
-        }
         fs::rename(&partial, &folder)?;
         whole_file::sync_folder(folder.parent().unwrap_or(results))?;
     }
     Ok(())
-}
-
-/// Refuses a sweep of another name or host, and one whose trials are not those of its plan.
-fn check_sweep(project: &Project, partial: &Path, folder: &Path, record: &Record) -> Result<()> {
-    let path = partial.display().to_string();
-    let sweep = SweepDir::find(&project.checkout, partial, &path)?;
-    let manifest = sweep.manifest()?;
-    let is_named = folder.file_name().is_some_and(|name| name == manifest.name.as_str());
-    let is_here = manifest.asked.machine.as_ref().is_some_and(|it| it.title.contains(&record.host));
-    if !is_named || !(manifest.host == record.host || is_here) {
-        bail!(Stop::BadInput(format!(
-            "{} calls itself {} of host {}, which it is not",
-            folder.display(),
-            manifest.name,
-            manifest.host
-        )));
-    }
-    summarized(&sweep, &manifest, Broken::Refused).map(drop)
 }
