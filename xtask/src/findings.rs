@@ -21,7 +21,10 @@ const LINTS: [&str; 5] = [
 /// Not seen, a host without what the program needs, seen: any other code is a fault.
 const EXIT_CODES: [i32; 3] = [0, 4, 10];
 
-/// Checks each program, and runs it for a moment.
+/// What measures nothing, and words that no program knows.
+const REFUSED: [&[&str]; 6] = [&["0"], &["-1"], &["nan"], &["inf"], &["0.1", "fense"], &["--help"]];
+
+/// Checks each program, and runs it for a moment; it refuses what would give a verdict on nothing.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     // Theirs are all the same dependencies.
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/findings"));
@@ -41,6 +44,11 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
+        for words in REFUSED {
+            let run = cmd!(sh, "cargo run --quiet --release --locked -- {words...}");
+            let code = run.quiet().ignore_status().output()?.status.code();
+            ensure!(code == Some(2), "findings/{name} {}: {code:?}, not 2", words.join(" "));
+        }
     }
     upstream::check(sh)
 }

@@ -39,8 +39,11 @@ fn row<const BYTES: usize>(seconds: f64) -> f64 {
 }
 
 fn main() -> ExitCode {
-    let Ok(seconds) = std::env::args().nth(1).map_or(Ok(1.0), |word| word.parse()) else {
-        eprintln!("usage: join-moves-closure [SECONDS], for each row");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let seconds = words.first().map_or(Ok(1.0), |word| word.parse());
+    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len())
+    else {
+        eprintln!("usage: join-moves-closure [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
     println!("{:>14} {:>12} {:>12} {:>12}", "closure, bytes", "borrows, ns", "owns, ns", "more, %");

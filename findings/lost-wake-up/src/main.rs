@@ -99,10 +99,11 @@ fn state(name: &str) -> Option<&'static str> {
 }
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    let seconds = words.next().map_or(Ok(120.0), |word| word.parse());
-    let (Ok(seconds), fences) = (seconds, words.next() == Some("fence".to_owned())) else {
-        eprintln!("usage: lost-wake-up [SECONDS [fence]]");
+    let words = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let (number, fences) = words.strip_suffix(" fence").map_or((&*words, false), |it| (it, true));
+    let seconds = if number.is_empty() { Ok(120.0) } else { number.parse() };
+    let Some(seconds) = seconds.ok().filter(|it| (0.1..1e6).contains(it)) else {
+        eprintln!("usage: lost-wake-up [SECONDS [fence]], 0.1 or more");
         return ExitCode::from(2);
     };
     if thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
@@ -112,7 +113,6 @@ fn main() -> ExitCode {
     let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).start_handler(stay);
     let pool = pool.thread_name(|worker| format!("worker {worker}")).build().expect("two threads");
     pool.spawn(move || join_until_time_is_up(fences));
-
     let begun = Instant::now();
     let (mut ended, mut since) = (0, begun);
     while !IS_DONE.load(Relaxed) && since.elapsed() < PATIENCE {

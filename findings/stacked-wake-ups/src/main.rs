@@ -118,8 +118,11 @@ fn row(name: &str, seconds: f64, is_pinned: bool) -> f64 {
 }
 
 fn main() -> ExitCode {
-    let Ok(seconds) = std::env::args().nth(1).map_or(Ok(6.0), |word| word.parse()) else {
-        eprintln!("usage: stacked-wake-ups [SECONDS], for each row");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let seconds = words.first().map_or(Ok(6.0), |word| word.parse());
+    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len())
+    else {
+        eprintln!("usage: stacked-wake-ups [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
     let cpus = thread::available_parallelism().map_or(1, usize::from);
