@@ -23,19 +23,24 @@ const OTHER_FEATURES: [&str; 2] = ["instrument", "web_spin_lock"];
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
 /// A program with the oldest libraries that do for the published crate takes the fork by a patch: its lock
-/// file stays as it is but for the version of rayon-core, and the oldest compiler
-/// takes it without a warning.
+/// file stays as it is but for the version of rayon-core, and the oldest compiler takes it without a warning. Without
+/// the patch it is again what it was.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a program of somebody else";
     eprintln!("── {title}");
     let folder = sh.current_dir().join("target/dependency/program");
     let fork = fork::folder(sh);
-    let manifest = "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
-                    [dependencies]\nrayon = \"1.12\"\nrayon-core = \"1.13\"\n";
+    let manifest = |features: &[&str]| {
+        format!(
+            "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
+             [dependencies]\nrayon = \"1.12\"\nrayon-core = {{ version = \"1.13\", features = {features:?} }}\n"
+        )
+    };
     let patch = format!("\n[patch.crates-io]\nrayon-core = {{ path = '{}' }}\n", fork.display());
     sh.remove_path(&folder)?;
     sh.write_file(folder.join("src/main.rs"), PROGRAM)?;
-    sh.write_file(folder.join("Cargo.toml"), manifest)?;
+    let write = |text: String| sh.write_file(folder.join("Cargo.toml"), text);
+    write(manifest(&[]))?;
     let published = fork::PUBLISHED;
     let update = |package: &str, version: &str| {
         let _dir = sh.push_dir(&folder);
@@ -47,26 +52,48 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     }
     let before = locked(sh, &folder)?;
 
-    sh.write_file(folder.join("Cargo.toml"), manifest.to_owned() + &patch)?;
+    write(manifest(&["champion"]) + &patch)?;
+    let stopped = fork::linked_core(sh, &folder);
+    ensure!(
+        stopped.is_err(),
+        "Cargo takes a feature of a patch that its lock file keeps out: the READMEs say it stops"
+    );
+    write(manifest(&[]) + &patch)?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
     ensure!(
         !is_fork,
         "Cargo uses a patch in spite of a lock file now ({core}): the READMEs say it does not"
     );
-    {
+    let take = || {
         let _dir = sh.push_dir(&folder);
-        cmd!(sh, "cargo update --quiet --package rayon-core").quiet().run()?;
-    }
+        cmd!(sh, "cargo update --quiet --package rayon-core").quiet().run()
+    };
+    take()?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
     ensure!(is_fork, "the patched program has `{core}`, not the fork in {}", fork.display());
     let after = locked(sh, &folder)?;
-    let added = added(&before, &after);
+    let new = added(&before, &after);
     ensure!(
-        added.is_empty(),
+        new.is_empty(),
         "the fork adds to the lock file of a program that takes it: {}; see rayon-fork/Cargo.toml",
-        added.join(", ")
+        new.join(", ")
     );
     eprintln!("   {title}: {} packages in its lock file, as before", after.len());
+
+    for features in [&["champion"][..], &[]] {
+        write(manifest(features) + &patch)?;
+        ensure!(fork::linked_core(sh, &folder)?.1, "{features:?} leaves the published crate");
+        write(manifest(&[]))?;
+        let (core, is_fork) = fork::linked_core(sh, &folder)?;
+        ensure!(
+            !is_fork,
+            "without the patch the program still has `{core}`: the READMEs say it goes back"
+        );
+        let left = added(&before, &locked(sh, &folder)?);
+        ensure!(left.is_empty(), "a program that goes back keeps {}", left.join(", "));
+        write(manifest(&[]) + &patch)?;
+        take()?;
+    }
     targets::test(sh)?;
 
     let oldest = oldest_compiler(sh)?;
