@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use cargo_metadata::semver::Version;
 use protocol::MachineRequest;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -308,16 +309,25 @@ pub fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> 
     Ok(strayed.map(|package| format!("{} {}", package.name, package.version)).collect())
 }
 
-/// The lock file `root` with those published packages of `other` that it has not in the same version.
+/// The lock file `root` with those published packages of `other` that it has in no version which takes their place:
+/// Cargo links one of each such kind, and refuses a lock file that names two.
 fn with_packages_of(root: &str, other: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let packages = |lock| str::split(lock, HEAD).skip(1);
-    let name_and_version =
-        |package: &str| package.lines().take(2).map(str::to_owned).collect::<Vec<_>>();
-    let known: BTreeSet<_> = packages(root).map(name_and_version).collect();
+    let kind = |package: &str| {
+        let mut lines = package.lines();
+        let (name, version) = (lines.next()?.to_owned(), lines.next()?.split('"').nth(1)?);
+        let Version { major, minor, patch, .. } = Version::parse(version).ok()?;
+        Some(match (major, minor) {
+            (0, 0) => (name, 0, 0, patch),
+            (0, _) => (name, 0, minor, 0),
+            _ => (name, major, 0, 0),
+        })
+    };
+    let known: BTreeSet<_> = packages(root).map(kind).collect();
     packages(other)
         .filter(|package| package.contains("\nsource = "))
-        .filter(|package| !known.contains(&name_and_version(package)))
+        .filter(|package| !known.contains(&kind(package)))
         .fold(root.to_owned(), |lock, package| {
             format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
         })
@@ -345,19 +355,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_file_takes_published_packages_from_another_in_versions_that_it_has_not() {
+    fn a_lock_file_takes_published_packages_from_another_unless_it_has_a_version_in_their_place() {
         let package = |name, version, rest| {
             format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
         };
         let published = "source = \"registry\"\n";
         let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
-        let both = package("both", "1.0.0", published);
-        let [other_version, new] = ["both", "new"].map(|name| package(name, "2.0.0", published));
-        let here = package("here", "1.0.0", "");
-        let merged = with_packages_of(
-            &lock(std::slice::from_ref(&both)),
-            &lock(&[both.clone(), other_version.clone(), here, new.clone()]),
-        );
-        assert_eq!(merged, lock(&[both, other_version, new]));
+        let own = [("both", "1.4.0"), ("early", "0.2.9"), ("first", "0.0.1")]
+            .map(|(name, version)| package(name, version, published));
+        let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2"), ("new", "1.0.0")]
+            .map(|(name, version)| package(name, version, published));
+        let left = [("both", "1.0.0"), ("both", "1.5.0"), ("early", "0.2.174")]
+            .map(|(name, version)| package(name, version, published));
+        let here = [package("here", "1.0.0", "")];
+        let merged = with_packages_of(&lock(&own), &lock(&[&left[..], &taken, &here].concat()));
+        assert_eq!(merged, lock(&[&own[..], &taken].concat()));
     }
 }
