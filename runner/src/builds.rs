@@ -12,7 +12,6 @@ use cargo_metadata::{Metadata, Package};
 use protocol::MachineRequest;
 
 use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock, write_if_changed};
-use crate::build_times::BuildTimes;
 use crate::cargo_config;
 use crate::catalogue::Programs;
 use crate::checkout::{Checkout, Commit, commit_of};
@@ -152,22 +151,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Binaries that a branch is linked to.
-    fn links(&self, branch: &Branch) -> u32 {
-        1 + self.recipe.layouts_of(&branch.source).end()
-    }
-
-    /// Stands for everything that a branch is built from.
-    fn made_from(&self, branch: &Branch) -> Result<String> {
-        let lock = digest::of_file(&self.recipe.checkout.root().join("Cargo.lock"));
-        Ok(digest::identity(&(
-            self.shared_sources(std::slice::from_ref(branch))?,
-            self.recipe.manifest(branch)?,
-            lock.context("Cargo.lock cannot be read")?,
-            &self.rustc,
-        )))
-    }
-
     /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what
     /// branches have in common is compiled anew; that pays from two builds in a folder on.
     #[must_use]
@@ -176,33 +159,20 @@ impl<'a> Builder<'a> {
         builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
+    /// How long new builds with so many layouts each take together: a guess.
+    #[must_use]
+    pub fn guess(builds: usize, layouts: u32) -> Duration {
+        /// Compiling a branch takes as long as so many of its links.
+        const COMPILING: usize = 20;
+        const PER_LINK: Duration = Duration::from_secs(2);
+        let links = builds * (COMPILING + layouts as usize);
+        PER_LINK.mul_f64(links as f64 / Self::at_once(builds) as f64)
+    }
+
     /// The number of the target folder in which a branch was built before.
     #[must_use]
     pub fn home(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
-    }
-
-    /// How long each of the builds will take.
-    ///
-    /// # Errors
-    /// If sources cannot be read.
-    pub fn expected(&self, branches: &[Branch]) -> Result<Vec<Duration>> {
-        let times = BuildTimes::read(&self.folder);
-        let one = |branch: &Branch| -> Result<Duration> {
-            Ok(times.expected(&branch.name, &self.made_from(branch)?, self.links(branch)))
-        };
-        branches.iter().map(one).collect()
-    }
-
-    /// Keeps what a build took, for [`Builder::expected`].
-    ///
-    /// # Errors
-    /// If sources cannot be read.
-    pub fn learn(&self, branch: &Branch, took: Duration) -> Result<()> {
-        let made_from = self.made_from(branch)?;
-        let mut times = BuildTimes::read(&self.folder);
-        times.learn(&branch.name, &made_from, self.links(branch), took);
-        Ok(())
     }
 
     /// Digest of what a branch has that no version or commit stands for: a working tree, or edits.
@@ -273,7 +243,7 @@ impl<'a> Builder<'a> {
                 }
                 Err(fs::TryLockError::WouldBlock) => {
                     if !is_told {
-                        eprintln!(
+                        tell!(
                             "waiting for another runner that builds in {} …",
                             self.folder.display()
                         );

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
 
 use crate::catalogue;
 use crate::config::ConfigError;
-use crate::pick::{no_such, pick};
+use crate::pick::{no_such, pick, plain};
 use crate::plan::{AskedExperiment, Figure, Load};
 use crate::selection::{self, PlacementChoice};
+use crate::stop::Stop;
 
 const FILE: &str = "experiments.toml";
 
@@ -99,11 +100,23 @@ impl Experiment {
             .filter_map(|text| text.split_once('='))
             .map(|(key, _)| bare(key))
             .collect();
+        let is_own = |key: &str| !overridden.contains(&bare(key)) && !is_left_out(key);
+        let is_known = |key: &str| {
+            let mut of = picked.iter().filter_map(|name| catalogue::find(name));
+            of.any(|workload| workload.parameter(bare(key)).is_some())
+        };
+        let mut keys = self.cells.iter().flat_map(|cell| cell.keys());
+        if workloads != self.workloads
+            && let Some(key) = keys.find(|key| is_own(key) && !is_known(key))
+        {
+            bail!(Stop::BadInput(format!(
+                "--workloads {workloads}: none has `{key}`, which experiment `{}` is about; take some of its own: {}",
+                self.name, self.workloads
+            )));
+        }
         let mut loads: Vec<Load> = Vec::new();
         for cell in &self.cells {
-            let own = cell
-                .iter()
-                .filter(|(key, _)| !overridden.contains(&bare(key)) && !is_left_out(key));
+            let own = cell.iter().filter(|(key, _)| is_own(key));
             let mut parameters: Vec<String> =
                 own.map(|(key, value)| format!("{key}={value}")).collect();
             parameters.extend(overriding.iter().cloned());
@@ -221,7 +234,7 @@ fn parse(text: &str) -> Result<Vec<Experiment>> {
     let file: File = toml::from_str(text).map_err(|error| ConfigError {
         file: FILE.to_owned(),
         line: error.span().map(|span| line_of(span.start)),
-        message: error.message().to_owned(),
+        message: plain(error.message()),
     })?;
     let mut experiments: Vec<Experiment> = Vec::new();
     for row in file.experiment {
@@ -368,6 +381,14 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
+    fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_nobody_typed() {
+        let experiment = parse(&file("", "")).unwrap().remove(0);
+        let error = experiment.loads("quicksort", "tiny", &[], None).unwrap_err().to_string();
+        assert!(error.starts_with("--workloads quicksort: none has `depth`"), "{error}");
+        assert!(error.ends_with("take some of its own: packets"), "{error}");
+    }
+
+    #[test]
     fn an_unknown_experiment_is_refused_with_the_likely_one() {
         let error = find(parse(&file("", "")).unwrap(), "onne").unwrap_err().to_string();
         assert!(error.contains("known: one; did you mean `one`?"), "{error}");
@@ -377,15 +398,15 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     fn faults_are_told_with_line_experiment_and_remedy() {
         let faults = [
             ("trials = 2", "trials = 0", "experiments.toml:3: experiment `one`: trials = 0"),
-            ("trials = 2", "trails = 2", "experiments.toml:9: unknown field `trails`"),
+            ("trials = 2", "trails = 2", "experiments.toml:9: unknown key `trails`"),
             ("words = [10, 20]", "words = []", "vary.words is empty"),
             ("words = [10, 20]", "generator = [\"uniform\"]", "`generator` stands in two of"),
             ("words = [10, 20]", "wrods = [10]", "no picked workload has `wrods`"),
             ("\"tiny\"", "\"huge\"", "unknown size `huge`"),
             ("\"2,3\"", "\"two\"", "`two` is no thread count"),
             ("lock = \"mcs\"", "lock = \"spin\"", "parameter `lock` = `spin`"),
-            ("\"speedup-by-words\"", "\"pie\"", "unknown variant `pie`"),
-            ("trials = 2", "trials = 2\nplacement = \"sideways\"", "unknown variant `sideways`"),
+            ("\"speedup-by-words\"", "\"pie\"", "unknown word `pie`"),
+            ("trials = 2", "trials = 2\nplacement = \"sideways\"", "unknown word `sideways`"),
         ];
         for (old, new, expected) in faults {
             let message = message(&file(old, new));

@@ -2,8 +2,12 @@
 //!
 //! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 
+/// [`progress::tell`] of what `format!` makes of its arguments.
+macro_rules! tell {
+    ($($words:tt)*) => { $crate::progress::tell(&format!($($words)*)) };
+}
+
 pub mod branch_workspace;
-pub mod build_times;
 pub mod builds;
 pub mod cargo_config;
 pub mod catalogue;

@@ -14,7 +14,7 @@ use crate::config::{Branch, Config, Source};
 use crate::digest;
 use crate::here;
 use crate::host::Host;
-use crate::pick::{no_such, pick};
+use crate::pick::{no_such, pick, plain};
 use crate::plan::{Asked, AskedMachine, Load, Mode, PRICE, Trial};
 use crate::stop::Stop;
 
@@ -79,7 +79,8 @@ fn read(root: &Path, name: &str) -> Result<Machine> {
     let path = file(root, name);
     Machine::read(&path).map_err(|error| {
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        Stop::BadInput(manycore::MachineError { file: shown, ..error }.to_string()).into()
+        let message = plain(&error.message);
+        Stop::BadInput(manycore::MachineError { file: shown, message, ..error }.to_string()).into()
     })
 }
 
@@ -171,7 +172,7 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
 /// What units cost, from the text of a file that is called `from` in errors.
 pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
     let charges: BTreeMap<String, Charge> = toml::from_str(text)
-        .map_err(|error| Stop::BadInput(format!("{from}: {}", error.to_string().trim())))?;
+        .map_err(|error| Stop::BadInput(format!("{from}: {}", plain(error.message()))))?;
     for (unit, charge) in &charges {
         if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {
             bail!(Stop::BadInput(format!(
@@ -207,7 +208,7 @@ pub fn workloads(list: &str) -> Result<String> {
         )));
     }
     if !left.is_empty() {
-        eprintln!("note: without {}, which do not run on simulated machines", left.join(", "));
+        tell!("note: without {}, which do not run on simulated machines", left.join(", "));
     }
     Ok(kept.join(","))
 }
@@ -235,7 +236,7 @@ pub fn branches(config: &Config, list: Option<&str>) -> Result<Config> {
     let names: Vec<&str> =
         left.iter().map(|branch| branch.name.as_str()).filter(|it| meant.contains(it)).collect();
     if !names.is_empty() {
-        eprintln!(
+        tell!(
             "note: without {}, which cannot be simulated; the baseline is `{BASELINE}`",
             names.join(", ")
         );

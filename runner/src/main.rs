@@ -8,7 +8,7 @@ fn main() -> ExitCode {
         // The reader of our output has enough of it: `… | head` is no failure.
         Err(error) if runner::exit::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", runner::exit::words_of(&error));
+            runner::progress::tell(&format!("error: {}", runner::exit::words_of(&error)));
             ExitCode::from(runner::exit::exit_of(&error).code())
         }
     }

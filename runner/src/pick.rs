@@ -75,6 +75,45 @@ pub fn no_such<'a>(
     Stop::BadInput(format!("{option} {name}: no such {kind}; known: {}{hint}", known.join(", ")))
 }
 
+/// What a parser of files says, in the words of those who write them and not of those who wrote the parser.
+#[must_use]
+pub fn plain(said: &str) -> String {
+    const WORDS: [(&str, &str); 15] = [
+        ("\n", "; "),
+        ("unknown field", "unknown key"),
+        ("missing field", "missing key"),
+        ("duplicate field", "duplicate key"),
+        ("unknown variant", "unknown word"),
+        ("invalid type: ", ""),
+        ("invalid value: ", ""),
+        ("floating point `", "number `"),
+        ("integer `", "number `"),
+        ("map, ", "table, "),
+        ("sequence, ", "list, "),
+        (", expected one of ", "; known: "),
+        (", expected a ", "; write a "),
+        (", expected struct ", "; write a table, for "),
+        (", expected ", "; write "),
+    ];
+    const TYPES: [(&str, &str); 7] = [
+        ("usize", "a whole number"),
+        ("u64", "a whole number"),
+        ("u32", "a whole number"),
+        ("f64", "a number"),
+        ("sequence", "a list"),
+        ("string", "text in quotation marks"),
+        ("boolean", "true or false"),
+    ];
+    let said =
+        WORDS.iter().fold(said.trim().to_owned(), |said, (one, other)| said.replace(one, other));
+    let (before, last) = said.rsplit_once("; write ").unwrap_or((&said, ""));
+    let wanted = last.strip_prefix("a ").unwrap_or(last);
+    match TYPES.iter().find(|(name, _)| *name == wanted) {
+        Some((_, words)) => format!("{before}; write {words}"),
+        None => said,
+    }
+}
+
 /// The candidate that a misspelt word probably meant, if one is close.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
@@ -83,4 +122,56 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 4)
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only faults are looked at")]
+    struct File {
+        number: f64,
+        whole: Option<u32>,
+        text: Option<String>,
+        list: Option<Vec<u32>>,
+        flag: Option<bool>,
+        table: Option<Table>,
+        word: Option<Word>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only faults are looked at")]
+    struct Table {
+        key: u32,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Word {
+        One,
+        Two,
+    }
+
+    #[test]
+    fn a_fault_in_a_file_is_told_without_words_of_rust() {
+        for (text, told) in [
+            ("", "missing key `number`"),
+            ("number = 1.0\nnumbr = 2", "unknown key `numbr`; known: `number`, `whole`, "),
+            ("number = \"a\"", "string \"a\"; write a number"),
+            ("number = 1.0\nwhole = 1.5", "number `1.5`; write a whole number"),
+            ("number = 1.0\nwhole = -1", "number `-1`; write a whole number"),
+            ("number = 1.0\ntext = 3", "number `3`; write text in quotation marks"),
+            ("number = 1.0\nlist = 3", "number `3`; write a list"),
+            ("number = 1.0\nflag = 3", "number `3`; write true or false"),
+            ("number = 1.0\ntable = 3", "number `3`; write a table, for Table"),
+            ("number = 1.0\nword = \"three\"", "unknown word `three`; write `one` or `two`"),
+        ] {
+            let said = plain(toml::from_str::<File>(text).unwrap_err().message());
+            assert!(said.starts_with(told), "{said}");
+        }
+    }
 }

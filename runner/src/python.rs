@@ -1,6 +1,6 @@
 //! A virtual environment inside the checkout with exactly the libraries that the analysis pins.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,17 +33,17 @@ impl Python {
         let environment = root.join(".venv");
         let interpreter = environment.join("bin/python");
         let python = Self { interpreter, sources: root.join("analysis/src") };
-        let _lock = lock(root)?;
+        let lock = lock(root)?;
         // Written last, so an interrupted installation is done again.
         let stamp = environment.join("requirements.sha256");
         if fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) && python.runs() {
             return Ok(python);
         }
         let base = find_python()?;
-        eprintln!("setting up Python libraries in .venv (once; about a minute) …");
+        tell!("setting up Python libraries in .venv (once; about a minute) …");
         let mut make = Command::new(&base);
         make.args(["-m", "venv", "--clear"]).arg(&environment);
-        step(&mut make, || {
+        step(&mut make, &lock, || {
             format!(
                 "`{base} -m venv` failed; its module is often a package of its own: on Debian and \
                  Ubuntu, `apt install python3-venv`"
@@ -54,7 +54,7 @@ impl Python {
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
             .args(["--require-hashes", "--requirement"])
             .arg(&requirements);
-        step(&mut install, || {
+        step(&mut install, &lock, || {
             "the libraries of analysis/requirements.txt cannot be installed; the lines above say why \
              (no network? no wheel for this Python?)"
                 .to_owned()
@@ -90,7 +90,10 @@ fn lock(root: &Path) -> Result<File> {
     let open = || {
         fs::create_dir_all(&folder)?;
         let file = File::create(folder.join("python.lock"))?;
-        file.lock()?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            tell!("waiting for another command that sets up Python libraries in .venv …");
+            file.lock()?;
+        }
         Ok::<File, std::io::Error>(file)
     };
     open().with_context(|| {
@@ -99,14 +102,20 @@ fn lock(root: &Path) -> Result<File> {
     })
 }
 
-/// What the step prints goes to standard error, where people look.
-fn step(command: &mut Command, remedy: impl Fn() -> String) -> Result<()> {
+/// What the step prints goes to standard error, where people look. It holds the lock as long as it runs, even if this
+/// process is killed.
+fn step(command: &mut Command, lock: &File, remedy: impl Fn() -> String) -> Result<()> {
     command.stdout(std::io::stderr());
-    match command.status() {
+    match holding(command, lock)?.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => bail!(Stop::HostNotFit(remedy())),
         Err(error) => bail!(Stop::HostNotFit(format!("{}: {error}", remedy()))),
     }
+}
+
+/// The lock becomes the command's standard input, of which nothing is read.
+fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command> {
+    Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
 /// The first Python that is new enough, with its version, or what is there instead; whether it has its
@@ -153,4 +162,23 @@ fn version(name: &str) -> Option<(u32, u32)> {
     let text = String::from_utf8(output.stdout).ok()?;
     let (major, minor) = text.trim().split_once(' ')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_whose_command_was_killed_keeps_the_next_one_waiting() {
+        let root = tempfile::tempdir().unwrap();
+        let lock = lock(root.path()).unwrap();
+        let mut sleep = Command::new("sleep");
+        let mut child = holding(sleep.arg("100"), &lock).unwrap().spawn().unwrap();
+        drop((lock, sleep));
+        let next = File::open(root.path().join("target/python.lock")).unwrap();
+        assert!(matches!(next.try_lock(), Err(TryLockError::WouldBlock)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        next.try_lock().unwrap();
+    }
 }

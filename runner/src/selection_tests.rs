@@ -50,6 +50,23 @@ fn what_is_no_thread_count_is_named() {
 }
 
 #[test]
+fn the_readme_says_what_presets_stand_for() {
+    let readme = include_str!("../README.md");
+    let row = |option: &str| {
+        let start = format!("| `--{option}` | ");
+        let row = readme.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+        row.trim_end_matches(" |").split(" | ").skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let [size, threads, trials] = ["size", "threads", "trials`, `--iterations"].map(row);
+    for (column, preset) in [Preset::Smoke, Preset::Quick, Preset::Full].into_iter().enumerate() {
+        let values = preset.values();
+        assert_eq!(size[column], values.size);
+        assert_eq!(threads[column], values.threads.replace(',', ", "));
+        assert_eq!(trials[column], format!("{}, {}", values.trials, values.iterations));
+    }
+}
+
+#[test]
 fn every_preset_names_workloads_sizes_and_threads_that_exist() {
     for preset in [Preset::Smoke, Preset::Quick, Preset::Full] {
         let values = preset.values();

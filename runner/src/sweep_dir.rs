@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -271,10 +272,10 @@ impl HostLock {
         let locked = if is_simulated { file.try_lock_shared() } else { file.try_lock() };
         match locked {
             Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(
-                "another sweep runs on this host, and what is measured would show it; wait for it or end it"
-                    .to_owned()
-            )),
+            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
+                "another sweep runs on this host{}, and what is measured would show it; wait for it or end it",
+                holder(&file).map(|who| format!(", {who}")).unwrap_or_default()
+            ))),
             Err(TryLockError::Error(error)) => {
                 Err(error).with_context(|| format!("{} cannot be locked", path.display()))
             }
@@ -295,6 +296,23 @@ impl HostLock {
         // Shared: two who only look do not see each other.
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
+}
+
+/// The process that keeps a lock on a file, as far as the kernel tells.
+fn holder(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let mut words = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let lock = words.find(|words| {
+        words.get(1) == Some(&"FLOCK")
+            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
+    })?;
+    let process = Path::new("/proc").join(lock[4]);
+    let line = fs::read(process.join("cmdline")).ok()?;
+    let command: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let folder = fs::read_link(process.join("cwd")).ok();
+    let folder = folder.map(|folder| format!(" in {}", folder.display())).unwrap_or_default();
+    Some(format!("process {} (`{}`{folder})", lock[4], command.join(" ").trim()))
 }
 
 /// Checks that sweeps can be made in a folder, before minutes go into builds.
@@ -353,6 +371,17 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_keeps_a_lock_is_told_by_process_and_command() {
+        let locked = tempfile::NamedTempFile::new().unwrap();
+        let other = File::open(locked.path()).unwrap();
+        assert_eq!(holder(&other), None);
+        locked.as_file().lock().unwrap();
+        let who = holder(&other).unwrap();
+        let own = std::env::args().next().unwrap();
+        assert!(who.starts_with(&format!("process {} (`{own}", std::process::id())), "{who}");
+    }
 
     #[test]
     fn the_newest_unfinished_sweep_is_of_this_host_and_has_no_finished_last_run() {

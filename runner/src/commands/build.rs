@@ -11,7 +11,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::builds::{Builder, Built, Prepared};
 use crate::config::Branch;
-use crate::exit::exit_of;
+use crate::exit::{exit_of, words_of};
 use crate::interrupt;
 use crate::options::complete;
 use crate::pick::pick;
@@ -72,17 +72,14 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
                 let Some(text) = going_on_without(branch, &error, keeps_going) else {
                     return Err(error);
                 };
-                eprintln!("{text}");
+                tell!("{text}");
                 failed.insert(branch.name.clone(), error);
             }
         }
     }
     let sources = builder.shared_sources(branches)?;
-    let left: Vec<Branch> = waiting.iter().map(|(branch, _)| (*branch).clone()).collect();
-    let names = left.iter().map(|branch| branch.name.clone());
-    let expected = names.zip(builder.expected(&left)?).collect();
-    let at_once = Builder::at_once(left.len());
-    let bar = BuildBar::new(expected, at_once);
+    let at_once = Builder::at_once(waiting.len());
+    let bar = BuildBar::new(waiting.len(), at_once);
     let state = State { waiting, bar, built: BTreeMap::new(), failed, stop: None };
     let site = Site { builder, keeps_going, state: Mutex::new(state) };
     thread::scope(|scope| {
@@ -109,7 +106,8 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
 /// What to say of a failed build, if it does not stop everything.
 fn going_on_without(branch: &Branch, error: &Error, keeps_going: bool) -> Option<String> {
     (keeps_going && exit_of(error) == Exit::BuildFailed).then(|| {
-        format!("error: {error:#}\n(end of the error; going on without `{}`)", branch.name)
+        let words = words_of(error);
+        format!("error: {words}\n(end of the error; going on without `{}`)", branch.name)
     })
 }
 
@@ -163,11 +161,7 @@ impl<'a> Site<'a> {
 
     fn end(&self, branch: &Branch, result: Result<Built>, took: Duration) {
         let mut state = self.state();
-        let learned = result.and_then(|built| {
-            self.builder.learn(branch, took)?;
-            Ok(built)
-        });
-        match learned {
+        match result {
             Ok(built) => {
                 let how = format!("{} ({})", built.receipt.variant, human(took));
                 state.bar.end(&branch.name, &how);

@@ -150,7 +150,7 @@ fn work(project: &Project, output: &Path, of: Of, processes: u32) -> Result<()> 
         let ns = of.pick(times) as f64 / charged;
         let busy = while_busy(&host);
         let Unit { name, workload, size } = unit;
-        eprintln!("{name}: {ns:.4} ns, {charged:.0} units by {workload}{busy}");
+        tell!("{name}: {ns:.4} ns, {charged:.0} units by {workload}{busy}");
         let model = host.cpu_field("model name").unwrap_or_else(|_| "an unknown CPU".to_owned());
         let run = of.name();
         let source = format!("measured: {workload}, sequential, {size}, {run}, on {model}{busy}");

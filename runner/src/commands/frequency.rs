@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &FrequencyArgs) -> Result<Exit> {
         Verb::Fix { options } => fix(&options.setup()),
         Verb::Restore { options } => {
             if !restore_leftover(&options.setup())? {
-                eprintln!("nothing to restore: no fix is in force");
+                tell!("nothing to restore: no fix is in force");
             }
             Ok(Exit::Good)
         }
@@ -93,18 +93,16 @@ fn fix(setup: &Setup) -> Result<Exit> {
     let khz = held.khz();
     if let Some(knob) = held.boost_left_on() {
         let path = setup.tree().path(knob);
-        eprintln!("note: {} still allows boost, which this backend cannot forbid", path.display());
+        tell!("note: {} still allows boost, which this backend cannot forbid", path.display());
     }
     held.leave_fixed();
-    eprintln!(
+    tell!(
         "all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there"
     );
     if setup.tree().is_system() {
-        eprintln!("{}", delivered(khz));
+        tell!("{}", delivered(khz));
     }
-    eprintln!(
-        "note: a sweep puts it back too when it begins; `sweep --mode fixed` fixes by itself"
-    );
+    tell!("note: a sweep puts it back too when it begins; `sweep --mode fixed` fixes by itself");
     Ok(Exit::Good)
 }
 
@@ -123,12 +121,12 @@ pub(crate) fn restore_leftover(setup: &Setup) -> Result<bool> {
     let Some(entry) = setup.restore_leftover()? else { return Ok(false) };
     let (khz, since, process) = (entry.khz, &entry.since, entry.process);
     if entry.is_of_earlier_boot() {
-        eprintln!(
+        tell!(
             "note: the frequency was fixed at {khz} kHz on {since}, before this start of the system, which \
              has undone it; its journal is deleted"
         );
     } else {
-        eprintln!(
+        tell!(
             "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; everything \
              is as it was before"
         );

@@ -1,14 +1,12 @@
 //! `plan`: what a sweep would do.
 
 use std::io::Write as _;
-use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
 use crate::builds::{Builder, check_folder};
-use crate::config::Branch;
 use crate::estimate::Past;
 use crate::host::Host;
 use crate::options::Selection;
@@ -112,9 +110,15 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
         100.0 * estimate.measured_share,
     );
     facts.push(Fact::new("time", time));
-    if let Some(builds) = builds_time(project, &asked, &to_build) {
-        facts.push(Fact::new("builds", builds));
-    }
+    facts.push(Fact::new(
+        "builds",
+        format!(
+            "{} in {} each, which take about {} if none is there",
+            count(to_build.len(), "branch", "branches"),
+            count(asked.layouts as usize, "layout", "layouts"),
+            human(Builder::guess(to_build.len(), asked.layouts))
+        ),
+    ));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
         let note = format!("* more threads than the {cpus} CPUs here");
         facts.push(Fact::new("note", note));
@@ -126,21 +130,6 @@ fn print(facts: &[Fact], format: Format) -> Result<Exit> {
     let text = shown(facts, format, Terminal::of_stdout())?;
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Good)
-}
-
-/// How long the builds take that come before the trials; `None` where nothing can be built anyway, which `sweep`
-/// will say.
-fn builds_time(project: &Project, asked: &plan::Asked, branches: &[Branch]) -> Option<String> {
-    let folder = project.config_folder().ok()?;
-    let builder =
-        Builder::new(&project.checkout, &folder, asked.layouts).ok()?.with(asked.programs());
-    let times = builder.expected(branches).ok()?;
-    let links = count(asked.layouts as usize, "layout", "layouts");
-    Some(format!(
-        "about {} before that, for {} in {links} each",
-        human(times.iter().sum::<Duration>().div_f64(Builder::at_once(branches.len()) as f64)),
-        count(branches.len(), "branch", "branches"),
-    ))
 }
 
 /// One thing that a plan says.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use crate::options::folder;
 use crate::progress::count;
 use crate::project::Project;
 use crate::stop::Exit;
@@ -16,7 +17,7 @@ pub(crate) struct RepairArgs {
     /// A name or the beginning of one, a path, or `latest`
     sweep: String,
     /// Folder that holds the sweeps [default: results/sweeps]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }
 
@@ -29,8 +30,8 @@ pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     match sweep.repair()? {
-        None => eprintln!("{} has no broken line; nothing was changed", sweep.name()),
-        Some((lines, aside)) => eprintln!(
+        None => tell!("{} has no broken line; nothing was changed", sweep.name()),
+        Some((lines, aside)) => tell!(
             "{} of {} set aside in {}; every record is kept. `cargo runner sweep --resume {}` runs what is missing",
             count(lines, "broken line", "broken lines"),
             sweep.name(),

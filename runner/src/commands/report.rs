@@ -6,9 +6,10 @@ use anyhow::Result;
 use clap::Args;
 
 use super::analysis;
+use crate::options::folder;
 use crate::project::Project;
 use crate::python::Python;
-use crate::stop::Exit;
+use crate::stop::{Exit, Stop};
 use crate::sweep_dir::SweepDir;
 
 /// Arguments of `report`.
@@ -42,6 +43,10 @@ pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
     if arguments.findings {
         let mut command = Python::set_up(root)?.module("sweep_analysis");
         return analysis::wait(command.arg("findings").arg("--output").arg(output("findings")));
+    }
+    if let Some(output) = &arguments.output {
+        folder(&output.display().to_string())
+            .map_err(|why| Stop::BadInput(format!("--output {}: {why}", output.display())))?;
     }
     let sweep = SweepDir::find(&project.checkout, &project.checkout.sweeps(), &arguments.sweep)?;
     draw(project, &sweep, &output(&sweep.name()))

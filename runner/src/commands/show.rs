@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::judgement;
 use crate::manifest::Manifest;
+use crate::options::folder;
 use crate::progress::count;
 use crate::project::Project;
 use crate::stop::{Exit, Stop};
@@ -26,7 +27,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Folder that holds the sweeps [default: results/sweeps]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
         } else {
             "finish the shards and merge them again".to_owned()
         };
-        eprintln!("note: {} of {} trials; {remedy}", summary.trials(), manifest.trials_planned);
+        tell!("note: {} of {} trials; {remedy}", summary.trials(), manifest.trials_planned);
     }
     Ok(Exit::Good)
 }
@@ -83,7 +84,7 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
                 }
                 broken += 1;
                 if broken <= TOLD {
-                    eprintln!("warning: {error}");
+                    tell!("warning: {error}");
                 }
                 continue;
             }
@@ -104,7 +105,7 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
         summary.add(&record);
     }
     if broken > 0 {
-        eprintln!(
+        tell!(
             "WARNING: {} of {} {} no record and left out; `cargo runner repair {}` sets such lines aside",
             count(broken, "line", "lines"),
             sweep.trials().display(),
@@ -165,7 +166,7 @@ impl Table {
             text.extend(["\n", judgement, "\n"]);
         }
         if summary.counted() > 0 {
-            eprintln!(
+            tell!(
                 "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
                  `cargo runner analysis table SWEEP events` prints them",
                 summary.counted()

@@ -90,7 +90,7 @@ pub(crate) fn run(project: &Project, arguments: &SlurmArgs) -> Result<Exit> {
     fs::write(&script, job(project, arguments, &name))
         .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
         .with_context(|| format!("{shown}/job.sh cannot be written"))?;
-    eprintln!(
+    tell!(
         "{}, {} in {}",
         count(whole.len(), "trial", "trials"),
         count(whole.blocks(), "block", "blocks"),

@@ -96,7 +96,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
         }
         Err(failure) => {
             let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
-            eprintln!("error: no trace: {}: {}{tail}", failure.ending, failure.reason);
+            tell!("error: no trace: {}: {}{tail}", failure.ending, failure.reason);
             Ok(Exit::TrialsFailed)
         }
     }
@@ -173,13 +173,13 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
 
 fn tell(outcome: &Outcome) {
     let spans = |name: &str| outcome.metrics.get(name).map_or(0.0, |metric| metric.value);
-    eprintln!(
+    tell!(
         "{} spans; open the file at https://ui.perfetto.dev, which reads it in your browser and sends \
          it nowhere. It shows what happens, not how long it takes: recording takes time itself",
         spans("trace_spans")
     );
     if spans("trace_dropped") > 0.0 {
-        eprintln!(
+        tell!(
             "note: {} spans found no room, so tracks end early; a smaller --size fits",
             spans("trace_dropped")
         );

@@ -92,7 +92,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let earlier = match earlier {
         Some(earlier) => {
             let shown = project.checkout.shown(earlier.path());
-            eprintln!("going on with the prediction {shown}; `--new` begins another");
+            tell!("going on with the prediction {shown}; `--new` begins another");
             Some(earlier)
         }
         None if arguments.keep_prices => check_prices(project).map(|()| None)?,
@@ -219,6 +219,6 @@ pub(super) fn compare(
     let mut command = python.module("sweep_analysis");
     command.arg("validate").args([predicted.path(), measured.path()]);
     command.args(["--format", "md"]).arg("--output").arg(&output);
-    eprintln!("figure: {}", project.checkout.shown(&output.join("validation.svg")));
+    tell!("figure: {}", project.checkout.shown(&output.join("validation.svg")));
     analysis::wait(&mut command)
 }

@@ -1,6 +1,6 @@
 //! A fault in a file that somebody wrote: where it stands, and how to mend it.
 
-use crate::pick::nearest;
+use crate::pick::{nearest, plain};
 
 /// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ impl FileText<'_> {
     /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely one.
     pub(super) fn syntax(&self, error: &toml::de::Error) -> ConfigError {
         let span = error.span().unwrap_or(0..0);
-        let said = error.message().trim().replace('\n', "; ").replace("field", "key");
+        let said = plain(error.message());
         let quoted: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
         let table = self.table_around(span.start);
         let header = table.lines().next().unwrap_or_default().trim();

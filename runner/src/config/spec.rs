@@ -35,9 +35,10 @@ impl Reader<'_> {
         for word in words {
             let branch = self.branch(word).map_err(|why| format!("`{word}`: {why}"))?;
             if branches.iter().any(|other| other.name == branch.name) {
+                let (_, spec) = name_and_spec(word);
                 return Err(format!(
                     "`{word}`: there is a `{0}` already; give this one a name of its own, for example \
-                     {0}-b={word}",
+                     {0}-b={spec}",
                     branch.name
                 ));
             }
@@ -48,11 +49,7 @@ impl Reader<'_> {
     }
 
     fn branch(&self, word: &str) -> Result<Branch, String> {
-        let (name, spec) = match word.split_once('=') {
-            // An address may have a `=`, but only after the colon of its kind.
-            Some((name, spec)) if !name.contains(':') => (Some(name), spec),
-            _ => (None, word),
-        };
+        let (name, spec) = name_and_spec(word);
         let Some((kind, value)) = spec.split_once(':') else {
             let row = self.row(spec)?;
             let name = name.unwrap_or(&row.name).to_owned();
@@ -90,7 +87,7 @@ impl Reader<'_> {
                 };
                 let commit = git::commit(&git::address(url, self.here), rev)?;
                 if !commit.starts_with(rev) {
-                    eprintln!("note: `{word}`: `{rev}` is commit {commit} now");
+                    tell!("note: `{word}`: `{rev}` is commit {commit} now");
                 }
                 let url = if git::is_local(url) {
                     let seen = seen_from(self.config_folder, self.here, Path::new(url));
@@ -117,6 +114,15 @@ impl Reader<'_> {
                 .unwrap_or_default();
             format!("no branch has this name; write {SPECS}{hint}")
         })
+    }
+}
+
+/// What stands before a `=`, and the rest.
+fn name_and_spec(word: &str) -> (Option<&str>, &str) {
+    match word.split_once('=') {
+        // An address may have a `=`, but only after the colon of its kind.
+        Some((name, spec)) if !name.contains(':') => (Some(name), spec),
+        _ => (None, word),
     }
 }
 
@@ -225,6 +231,8 @@ mod tests {
         );
         let message = read(&["master", "path:/a/b", "path:/c/b"]).unwrap_err();
         assert!(message.contains("path-b-b=path:/c/b"), "{message}");
+        let message = read(&["x=master", "x=packed"]).unwrap_err();
+        assert!(message.ends_with("for example x-b=packed"), "{message}");
     }
 
     #[test]

@@ -272,7 +272,7 @@ fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
 #[test]
 fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
     for (written, expected) in [
-        ("expect = \"quicker\"", "unknown variant `quicker`, expected one of `faster`"),
+        ("expect = \"quicker\"", "unknown word `quicker`; known: `faster`"),
         ("expect = \"equal\", workloads = \"quicksrt\"", "did you mean `quicksort`?"),
         (
             "expect = \"equal\", against = \"nobody\"",

@@ -12,6 +12,7 @@ use std::path::{Component, Path};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use crate::pick::plain;
 use crate::stop::Stop;
 
 /// The edits of one file, each well formed; whether they fit is seen where they are applied.
@@ -109,7 +110,7 @@ impl Edits {
             Stop::BadInput(format!("{shown}:{line}: {message}"))
         };
         let written: WrittenFile = toml::from_str(text).map_err(|error| {
-            wrong(error.span().unwrap_or_default().start, error.message().trim())
+            wrong(error.span().unwrap_or_default().start, &plain(error.message()))
         })?;
         if written.edit.is_empty() {
             return Err(wrong(0, "no edit; add an `[[edit]]`"));

@@ -170,7 +170,7 @@ fn an_edit_that_does_not_fit_is_told_with_its_place_and_the_remedy() {
 #[test]
 fn a_file_that_cannot_be_meant_is_refused_with_its_line() {
     for (edit, expected) in [
-        ("item = \"a\"\nwas = \"0\"\nreplce = \"\"", "unknown field `replce`"),
+        ("item = \"a\"\nwas = \"0\"\nreplce = \"\"", "unknown key `replce`"),
         ("item = \"a\"\nwas = \"0\"", "give one of `replace`, `before`, `after`, `delete = true`"),
         ("item = \"a\"\nwas = \"0\"\ndelete = true\nafter = \"b\"", "an edit does one thing"),
         ("item = \"a\"\nwas = \"0\"\nstatement = 0\ndelete = true", "counted from 1"),
@@ -182,7 +182,7 @@ fn a_file_that_cannot_be_meant_is_refused_with_its_line() {
         assert!(message.starts_with("edits.toml:") && message.contains(expected), "{message}");
         assert!(message.as_bytes()["edits.toml:".len()].is_ascii_digit(), "{message}");
     }
-    assert!(edited(&[]).unwrap_err().contains("missing field `edit`"));
+    assert!(edited(&[]).unwrap_err().contains("missing key `edit`"));
 }
 
 #[test]

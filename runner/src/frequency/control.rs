@@ -47,14 +47,14 @@ impl Controller {
     fn fix(&mut self) -> Result<()> {
         if let Some(held) = &self.held {
             let Err(error) = held.verify() else { return Ok(()) };
-            eprintln!("note: the frequency is fixed again: {error:#}");
+            tell!("note: the frequency is fixed again: {error:#}");
             self.leave()?;
         }
         let fixed = self.setup.fix().and_then(|held| self.check_clock(&held).map(|()| held));
         match fixed {
             Ok(held) => self.held = Some(held),
             Err(error) if self.allow_uncontrolled => {
-                eprintln!("note: the frequency is not fixed: {error:#}");
+                tell!("note: the frequency is not fixed: {error:#}");
                 self.failure = Some(format!("{error:#}"));
             }
             Err(error) => return Err(error),

@@ -137,7 +137,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if let Err(error) = self.restore_once() {
-            eprintln!("error: {error:#}");
+            tell!("error: {error:#}");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::config::{Branch, Config};
 use crate::experiments;
 use crate::host::Host;
 use crate::machines;
-use crate::plan::{Asked, AskedExperiment, Figure, Instrument, Load, Mode};
+use crate::plan::{self, Asked, AskedExperiment, Figure, Instrument, Load, Mode};
 use crate::project::Project;
 use crate::selection::{self, PlacementChoice, Preset};
 use crate::stop::Stop;
@@ -36,12 +36,10 @@ pub(crate) fn asked(
     let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());
     let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
     if is_baseline_added {
-        eprintln!(
-            "note: the baseline `{baseline}` is added, since the others are compared with it"
-        );
+        tell!("note: the baseline `{baseline}` is added, since the others are compared with it");
     }
     if branches.len() > 1 && !start.loads.iter().any(Load::uses_pool) {
-        eprintln!(
+        tell!(
             "note: only the baseline `{baseline}` is built and run: what was asked for leaves the pool \
              idle, so all branches are one program"
         );
@@ -98,6 +96,22 @@ pub(crate) fn asked(
         let shown = input.place.as_ref().map(|path| project.checkout.shown_without_folders(path));
         input.path = shown.unwrap_or_else(|| input.path.clone());
     }
+    if let Some(why) = asked.fault() {
+        bail!(Stop::BadInput(format!("{why}; ask for fewer --trials, --threads or --workloads")));
+    }
+    if let Some(shard) = selection.shard {
+        let names =
+            asked.branches.iter().chain(asked.instrument.iter().flat_map(|it| &it.branches));
+        let names = names.map(|name| (name.clone(), String::new()));
+        let blocks = plan::order(&asked, &names.collect()).blocks();
+        if blocks < shard.of as usize {
+            bail!(Stop::BadInput(format!(
+                "--shard {shard}: the plan has {blocks} blocks, too few for {} shards; ask for fewer shards or \
+                 more --trials",
+                shard.of
+            )));
+        }
+    }
     Ok((asked, branches))
 }
 
@@ -133,7 +147,7 @@ fn instrument(trials: u32, branches: &[Branch]) -> Result<Instrument> {
     }
     if !silent.is_empty() {
         let silent = silent.join(", ");
-        eprintln!("note: no counts of {silent}: only branches of rayon-fork/ can count events");
+        tell!("note: no counts of {silent}: only branches of rayon-fork/ can count events");
     }
     Ok(Instrument { branches: names, trials })
 }
@@ -246,7 +260,7 @@ fn modes(selection: &Selection) -> Result<Vec<Mode>> {
             Ok(match frequency.reason_against_fixed() {
                 None => vec![Mode::Dynamic, Mode::Fixed],
                 Some(reason) => {
-                    eprintln!("note: dynamic frequency only: {reason}");
+                    tell!("note: dynamic frequency only: {reason}");
                     vec![Mode::Dynamic]
                 }
             })

@@ -79,7 +79,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "LIST")]
     pub(crate) prices: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub(crate) threads: Option<String>,
     /// CPU frequency: as the host decides, one for all CPUs, or both
     #[arg(long, value_enum, help_heading = HEADING)]
@@ -89,20 +89,23 @@ pub(crate) struct Selection {
     #[arg(long, value_enum)]
     pub(crate) placement: Option<PlacementChoice>,
     /// Trials (processes) per cell
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
     /// Binaries of each branch that differ only in the order of their functions, which by itself changes
     /// times; trials rotate through them [default: one for each trial]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) layouts: Option<u32>,
     /// Timed iterations per trial, after one untimed
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) iterations: Option<u32>,
     /// Seed of the order and of the workloads' inputs [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Seconds after which a trial is killed and recorded as failed [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
     /// Run one part of the plan, such as 2/4; identical machines run the others; see `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
@@ -137,6 +140,19 @@ impl ModeChoice {
             Self::Both => vec![Mode::Dynamic, Mode::Fixed],
         }
     }
+}
+
+/// A folder on the command line, whose name does not look like a file's.
+pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let files = ["csv", "html", "json", "jsonl", "md", "pdf", "png", "svg", "toml", "txt", "zst"];
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if files.contains(&ending) && !path.is_dir() {
+        return Err(format!(
+            "a folder is meant, and this looks like a file; leave out `.{ending}`"
+        ));
+    }
+    Ok(path)
 }
 
 /// Seconds on the command line.

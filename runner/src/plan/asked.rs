@@ -268,7 +268,7 @@ impl Asked {
         });
         if trials > MOST_TRIALS || names > MOST_NAMES || regimes > 4 {
             let of = format!("{names} names, {kinds} programs, {regimes} regimes, {rounds} rounds");
-            Some(format!("{of}: more than {MOST_TRIALS} trials, which end in nobody's lifetime"))
+            Some(format!("{of}: more than {MOST_TRIALS} trials, for which nobody waits"))
         } else if !self.branches.contains(&self.baseline) {
             Some(format!("`baseline` is `{}`, which is none of `branches`", self.baseline))
         } else if self.layouts == 0 {

@@ -244,6 +244,24 @@ fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
 }
 
 #[test]
+fn what_cannot_be_meant_is_told_at_once_and_in_the_words_that_were_typed() {
+    for (arguments, told) in [
+        (&["plan", "--trials", "1000000000"][..], "more than 10000000 trials"),
+        (&["plan", "--shard", "1/99999999"], "too few for 99999999 shards"),
+        (&["plan", "--trials", "-1"], "invalid value '-1' for '--trials <N>'"),
+        (&["sweep", "--output", "x.pdf"], "leave out `.pdf`"),
+        (&["report", "--output", "x.pdf"], "leave out `.pdf`"),
+        (&["merge", "nowhere.tar.zst"], "nowhere.tar.zst: there is no such file or folder"),
+        (
+            &["plan", "--experiment", "packets-awesome", "--workloads", "tsp"],
+            "--workloads tsp: none has",
+        ),
+    ] {
+        run(&folder(), arguments).code(2).stderr(contains(told));
+    }
+}
+
+#[test]
 fn a_parameter_given_twice_is_bad_input() {
     let twice = ["plan", "--parameter", "elements=5", "--parameter", "quicksort.elements=6"];
     run(&folder(), &twice)
@@ -331,7 +349,10 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     let elsewhere = tempfile::tempdir().unwrap();
     let mut sweep = common::runner(folder.path());
     sweep.env("TMPDIR", elsewhere.path()).arg("sweep");
-    sweep.assert().code(4).stderr(contains("another sweep runs on this host"));
+    let who = format!("another sweep runs on this host, process {} (`", std::process::id());
+    sweep.assert().code(4).stderr(contains(who));
+    // What is wrong with the command line is told all the same.
+    run(&folder, &["sweep", "--threads", "-1"]).code(2).stderr(contains("`-1` is no thread count"));
 }
 
 #[test]
@@ -342,11 +363,12 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
         let output = common::runner(folder.path()).args(arguments).output().unwrap();
         String::from_utf8_lossy(&output.stderr).contains("another sweep runs on this host")
     };
-    // Neither gets as far as a trial: the folder has no such workload.
-    let simulated = ["sweep", "--machine", "zen4-64", "--workloads", "none"];
+    // Neither gets as far as a trial: nothing can be written there.
+    let simulated =
+        ["sweep", "--machine", "zen4-64", "--branches", "packed", "--output", "/dev/null"];
     lock.lock_shared().unwrap();
     assert!(!is_refused(&simulated));
-    assert!(is_refused(&["sweep", "--workloads", "none"]));
+    assert!(is_refused(&["sweep", "--output", "/dev/null"]));
     lock.unlock().unwrap();
     lock.lock().unwrap();
     assert!(is_refused(&simulated));

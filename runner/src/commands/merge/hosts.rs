@@ -43,7 +43,7 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
         place(results, &parts)
             .with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
         let new = parts.iter().filter(|part| !part.is_there).count();
-        eprintln!(
+        tell!(
             "host {}: {}, {}, {}: {}",
             record.host,
             record.cpu,

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::id::Id;
 use crate::manifest::{Manifest, MergedShard, identities, sweep_name};
+use crate::options::folder;
 use crate::plan::{self, Plan, Shard};
 use crate::progress::count;
 use crate::project::Project;
@@ -43,7 +44,7 @@ pub(crate) struct MergeArgs {
     shards: Vec<PathBuf>,
     /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder that gets its
     /// `sweeps` and `hosts` [default: results]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }
 
@@ -56,6 +57,9 @@ struct Part {
 }
 
 pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
+    if let Some(path) = arguments.shards.iter().find(|path| !path.exists()) {
+        bail!(Stop::BadInput(format!("{}: there is no such file or folder", path.display())));
+    }
     let is_file = |path: &PathBuf| path.is_file();
     if arguments.shards.iter().all(is_file) {
         return hosts::run(project, &arguments.shards, arguments.output.as_deref());
@@ -107,7 +111,7 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
         Ok(())
     };
     let sweep = SweepDir::create_with(&parent, &manifest, &parts[0].host, fill)?;
-    eprintln!(
+    tell!(
         "{} of {} from {}",
         count(trials.len(), "trial", "trials"),
         whole.len(),
@@ -223,9 +227,9 @@ fn warn(parts: &[Part], present: usize, planned: usize) {
     let missing: Vec<String> =
         (1..=of).filter(|number| !numbers.contains(number)).map(|it| it.to_string()).collect();
     if !missing.is_empty() {
-        eprintln!("warning: of {of} shards these are missing: {}", missing.join(", "));
+        tell!("warning: of {of} shards these are missing: {}", missing.join(", "));
     } else if present < planned {
-        eprintln!(
+        tell!(
             "warning: some shards are not finished: {} of {planned} trials are missing",
             planned - present
         );
@@ -242,7 +246,7 @@ fn warn(parts: &[Part], present: usize, planned: usize) {
     ] {
         let of = |part: &Part| part.host.pointer(fact).cloned().unwrap_or_default();
         if let Some(other) = parts.iter().find(|part| of(part) != of(&parts[0])) {
-            eprintln!(
+            tell!(
                 "warning: the shards' machines differ in {}: {} (shard {}) and {} (shard {}). Branches are \
                  compared inside blocks, each on one machine; speed-ups compare blocks of different machines",
                 fact.trim_start_matches('/').replace('/', "."),

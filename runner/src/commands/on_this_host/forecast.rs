@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use protocol::MachineRequest;
 
 use super::plans::{self, DRAWN};
 use super::work::Work;
@@ -13,7 +12,6 @@ use crate::catalogue::Programs;
 use crate::commands::validate::{self, COUNTED};
 use crate::config::Branch;
 use crate::estimate::Past;
-use crate::here;
 use crate::host::Host;
 use crate::kit::record::{Record, Step};
 use crate::machines;
@@ -108,7 +106,7 @@ pub(super) fn of(work: &Work<'_>) -> Result<Forecast> {
             says,
             threads: String::new(),
             trials: None,
-            time: all.time(work)?,
+            time: all.time(),
         });
         if !work.project.checkout.root().join(".venv/requirements.sha256").is_file() {
             let says = "of Python, in .venv".to_owned();
@@ -165,33 +163,21 @@ type Kind = (bool, Programs);
 
 /// Builds by kind and name, with the layouts that the sweep with most of them wants.
 #[derive(Default)]
-struct Builds(BTreeMap<(Kind, String), (u32, Branch)>);
+struct Builds(BTreeMap<(Kind, String), u32>);
 
 impl Builds {
     fn add(&mut self, kind: Kind, layouts: u32, branches: Vec<Branch>) {
         for branch in branches {
-            let build = self.0.entry((kind, branch.name.clone())).or_insert((1, branch));
-            build.0 = build.0.max(layouts);
+            let build = self.0.entry((kind, branch.name)).or_insert(1);
+            *build = layouts.max(*build);
         }
     }
 
     /// How long they take together.
-    fn time(&self, work: &Work<'_>) -> Result<Duration> {
-        let folder = work.project.config_folder()?;
-        let machine = MachineRequest {
-            file: machines::file(work.project.checkout.root(), here::NAME),
-            is_fixed: true,
-            seed: 1,
-            charge_ns: 1.0,
-            scaled: None,
-        };
-        let mut time = Duration::ZERO;
-        for (((is_simulated, programs), _), (layouts, branch)) in &self.0 {
-            let builder = Builder::new(&work.project.checkout, &folder, *layouts)?;
-            let builder = builder.with(*programs).simulated(is_simulated.then(|| machine.clone()));
-            time += builder.expected(std::slice::from_ref(branch))?.iter().sum::<Duration>();
-        }
-        Ok(time.div_f64(Builder::at_once(self.0.len()) as f64))
+    fn time(&self) -> Duration {
+        let layouts = self.0.values().sum::<u32>();
+        let builds = self.0.len();
+        Builder::guess(builds, layouts / u32::try_from(builds.max(1)).unwrap_or(u32::MAX))
     }
 }
 

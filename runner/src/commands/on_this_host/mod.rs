@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::kit::personal::Personal;
 use crate::kit::record::{Done, Record, Step};
 use crate::kit::threads::Threads;
+use crate::options::folder;
 use crate::progress::human;
 use crate::project::Project;
 use crate::python::Python;
@@ -60,7 +61,7 @@ pub(crate) struct OnThisHostArgs {
     #[arg(long = "allow-word", value_name = "WORD")]
     allowed: Vec<String>,
     /// Folder of results [default: results, with --quick results/quick]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }
 
@@ -101,13 +102,10 @@ impl Work<'_> {
         for step in self.left().collect::<Vec<_>>() {
             let number = 1 + Step::ALL.iter().position(|it| *it == step).unwrap_or_default();
             let [_, says] = plans::says(step);
-            eprintln!("\n[{number} of {}] {}: {says}", Step::ALL.len(), step.name());
+            tell!("\n[{number} of {}] {}: {says}", Step::ALL.len(), step.name());
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
-                eprintln!(
-                    "\nwhat is done is kept; the same command goes on with `{}`",
-                    step.name()
-                );
+                tell!("\nwhat is done is kept; the same command goes on with `{}`", step.name());
             })?;
             failed |= exit == Exit::TrialsFailed;
             if !matches!(exit, Exit::Good | Exit::TrialsFailed) {
@@ -123,7 +121,7 @@ impl Work<'_> {
             }
         }
         let took: u64 = self.record.steps.iter().map(|done| done.seconds).sum();
-        eprintln!(
+        tell!(
             "\nall steps are done; they took {}, announced were {}",
             human(std::time::Duration::from_secs(took)),
             human(std::time::Duration::from_secs(self.record.announced_s))

@@ -50,7 +50,7 @@ impl Work<'_> {
         let diagnosis = doctor::diagnose(self.project, &Host::default());
         print!("{diagnosis}");
         if !diagnosis.is_fit() {
-            eprintln!(
+            tell!(
                 "note: going on all the same; readers of the results will see what the doctor found"
             );
         }

@@ -8,7 +8,7 @@ use clap::{Args, Parser};
 use crate::commands::show::Table;
 use crate::config::Config;
 use crate::manifest::Manifest;
-use crate::options::Selection;
+use crate::options::{Selection, folder};
 use crate::plan::Asked;
 use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
@@ -27,7 +27,7 @@ pub(crate) struct SweepArgs {
                                 "instrument", "shard", "machine"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(in crate::commands) output: Option<PathBuf>,
     /// Continue without branches that cannot be built; their trials are recorded as `build-failed`
     #[arg(long)]

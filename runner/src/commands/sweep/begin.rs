@@ -10,6 +10,7 @@ use protocol::{Request, SCHEMA};
 use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Ready, build_all, warn_of};
 use crate::builds::Builder;
+use crate::config::Branch;
 use crate::host::Host;
 use crate::interrupt;
 use crate::machines;
@@ -23,16 +24,29 @@ use crate::sweep::SETTLE;
 use crate::sweep_dir::{self, SweepDir};
 use crate::trial;
 
+/// What is asked, and the instance files.
+pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
+
+/// What the command line asks, if it can be done.
+pub(super) fn wanted(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+) -> Result<Wanted> {
+    let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
+    arguments.check_jobs(&asked)?;
+    let inputs = project.inputs(&asked, None)?;
+    Ok((asked, branches, inputs))
+}
+
 pub(super) fn begin(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
+    (asked, branches, inputs): Wanted,
 ) -> Result<Ready> {
-    let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
-    arguments.check_jobs(&asked)?;
     let parent = project.sweeps(arguments.output.as_deref());
     sweep_dir::check_parent(&parent)?;
-    let inputs = project.inputs(&asked, None)?;
     if asked.machine.is_none() {
         warn_of(&Host::default());
     }
@@ -51,11 +65,6 @@ pub(super) fn begin(
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
     let plan = whole.part(shard);
-    if let (Some(shard), true) = (shard, plan.is_empty()) {
-        bail!(Stop::BadInput(format!(
-            "--shard {shard}: the plan has fewer blocks than shards; ask for fewer shards or more --trials"
-        )));
-    }
     let (instrumented, measured) =
         measured.into_iter().partition(|branch| branch.source.is_instrumented());
     let host = machines::host_id(&asked);

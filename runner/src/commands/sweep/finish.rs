@@ -83,7 +83,7 @@ pub(super) fn finish(
     if left == 0
         && let Err(error) = sweep.pack()
     {
-        eprintln!("warning: {error:#}; every trial is in it");
+        tell!("warning: {error:#}; every trial is in it");
     }
     let table = Table::of(project, sweep, manifest, summary, arguments.format)?;
     let text = match command.page {
@@ -102,7 +102,7 @@ pub(super) fn finish(
         _ => eprint!("{end}"),
     }
     if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
-        eprintln!(
+        tell!(
             "without branch `{}`, which could not be built; `build_error` in {}/manifest.json says why",
             unbuilt.name,
             project.checkout.shown(sweep.path())

@@ -38,7 +38,7 @@ pub(super) fn measure(
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
         let torn = project.checkout.shown(torn);
-        eprintln!(
+        tell!(
             "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
         );
     }
@@ -133,10 +133,10 @@ fn announce(project: &Project, sweep: &SweepDir, asked: &Asked, plan: &Plan, don
     };
     // Virtual time tells nothing of how long the host takes.
     let time = asked.machine.is_none().then(time).unwrap_or_default();
-    eprintln!("{}", headline(asked, plan));
-    eprintln!("writing {}{time}", project.checkout.shown(sweep.path()));
+    tell!("{}", headline(asked, plan));
+    tell!("writing {}{time}", project.checkout.shown(sweep.path()));
     if done > 0 {
-        eprintln!("resuming: {done} trials are there, {} are missing", plan.len() - done);
+        tell!("resuming: {done} trials are there, {} are missing", plan.len() - done);
     }
 }
 
@@ -149,7 +149,7 @@ fn run_trials(
     summary: &mut Summary,
     frequency: &mut Controller,
 ) -> Result<Tally> {
-    let mut progress = Progress::new(job.asked, job.plan, &job.done, jobs);
+    let mut progress = Progress::new(job.asked, job.plan, &job.done);
     let limit = Duration::from_secs_f64(job.asked.timeout_s);
     let runner = Subprocesses::new(binaries, limit, project.checkout.clone());
     let mut runners = vec![runner; jobs];

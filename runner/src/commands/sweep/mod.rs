@@ -33,12 +33,18 @@ pub(crate) fn run_for(
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
+    // Before the lock: what is wrong with the command line does not depend on what else runs.
+    let wanted = match &arguments.resume {
+        None => Some(begin::wanted(project, arguments, command)?),
+        Some(_) => None,
+    };
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take(arguments.selection.machine.is_some())?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
-    let ready = match &arguments.resume {
-        Some(which) => {
+    let ready = match wanted {
+        None => {
+            let which = arguments.resume.as_deref().unwrap_or("latest");
             let sweep = to_resume(project, arguments, which)?;
             // Nothing will be measured, so it does not matter whether the branches can still be built.
             if let Some(exit) = already_finished(project, arguments, command, &sweep)? {
@@ -46,7 +52,7 @@ pub(crate) fn run_for(
             }
             resume::resume(project, arguments, sweep)?
         }
-        None => begin::begin(project, arguments, command)?,
+        Some(wanted) => begin::begin(project, arguments, command, wanted)?,
     };
     measure::measure(project, arguments, command, ready)
 }
@@ -57,7 +63,7 @@ fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<Sw
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());
     match (which == "latest").then(unfinished).flatten() {
         Some(sweep) => {
-            eprintln!("resuming {}", project.checkout.shown(sweep.path()));
+            tell!("resuming {}", project.checkout.shown(sweep.path()));
             Ok(sweep)
         }
         None => SweepDir::find(&project.checkout, &parent, which),

@@ -32,7 +32,7 @@ pub(super) struct Ready {
 /// before the builds, which are a load themselves.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
-        eprintln!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
+        tell!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
     }
 }
 
