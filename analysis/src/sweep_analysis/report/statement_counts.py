@@ -107,8 +107,8 @@ def _waits(asked: Asked) -> str:
                 "line": line.place,
                 "code": f"`{line.text}`",
                 "for what was written by": _names(writers) or "nobody",
-                "of waiting": _share(part["share"].sum()),
-                "of all time": _share(part["core_share"].sum()),
+                "of waiting": _share(float(part["share"].sum())),
+                "of all time": _share(float(part["core_share"].sum())),
                 "share": part["share"].sum(),
             }
         )
