@@ -11,11 +11,11 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::{TimeVal, TimeValLike as _};
 use nix::sys::wait::{WaitStatus, wait};
 use runner::stop::Stop;
 use xshell::Shell;
+
+use crate::shell::cpu_seconds_of_children;
 
 /// A command of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,13 +117,6 @@ fn failed(step: &Step, code: i32) -> anyhow::Error {
         130 => Stop::Interrupted(why).into(),
         _ => anyhow!(why),
     }
-}
-
-/// Of those that have ended and were waited for, and of theirs.
-fn cpu_seconds_of_children() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
-    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
 fn table_of(rows: &[Took], wall_s: f64) -> String {

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike as _};
 use xshell::{Cmd, Shell};
 
 /// A shell at the root of the checkout.
@@ -18,8 +20,16 @@ pub(crate) fn at_root() -> Result<Shell> {
 /// Runs `command` under a heading, and says how long it took.
 pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
     eprintln!("── {title}");
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), cpu_seconds_of_children()?);
     command.quiet().run().with_context(|| format!("step failed: {title}"))?;
-    eprintln!("   {title}: done in {:.0} s", start.elapsed().as_secs_f64());
+    let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_seconds_of_children()? - before);
+    eprintln!("   {title}: done in {wall_s:.0} s, {cpu_s:.0} s of CPU");
     Ok(())
+}
+
+/// Of those that have ended and were waited for, and of theirs.
+pub(crate) fn cpu_seconds_of_children() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }

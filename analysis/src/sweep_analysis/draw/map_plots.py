@@ -235,10 +235,18 @@ def _cells(shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written:
     base = alt.Chart(shown)
     edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
     grey = base.mark_rect(color=theme.neutral_cell, **edge).encode(**place)
+    key = alt.Legend(
+        title="change outside the A/A band (grey: inside)",
+        titleLimit=300,
+        orient="bottom",
+        format="+.0%",
+        gradientLength=240,
+        gradientThickness=10,
+    )
     coloured = (
         base.transform_filter("isValid(datum.outside)")
         .mark_rect(**edge)
-        .encode(**place, color=alt.Color("outside:Q", scale=diverging_colours(theme), legend=None))
+        .encode(**place, color=alt.Color("outside:Q", scale=diverging_colours(theme), legend=key))
     )
     numbers = [
         base.transform_filter(f"datum.claimed == {claimed} && isValid(datum.outside) == {outside}")
