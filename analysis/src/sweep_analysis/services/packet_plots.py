@@ -61,15 +61,16 @@ def packet_figures(
         draw = _overheads if experiment.figure == OVERHEAD_BY_WORDS else _speedups
         both = pl.concat([part, known])
         across = sorted(both["words" if draw is _overheads else "threads"].drop_nulls().unique())
+        ways = [way for way in WAYS if way in both["way"]]
         # What was published as a few numbers stands beside what was measured; curves have charts of their own.
         few = draw is _overheads or known.filter(pl.col("kind") != "bound").is_empty()
         place = "published (14 cores)"
         rows = []
         if part.height:
             told = f"measured here, and {place}" if few and known.height else "measured here"
-            rows.append(_row(both if few else part, f"{title}: {told}", _Frame(across, cpus, theme), draw))
+            rows.append(_row(both if few else part, f"{title}: {told}", _Frame(across, ways, cpus, theme), draw))
         if known.height and not (few and rows):
-            rows.append(_row(known, f"{title}: {place}", _Frame(across, None, theme), draw))
+            rows.append(_row(known, f"{title}: {place}", _Frame(across, ways, None, theme), draw))
         chart = alt.vconcat(*rows, spacing=22).resolve_legend(color="shared", strokeDash="shared")
         figures[f"{generator}-depth-{depth}"] = finished(chart, theme)
     return figures
@@ -81,11 +82,13 @@ class _Frame:
 
     Attributes:
         across: values of the horizontal axis, ascending, the same for all origins.
+        ways: all that are drawn, the same for all origins, since rows share one list of colours.
         cpus: CPUs of the host, or None where they do not matter.
         theme: colours.
     """
 
     across: list[int]
+    ways: list[str]
     cpus: int | None
     theme: Theme
 
@@ -104,7 +107,7 @@ _Draw = Callable[[pl.DataFrame, alt.Color, _Frame], list[alt.LayerChart]]
 def _row(part: pl.DataFrame, title: str, frame: _Frame, draw: _Draw) -> alt.HConcatChart:
     """The panels of one origin; they share their vertical axis."""
     theme = frame.theme
-    ways = [way for way in WAYS if way in part["way"]]
+    ways = frame.ways
     ink = {"lock-free": theme.ink}
     colour = alt.Color(
         "way:N",
@@ -141,8 +144,8 @@ def _speedups(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.
             base = alt.Chart(edge)
             layers.append(base.mark_rect(color=theme.shade, opacity=0.7).encode(x="threads:Q", x2="end:Q"))
             layers.append(
-                base.mark_text(align="left", dx=4, dy=4, baseline="top", color=theme.faint_ink, fontSize=10).encode(
-                    x="threads:Q", y=alt.value(0), text="text:N"
+                base.mark_text(align="left", dx=4, dy=-4, baseline="bottom", color=theme.faint_ink, fontSize=10).encode(
+                    x="threads:Q", y=alt.value(HEIGHT), text="text:N"
                 )
             )
         layers += [*_bands(own, x, y, colour), *_lines(own, x, up, colour)]
