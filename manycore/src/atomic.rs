@@ -131,14 +131,32 @@ macro_rules! atomic {
                 Err(current)
             }
 
+            /// [`Self::load`] in the name of another place of the program.
+            #[allow(dead_code, reason = "one of the types has a use for it")]
+            pub(crate) fn load_at(&self, at: &'static Location<'static>) -> $value {
+                self.access(Access::Load, at);
+                self.0.load(Relaxed)
+            }
+
+            /// Where the value is, for accesses that cost nothing.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.0.as_ptr()
+            }
+
             /// The value, by exclusive access, which costs nothing.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }
 
             /// The value.
-            pub fn into_inner(self) -> $value {
+            pub const fn into_inner(self) -> $value {
                 self.0.into_inner()
+            }
+        }
+
+        impl$(<$generic>)? From<$value> for $name$(<$generic>)? {
+            fn from(value: $value) -> Self {
+                Self::new(value)
             }
         }
     };
@@ -172,6 +190,8 @@ macro_rules! whole_number {
             fetch_or,
             /// Flips the bits of `value`; returns the value before.
             fetch_xor,
+            /// Keeps the bits of `value`, and flips all; returns the value before.
+            fetch_nand,
             /// Keeps the larger; returns the value before.
             fetch_max,
             /// Keeps the smaller; returns the value before.
@@ -180,30 +200,23 @@ macro_rules! whole_number {
     };
 }
 
-whole_number!(
-    /// A `usize` that cores share.
-    AtomicUsize,
-    usize
-);
-whole_number!(
-    /// An `isize` that cores share.
-    AtomicIsize,
-    isize
-);
-whole_number!(
-    /// An `i64` that cores share.
-    AtomicI64,
-    i64
-);
-whole_number!(
-    /// A `u64` that cores share.
-    AtomicU64,
-    u64
-);
-whole_number!(
-    /// A `u32` that cores share.
-    AtomicU32,
-    u32
+macro_rules! whole_numbers {
+    ($($name:ident $value:ident $doc:literal,)*) => {
+        $(whole_number!(#[doc = $doc] $name, $value);)*
+    };
+}
+
+whole_numbers!(
+    AtomicUsize usize "A `usize` that cores share.",
+    AtomicIsize isize "An `isize` that cores share.",
+    AtomicI64 i64 "An `i64` that cores share.",
+    AtomicU64 u64 "A `u64` that cores share.",
+    AtomicI32 i32 "An `i32` that cores share.",
+    AtomicU32 u32 "A `u32` that cores share.",
+    AtomicI16 i16 "An `i16` that cores share.",
+    AtomicU16 u16 "A `u16` that cores share.",
+    AtomicI8 i8 "An `i8` that cores share.",
+    AtomicU8 u8 "A `u8` that cores share.",
 );
 atomic!(
     /// A `bool` that cores share.
@@ -215,7 +228,11 @@ fetches!(AtomicBool, bool:
     /// Conjunction; returns the value before.
     fetch_and,
     /// Disjunction; returns the value before.
-    fetch_or
+    fetch_or,
+    /// Which of the two, but not both; returns the value before.
+    fetch_xor,
+    /// Not both; returns the value before.
+    fetch_nand
 );
 
 /// A pointer that cores share.

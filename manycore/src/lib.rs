@@ -31,6 +31,8 @@ mod heap;
 pub mod lock;
 pub mod machine;
 mod number;
+mod once;
+mod rw_lock;
 mod stall;
 mod stuck;
 pub mod thread;
@@ -132,6 +134,12 @@ pub fn work_moving(time: Picoseconds, bytes: u64) {
 #[track_caller]
 pub fn touch(address: usize, bytes: usize, is_written: bool) {
     engine::touch(address, bytes, is_written, Location::caller());
+}
+
+/// Charges reading and writing the word at `address` in one step.
+#[track_caller]
+pub fn read_modify_write(address: usize) {
+    engine::access(address, engine::Access::ReadModifyWrite, Location::caller());
 }
 
 /// Calls `step` as a part of the simulation itself: what it allocates is the host's and costs nothing. It must make no

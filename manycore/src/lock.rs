@@ -1,15 +1,17 @@
 //! Locks of the interface of `std::sync`, over a word that cores share and queues of blocked cores.
 
-use std::cell::{OnceCell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-use crate::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::atomic::{AtomicU32, Ordering};
 use crate::engine;
-use crate::number::Number;
+pub use crate::once::{Once, OnceLock};
+pub use crate::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Nobody has the lock.
 const FREE: u32 = 0;
@@ -18,7 +20,11 @@ const TAKEN: u32 = 1;
 /// Somebody has it, and somebody may wait.
 const WAITED_FOR: u32 = 2;
 
-/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the second mutex). It is never poisoned.
+/// How often a thread looks again before it blocks, as the standard library's does.
+const SPINS: u32 = 100;
+
+/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex), which spins first, as the
+/// standard library's does on Linux: for as long as somebody has it and nobody waits. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
@@ -30,6 +36,10 @@ pub struct Mutex<T: ?Sized> {
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+
+// As those of the standard library: whoever panics under a lock leaves what is there for others.
+impl<T: ?Sized> UnwindSafe for Mutex<T> {}
+impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
 impl<T> Mutex<T> {
     /// A free lock around `value`.
@@ -66,13 +76,38 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn lock_contended(&self, at: &'static Location<'static>) {
-        while self.state.swap_at(WAITED_FOR, at) != FREE {
+        let mut state = self.spin(at);
+        if state == FREE {
+            match self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+        while state == WAITED_FOR || self.state.swap_at(WAITED_FOR, at) != FREE {
             assert!(
                 !engine::running().is_null(),
                 "a lock of a simulation is taken, and nobody runs who frees it"
             );
-            engine::block(self.address(), || self.state.load(Ordering::Relaxed) == WAITED_FOR, at);
+            engine::block(self.address(), || self.state.load_at(at) == WAITED_FOR, at);
+            state = self.spin(at);
         }
+    }
+
+    /// Waits a little for the lock to be free, or somebody to wait for it; returns its state.
+    fn spin(&self, at: &'static Location<'static>) -> u32 {
+        for _ in 0..SPINS {
+            let state = self.state.load_at(at);
+            if state != TAKEN {
+                return state;
+            }
+            engine::pause();
+        }
+        self.state.load_at(at)
+    }
+
+    /// Whether a thread panicked that had the lock; the answer is no.
+    pub fn is_poisoned(&self) -> bool {
+        false
     }
 
     /// Takes the lock if it is free.
@@ -168,6 +203,26 @@ impl Condvar {
         lock.lock()
     }
 
+    /// [`Self::wait`] for so long at most.
+    ///
+    /// # Errors
+    /// Never, as there.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let lock = guard.lock;
+        let seen = self.notifications.load(Ordering::Relaxed);
+        drop(guard);
+        let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
+        let is_woken =
+            engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
+        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((guard, WaitTimeoutResult(!is_woken)))
+    }
+
     /// Waits, at least until `is_early` says no.
     ///
     /// # Errors
@@ -203,6 +258,18 @@ impl Condvar {
     }
 }
 
+/// Whether a wait ended because its time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// The answer.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
 /// A place where threads wait until so many have come, again and again.
 #[derive(Debug)]
 pub struct Barrier {
@@ -235,71 +302,5 @@ impl Barrier {
         }
         let round = come.1;
         drop(self.all_have_come.wait_while(come, |come| come.1 == round));
-    }
-}
-
-/// A cell that is written once in each run: a run is a program of its own, and finds none of another's values in its
-/// statics. Whoever comes while it is being written waits.
-pub struct OnceLock<T> {
-    number: Number,
-    value: PhantomData<T>,
-}
-
-/// What a [`OnceLock`] is in one run.
-#[repr(align(64))]
-struct Once<T> {
-    value: OnceCell<T>,
-    lock: Mutex<()>,
-    is_set: AtomicBool,
-}
-
-// SAFETY: as of `std::sync::OnceLock`: the value is written under the lock before `is_set`, and only read after it.
-unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
-
-impl<T: 'static> OnceLock<T> {
-    /// An empty cell.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { number: Number::new(), value: PhantomData }
-    }
-
-    /// What it is in this run; nothing outside a simulation. It stays when the run is over: a reference may, too.
-    fn of_run(&self) -> Option<&'static Once<T>> {
-        let once = engine::of_run(self.number.get(), || {
-            Box::leak(Box::new(Once::<T> {
-                value: OnceCell::new(),
-                lock: Mutex::new(()),
-                is_set: AtomicBool::new(false),
-            }))
-        })?;
-        Some(once.downcast_ref().expect("a number belongs to one cell"))
-    }
-
-    /// The value, if it is there.
-    #[track_caller]
-    pub fn get(&self) -> Option<&T> {
-        let once = self.of_run()?;
-        once.is_set.load(Ordering::Acquire).then(|| once.value.get()).flatten()
-    }
-
-    /// The value; `make` makes it if it is not there.
-    ///
-    /// # Panics
-    /// If `make` does, or comes back here; and outside a simulation.
-    #[track_caller]
-    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        let once = self.of_run().expect("a simulation runs: the cell is one of its program");
-        if !once.is_set.load(Ordering::Acquire) {
-            let _guard = once.lock.lock();
-            once.value.get_or_init(make);
-            once.is_set.store(true, Ordering::Release);
-        }
-        once.value.get().expect("it was made above, or before")
-    }
-}
-
-impl<T: 'static> Default for OnceLock<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }

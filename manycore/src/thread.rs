@@ -1,13 +1,14 @@
 //! Threads of the interface of `std::thread`, each on a core of its own.
 
-use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
 use std::io;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::atomic::{AtomicU32, Ordering};
 use crate::engine;
 use crate::lock::{Condvar, Mutex};
 use crate::number::Number;
@@ -24,9 +25,22 @@ struct Packet<T> {
 /// The right to wait for a thread.
 pub struct JoinHandle<T> {
     packet: Arc<Packet<T>>,
+    thread: Thread,
 }
 
 impl<T> JoinHandle<T> {
+    /// Which thread it is.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Whether it has ended, or is about to.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.packet.result.lock().is_ok_and(|result| result.is_some())
+    }
+
     /// Blocks until the thread has ended.
     ///
     /// # Errors
@@ -98,10 +112,16 @@ impl Builder {
     ) -> io::Result<JoinHandle<T>> {
         let packet = Arc::new(Packet { result: Mutex::new(None), is_done: Condvar::new() });
         let of_thread = Arc::clone(&packet);
+        let token = Arc::new(AtomicU32::new(EMPTY));
+        let own = Arc::clone(&token);
         let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
+            TOKEN.with(|token| drop(token.set(own)));
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let value = body();
-                drop(engine::take_locals());
+                // A value's destructor may ask for others.
+                while let Some(value) = engine::take_local() {
+                    drop(value);
+                }
                 value
             }));
             *of_thread.result.lock().expect("it is never poisoned") = Some(result);
@@ -112,7 +132,9 @@ impl Builder {
         });
         // SAFETY: the caller's promise; after `after` the thread does not touch `body` any more.
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
-        engine::spawn(self.name, body).map(|_| JoinHandle { packet }).ok_or_else(|| {
+        let started = engine::spawn(self.name.clone(), body);
+        let thread = |number| Thread { id: ThreadId(number), name: self.name, token };
+        started.map(|number| JoinHandle { packet, thread: thread(number) }).ok_or_else(|| {
             let cores = engine::cores().unwrap_or(0);
             io::Error::other(format!(
                 "all {cores} cores of the simulated machine have a thread; start fewer, or take a larger machine"
@@ -145,20 +167,66 @@ pub fn sleep(time: Duration) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadId(u64);
 
-/// What a thread is called.
+/// What a thread is called, and the right to let it go on.
 #[derive(Clone, Debug)]
 pub struct Thread {
     id: ThreadId,
     name: Option<String>,
+    token: Arc<AtomicU32>,
+}
+
+/// It has no leave to go on, and does not wait for one.
+const EMPTY: u32 = 0;
+/// It waits for leave.
+const PARKED: u32 = u32::MAX;
+/// It has leave.
+const NOTIFIED: u32 = 1;
+
+crate::core_local!(static TOKEN: OnceCell<Arc<AtomicU32>> = OnceCell::new());
+
+fn token() -> Arc<AtomicU32> {
+    TOKEN.with(|token| Arc::clone(token.get_or_init(|| Arc::new(AtomicU32::new(EMPTY)))))
 }
 
 /// The thread that runs; outside a simulation it has the same number everywhere, and no name.
 #[must_use]
 pub fn current() -> Thread {
-    Thread { id: ThreadId(engine::thread_number()), name: engine::thread_name() }
+    let id = ThreadId(engine::thread_number());
+    Thread { id, name: engine::thread_name(), token: token() }
+}
+
+/// Blocks until somebody has called [`Thread::unpark`] since the last time.
+#[track_caller]
+pub fn park() {
+    park_for(None);
+}
+
+/// [`park`] for so long at most.
+#[track_caller]
+pub fn park_timeout(time: Duration) {
+    park_for(Some(time));
+}
+
+#[track_caller]
+fn park_for(time: Option<Duration>) {
+    let (token, at) = (token(), Location::caller());
+    if token.fetch_sub(1, Ordering::Acquire) == NOTIFIED {
+        return;
+    }
+    let address = Arc::as_ptr(&token) as usize;
+    engine::block_for(address, time, || token.load_at(at) == PARKED, at);
+    token.swap(EMPTY, Ordering::Acquire);
 }
 
 impl Thread {
+    /// Lets the thread go on that is parked, or will park next.
+    #[track_caller]
+    pub fn unpark(&self) {
+        if self.token.swap(NOTIFIED, Ordering::Release) == PARKED {
+            engine::wake(Arc::as_ptr(&self.token) as usize, 1);
+        }
+    }
+
     /// Its number.
     #[must_use]
     pub fn id(&self) -> ThreadId {
@@ -179,6 +247,19 @@ impl<T> Local<Cell<T>> {
         T: Copy,
     {
         self.with(Cell::get)
+    }
+
+    /// The thread's value, which is a new one from now on.
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(Cell::take)
+    }
+
+    /// Gives the thread another value; returns the one before.
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
     }
 
     /// Gives the thread another value.
@@ -280,8 +361,22 @@ impl<T: 'static> Local<T> {
     /// Calls `visit` with this thread's value, which is made at the first call.
     ///
     /// # Panics
-    /// Never: a value has the type of its place.
+    /// If the thread ends and has dropped it.
     pub fn with<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
+        self.try_with(visit).expect("the thread has not dropped its values")
+    }
+
+    /// [`Self::with`] if the value is there.
+    ///
+    /// # Errors
+    /// If the thread ends and has dropped it.
+    ///
+    /// # Panics
+    /// Never: a value has the type of its place.
+    pub fn try_with<R>(
+        &'static self,
+        visit: impl FnOnce(&T) -> R,
+    ) -> std::result::Result<R, AccessError> {
         if engine::running().is_null() {
             let visit = Cell::new(Some(visit));
             let result = Cell::new(None);
@@ -289,15 +384,39 @@ impl<T: 'static> Local<T> {
                 let visit = visit.take().expect("it is called once");
                 result.set(Some(visit(value)));
             });
-            return result.into_inner().expect("it was called");
+            return Ok(result.into_inner().expect("it was called"));
         }
-        let make = || -> Box<dyn Any> { Box::new((self.make)()) };
-        let value = engine::local(self.number.get(), make).expect("a simulation runs");
+        let make = || -> engine::Value { (Box::new((self.make)()), std::mem::needs_drop::<T>()) };
+        let value = engine::local(self.number.get(), make).ok_or(AccessError)?;
         // SAFETY: the value is boxed and stays until its thread ends; this thread runs this code.
         let value = unsafe { &*value };
-        visit(value.downcast_ref().expect("the number is this place's own"))
+        Ok(visit(value.downcast_ref().expect("the number is this place's own")))
     }
 }
+
+impl<T> Local<RefCell<T>> {
+    /// [`Self::with`] the value borrowed.
+    pub fn with_borrow<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
+        self.with(|value| visit(&value.borrow()))
+    }
+
+    /// [`Self::with`] the value borrowed mutably.
+    pub fn with_borrow_mut<R>(&'static self, visit: impl FnOnce(&mut T) -> R) -> R {
+        self.with(|value| visit(&mut value.borrow_mut()))
+    }
+}
+
+/// The thread has dropped its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessError;
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the thread has dropped its values")
+    }
+}
+
+impl std::error::Error for AccessError {}
 
 /// Declares a [`thread::Local`](crate::thread::Local): `core_local!(static NAME: Type = value);`.
 #[macro_export]

@@ -7,7 +7,7 @@ use crate::engine;
 use crate::machine::{NANOSECOND, Picoseconds};
 
 /// A moment of the machine's time, by the clock of the core that asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Picoseconds);
 
 impl Instant {
@@ -27,6 +27,18 @@ impl Instant {
     #[must_use]
     pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         self - earlier
+    }
+
+    /// The time since `earlier`, in whole nanoseconds; nothing if that is later.
+    #[must_use]
+    pub fn duration_since(self, earlier: Self) -> Duration {
+        self - earlier
+    }
+
+    /// So long after, which always can be said.
+    #[must_use]
+    pub fn checked_add(self, time: Duration) -> Option<Self> {
+        Some(self + time)
     }
 
     /// Picoseconds since the beginning.

@@ -19,6 +19,7 @@ use crate::catalogue::Programs;
 use crate::checkout::Checkout;
 use crate::config::{Branch, Source, git};
 use crate::digest;
+use crate::rewriting::Rewritten;
 
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
 pub const SHUFFLE: &str = "--shuffle-sections";
@@ -45,7 +46,7 @@ pub struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
-    /// Whether it is built for simulated machines, which only the fork can be.
+    /// Whether it is built for simulated machines.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.machine.is_some()
@@ -86,18 +87,18 @@ impl Recipe<'_> {
         }
     }
 
-    /// Writes or refreshes the workspace in `folder`. Files that are right already keep their time
+    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place of their originals. Files that are right already keep their time
     /// stamps, so that cargo rebuilds only what changed.
     ///
     /// # Errors
     /// If a file of the checkout cannot be read or one of the workspace not written.
-    pub fn write(&self, branch: &Branch, folder: &Path) -> Result<()> {
+    pub fn write(&self, branch: &Branch, folder: &Path, rewritten: &[Rewritten]) -> Result<()> {
         fs::create_dir_all(folder.join("src"))
             .with_context(|| format!("{} cannot be made", folder.display()))?;
         let root_lock = self.lock(branch)?;
         let manifest = format!(
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
-            self.manifest(branch)?
+            self.manifest(branch, rewritten)?
         );
         let mut program = main_program(&branch.source);
         if self.is_simulated() {
@@ -145,7 +146,7 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// If the checkout's own cannot be read.
-    pub fn manifest(&self, branch: &Branch) -> Result<String> {
+    pub fn manifest(&self, branch: &Branch, rewritten: &[Rewritten]) -> Result<String> {
         let text = |value: &str| Value::String(value.to_owned());
         let folder_text = |folder: &Path| text(&folder.display().to_string());
         let features = branch.source.features().into_iter().map(Value::String).collect();
@@ -206,8 +207,11 @@ impl Recipe<'_> {
             ])),
             (_, None) => None,
         };
-        if let Some(patch) = patch {
-            let patched = Table::from_iter([("rayon-core".to_owned(), Value::Table(patch))]);
+        let mut patched: Table = rewritten.iter().map(Rewritten::patch).collect();
+        if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {
+            patched.insert("rayon-core".to_owned(), Value::Table(patch));
+        }
+        if !patched.is_empty() {
             let crates_io = Table::from_iter([("crates-io".to_owned(), Value::Table(patched))]);
             manifest.insert("patch".to_owned(), Value::Table(crates_io));
         }

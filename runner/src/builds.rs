@@ -20,6 +20,7 @@ use crate::digest;
 use crate::edits::Edits;
 use crate::interrupt;
 use crate::manifest::{Receipt, Toolchain};
+use crate::rewriting::{self, places};
 use crate::stop::Stop;
 use crate::subprocess;
 use crate::variant::{which_workloads, who_are_you};
@@ -88,20 +89,17 @@ impl<'a> Builder<'a> {
                 ))
             })?
             .to_owned();
-        let target = match std::env::var_os("CARGO_TARGET_DIR") {
-            Some(folder) => checkout.root().join(folder),
-            None => checkout.root().join("target"),
-        };
+        let folder = folder(checkout.root());
         let layouts = if layouts > 1 { layouts } else { 0 };
         let recipe = Recipe {
             checkout,
             config_folder,
             layouts,
             programs: Programs::Workloads,
-            edited: target.join("branches/edited"),
+            edited: folder.join("edited"),
             machine: None,
         };
-        Ok(Self { recipe, folder: target.join("branches"), host_triple, rustc })
+        Ok(Self { recipe, folder, host_triple, rustc })
     }
 
     /// The same with other programs than all workloads without the services.
@@ -115,7 +113,7 @@ impl<'a> Builder<'a> {
     #[must_use]
     pub fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
         if machine.is_some() {
-            self.folder.push("simulated");
+            self.folder = simulated_folder(self.recipe.checkout.root());
             self.recipe.machine = machine;
         }
         self
@@ -197,10 +195,10 @@ impl<'a> Builder<'a> {
         let [protocol, workloads, services, fork] =
             ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
                 .map(|folder| root.join(folder));
-        let manycore = root.join("manycore/src");
+        let [manycore, facade] = ["manycore/src", "manycore/std/src"].map(|it| root.join(it));
         let mut folders = vec![protocol.as_path(), &workloads];
         if self.recipe.is_simulated() {
-            folders.push(&manycore);
+            folders.extend([manycore.as_path(), &facade]);
         }
         if self.recipe.programs == Programs::Services {
             folders.push(&services);
@@ -265,11 +263,37 @@ impl<'a> Builder<'a> {
     pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
-        self.recipe.write(branch, &workspace)?;
-        let metadata = self.metadata(branch, &workspace)?;
-        let package = self.resolved(branch, &workspace, &metadata)?;
+        let is_rewritten =
+            self.recipe.is_simulated() && !matches!(branch.source, Source::Fork { .. });
+        let original = if is_rewritten { workspace.join("original") } else { workspace.clone() };
+        self.recipe.write(branch, &original, &[])?;
+        let metadata = self.metadata(branch, &original)?;
+        let package = self.resolved(branch, &original, &metadata)?;
         let features = features_on(branch, &metadata, &package)?;
+        if is_rewritten {
+            self.rewrite(branch, &workspace, &metadata)?;
+        }
         Ok(Prepared { package, features })
+    }
+
+    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes them.
+    fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
+        let facade = self.recipe.checkout.root().join("manycore/std");
+        let below = self.folder.join(rewriting::FOLDER);
+        let rewritten = rewriting::rewrite(original, &below, &facade)?;
+        self.recipe.write(branch, workspace, &rewritten)?;
+        let taken = self.metadata(branch, workspace)?;
+        let is_left =
+            |name: &str| taken.packages.iter().any(|it| it.name == name && it.source.is_some());
+        if let Some(left) = rewritten.iter().find(|it| is_left(&it.name)) {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}`: cargo takes no notice of {} in {}",
+                branch.name,
+                left.name,
+                left.folder.display()
+            )));
+        }
+        Ok(())
     }
 
     /// Copies the release of a branch that is one with edits, and applies them to the copy.
@@ -398,7 +422,11 @@ impl<'a> Builder<'a> {
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"));
         if self.recipe.is_simulated() {
-            command.env("RUSTFLAGS", "--cfg fork_sim").env_remove("CARGO_ENCODED_RUSTFLAGS");
+            // Copies are called by the crate's own places, and what they warn of is not ours to mend.
+            let below = self.folder.join(rewriting::FOLDER);
+            let remap = format!("--remap-path-prefix={}={}", below.display(), rewriting::FOLDER);
+            let flags = ["--cfg=fork_sim", "--cap-lints=allow", &remap].join("\x1f");
+            command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS");
         }
         let done = subprocess::run(&mut command, b"", None).context(
             "`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH",
@@ -410,6 +438,9 @@ impl<'a> Builder<'a> {
             let output = subprocess::last_lines(&done.stderr, STDERR_LINES).unwrap_or_default();
             let remedy = if self.recipe.layouts > 0 && output.contains(SHUFFLE) {
                 "\nthe linker cannot shuffle functions: use LLVM's, or --layouts 1"
+            } else if output.contains("cores_std") {
+                "\n`cores_std` has the standard library's place on a simulated machine, without files, sockets, other \
+                 processes, the time of day and assembler; put what needs them behind `#[cfg(not(fork_sim))]`"
             } else {
                 ""
             };
@@ -417,9 +448,10 @@ impl<'a> Builder<'a> {
                 bail!(Stop::BadInput(told));
             }
             bail!(Stop::BuildFailed(format!(
-                "{} ({}) cannot be built; the end of cargo's output:\n{output}{remedy}",
+                "{} ({}) cannot be built; the end of cargo's output:\n{}{remedy}",
                 branch.called(),
                 branch.source,
+                places::shown(&output),
             )));
         }
         Ok(done.stdout)
@@ -550,6 +582,18 @@ impl<'a> Builder<'a> {
         }
         Ok((copy, sha256))
     }
+}
+
+/// Folder of the builds of a checkout.
+fn folder(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root.join(target).join("branches")
+}
+
+/// Folder of its builds for simulated machines.
+#[must_use]
+pub fn simulated_folder(root: &Path) -> PathBuf {
+    folder(root).join("simulated")
 }
 
 /// What to say if cargo's output means that a release or a commit does not exist.

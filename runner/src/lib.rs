@@ -39,6 +39,7 @@ pub mod progress;
 mod project;
 pub mod python;
 pub mod record;
+pub mod rewriting;
 mod schema;
 pub mod selection;
 pub mod stop;

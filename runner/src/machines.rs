@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::catalogue;
-use crate::config::{Branch, Config, Source};
 use crate::digest;
 use crate::here;
 use crate::host::Host;
@@ -30,7 +29,7 @@ const CHARGES_HERE: &str = "workloads/charges-here.toml";
 /// Names a folder in which the two files of this host lie instead, for tests: they must not touch those of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
-/// The branch that others are compared with where the published crate cannot run: its twin in the fork.
+/// The branch by which units of work are measured: the published crate's twin in the fork.
 pub(crate) const BASELINE: &str = "packed";
 
 /// Its value where none is.
@@ -211,44 +210,6 @@ pub fn workloads(list: &str) -> Result<String> {
         tell!("note: without {}, which do not run on simulated machines", left.join(", "));
     }
     Ok(kept.join(","))
-}
-
-/// The branches of `config` that can be simulated, `packed` being the baseline. Of those that cannot, what a glob of
-/// `list` means is left out with a note, and what it names is refused; without a list all are named.
-///
-/// # Errors
-/// [`Stop::BadInput`] if one is named that cannot.
-pub fn branches(config: &Config, list: Option<&str>) -> Result<Config> {
-    let is_fork = |branch: &&Branch| matches!(branch.source, Source::Fork { .. });
-    let (kept, left): (Vec<&Branch>, Vec<&Branch>) = config.branches.iter().partition(is_fork);
-    let is_named = |branch: &&Branch| {
-        list.is_none_or(|list| list.split(',').any(|word| word.trim() == branch.name))
-    };
-    if let Some(branch) = left.iter().copied().find(is_named) {
-        bail!(Stop::BadInput(format!(
-            "--branches: `{}` is {}, whose atomics cannot be reached, so it does not run on simulated machines; \
-             take branches of the fork, of which `{BASELINE}` is the published crate's twin",
-            branch.name, branch.source
-        )));
-    }
-    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
-    let meant = pick("--branches", "branch", list.unwrap_or("all"), &known).unwrap_or_default();
-    let names: Vec<&str> =
-        left.iter().map(|branch| branch.name.as_str()).filter(|it| meant.contains(it)).collect();
-    if !names.is_empty() {
-        tell!(
-            "note: without {}, which cannot be simulated; the baseline is `{BASELINE}`",
-            names.join(", ")
-        );
-    }
-    let has_baseline = kept.iter().any(|branch| branch.baseline);
-    let mut branches: Vec<Branch> = kept.into_iter().cloned().collect();
-    if !has_baseline {
-        let baseline = branches.iter_mut().find(|branch| branch.name == BASELINE);
-        baseline.with_context(|| format!("no branch `{BASELINE}` to compare with"))?.baseline =
-            true;
-    }
-    Ok(Config { branches })
 }
 
 /// Thread counts of a sweep: what is asked for in so many words must fit, of other lists those are kept that do.

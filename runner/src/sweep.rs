@@ -10,12 +10,14 @@ use anyhow::Result;
 use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
+use crate::builds;
 use crate::frequency::{ClockReading, ControlFrequency};
 use crate::host::gauges::{self, Gauges};
 use crate::id::Id;
 use crate::machines;
 use crate::plan::{Asked, Load, Mode, Plan, Trial};
 use crate::record::{Ending, FreqState, Record};
+use crate::rewriting::places;
 use crate::trial::{Ended, RunTrial};
 
 /// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into
@@ -314,7 +316,8 @@ fn record(
             record.answer = Some(outcome.answer);
             record.work_unit = Some(outcome.work_unit);
             record.events = outcome.events;
-            record.simulated = outcome.simulated;
+            let named = |it| places::named(it, job.root, &builds::simulated_folder(job.root));
+            record.simulated = outcome.simulated.map(named);
             // Counting takes time, so an instrumented build has none to show: what is not in the
             // record cannot get into a table of times.
             if !job.asked.is_instrumented(trial.branch) {

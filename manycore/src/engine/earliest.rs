@@ -8,6 +8,9 @@ const CORE_BITS: u32 = 11;
 /// The key of a core that is not in the tournament.
 pub(crate) const NEVER: u64 = u64::MAX;
 
+/// The latest clock that a key holds.
+pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - CORE_BITS)) - 2;
+
 /// Clock before number, so that ties go to the smaller number.
 pub(crate) fn key(clock: Picoseconds, core: usize) -> u64 {
     debug_assert!(clock < 1 << (u64::BITS - CORE_BITS), "the clock of a run of hours");

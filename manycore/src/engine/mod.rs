@@ -66,7 +66,22 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     since: Picoseconds,
+    /// At which address it waits to be woken.
+    address: usize,
     at: &'static Location<'static>,
+}
+
+/// A thread-local value, and whether dropping it does something.
+pub(crate) type Value = (Box<dyn Any>, bool);
+
+/// What a thread has where a thread-local value belongs.
+#[derive(Default)]
+enum Local {
+    #[default]
+    Missing,
+    There(Value),
+    /// The thread is about to end.
+    Dropped,
 }
 
 /// One core, and the thread on it.
@@ -83,7 +98,9 @@ struct Core {
     /// Work and bytes that do not fill a piece yet.
     unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
-    locals: Vec<Option<Box<dyn Any>>>,
+    /// Whether it stopped waiting because its time was up.
+    is_late: bool,
+    locals: Vec<Local>,
     name: Option<String>,
     /// The number of its thread, which no other thread gets.
     thread: u64,
@@ -100,6 +117,7 @@ impl Core {
             is_searching: false,
             unmoved: (0, 0),
             blocked: None,
+            is_late: false,
             locals: Vec::new(),
             name: None,
             thread: 0,
@@ -295,7 +313,16 @@ impl Engine {
         self.earliest.set(core, NEVER);
         self.current = core;
         self.clock = self.cores[core].clock;
-        if self.cores[core].state == State::Waking {
+        let blocked = self.cores[core].blocked.take();
+        if let Some(Blocked { since, address, .. }) = blocked {
+            self.queues.entry(address).or_default().retain(|waiting| *waiting != core);
+            self.cores[core].is_late = true;
+            let slept = self.clock.saturating_sub(since);
+            self.cores[core].spent.add(Spending::Asleep, slept);
+            let resume = self.resume_time(slept);
+            self.charge(Spending::System, resume);
+        }
+        if matches!(self.cores[core].state, State::Waking | State::Blocked) {
             self.cores[core].state = State::Awake;
             self.count_running(core, true);
         }

@@ -5,8 +5,8 @@ use std::panic::Location;
 use std::time::Duration;
 
 use super::attribution::{Spending, Spent, Wait};
-use super::earliest::key;
-use super::{Access, Blocked, Engine, IS_CORE, LINE_BYTES, State, running, scaled};
+use super::earliest::{LATEST, key};
+use super::{Access, Blocked, Engine, IS_CORE, LINE_BYTES, Local, State, Value, running, scaled};
 use crate::heap::RunHeap;
 use crate::machine::Picoseconds;
 
@@ -193,21 +193,37 @@ pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
 
 /// Blocks until woken at `address`, unless `is_due` says no when the core's turn has come.
 pub(crate) fn block(address: usize, is_due: impl FnOnce() -> bool, at: &'static Location<'static>) {
+    block_for(address, None, is_due, at);
+}
+
+/// [`block`] for so long at most; `false` if the time was up.
+pub(crate) fn block_for(
+    address: usize,
+    time: Option<Duration>,
+    is_due: impl FnOnce() -> bool,
+    at: &'static Location<'static>,
+) -> bool {
     on_engine(|engine| {
         engine.drain(0, at);
         engine.charge(Spending::System, engine.machine.prices.block);
     });
     turn();
     if !is_due() {
-        return;
+        return true;
     }
     on_engine(|engine| {
         let core = engine.current;
         engine.stop_running(State::Blocked);
-        engine.cores[core].blocked = Some(Blocked { since: engine.clock, at });
+        engine.cores[core].blocked = Some(Blocked { since: engine.clock, address, at });
         engine.queues.entry(address).or_default().push_back(core);
+        if let Some(time) = time {
+            let until = engine.clock.saturating_add(picoseconds(time)).min(LATEST);
+            engine.cores[core].clock = until;
+            engine.earliest.set(core, key(until, core));
+        }
     });
     suspend();
+    on_engine(|engine| !std::mem::take(&mut engine.cores[engine.current].is_late)).unwrap_or(true)
 }
 
 /// Wakes up to `most` of those who are blocked at `address`, in the order in which they came.
@@ -298,30 +314,43 @@ pub(crate) fn set_searching(is_searching: bool) -> bool {
     .unwrap_or(false)
 }
 
-/// The place of a thread-local value on the current core; what `make` makes, if it is not there yet.
-pub(crate) fn local(number: usize, make: impl FnOnce() -> Box<dyn Any>) -> Option<*const dyn Any> {
+/// The place of a thread-local value on the current core; what `make` makes, if it is not there yet. Nothing if the thread
+/// ends and has dropped it.
+pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
         let locals = &engine.cores[engine.current].locals;
-        locals.get(number).and_then(Option::as_ref).map(|value| std::ptr::from_ref(&**value))
+        match locals.get(number) {
+            Some(Local::There((value, _))) => Some(Some(std::ptr::from_ref(&**value))),
+            Some(Local::Dropped) => Some(None),
+            Some(Local::Missing) | None => None,
+        }
     };
-    let found = on_engine(find)?;
-    if found.is_some() {
+    if let Some(found) = on_engine(find)? {
         return found;
     }
     let value = make();
     on_engine(|engine| {
         let locals = &mut engine.cores[engine.current].locals;
         if locals.len() <= number {
-            locals.resize_with(number + 1, || None);
+            locals.resize_with(number + 1, Local::default);
         }
-        locals[number] = Some(value);
+        locals[number] = Local::There(value);
     });
-    on_engine(find).flatten()
+    on_engine(find).flatten().flatten()
 }
 
-/// The thread-local values of the current core, which has none any more.
-pub(crate) fn take_locals() -> Vec<Option<Box<dyn Any>>> {
-    on_engine(|engine| std::mem::take(&mut engine.cores[engine.current].locals)).unwrap_or_default()
+/// Takes a thread-local value that is not just memory out of the current core, whose thread ends.
+pub(crate) fn take_local() -> Option<Value> {
+    let take = |engine: &mut Engine| {
+        let locals = &mut engine.cores[engine.current].locals;
+        let last =
+            locals.iter_mut().rev().find(|local| matches!(local, Local::There((_, true))))?;
+        match std::mem::replace(last, Local::Dropped) {
+            Local::There(value) => Some(value),
+            Local::Missing | Local::Dropped => None,
+        }
+    };
+    on_engine(take).flatten()
 }
 
 /// What static `number` is in this run; what `make` makes, if nobody has asked before. `make` runs no code from outside

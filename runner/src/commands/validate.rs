@@ -157,13 +157,12 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
     }
 }
 
-/// The branches, all of which can be simulated; the same in both sweeps.
+/// The branches; the same in both sweeps.
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
     let known = experiments::read(project.checkout.root())?;
     let experiment = experiments::find(known, EXPERIMENT)?;
     let list = arguments.selection.branches.as_ref().unwrap_or(&experiment.branches);
-    let config = machines::branches(&project.config()?, Some(list))?;
-    Ok(Config { branches: selection::branches(&config, list)?.0 })
+    Ok(Config { branches: selection::branches(&project.config()?, list)?.0 })
 }
 
 /// Refuses prices of another host, and none.

@@ -183,7 +183,7 @@ fn change(text: &str, target: &Range<usize>, edit: &Edit) -> (Range<usize>, Stri
 }
 
 /// Copies what is in `folder` of `from`, but what cargo and git keep there; `new_text` has what files become.
-fn copy_folder(
+pub(crate) fn copy_folder(
     from: &Path,
     to: &Path,
     folder: &Path,

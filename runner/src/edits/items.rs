@@ -7,15 +7,15 @@ use syn::visit::{self, Visit};
 use syn::{Block, ImplItem, Item, Signature, Stmt, Type};
 
 /// An item, and what of it an edit can name, as places in the text.
-pub(super) struct Place {
-    pub(super) name: String,
-    pub(super) item: Range<usize>,
-    pub(super) signature: Option<Range<usize>>,
-    pub(super) statements: Vec<Range<usize>>,
+pub(crate) struct Place {
+    pub(crate) name: String,
+    pub(crate) item: Range<usize>,
+    pub(crate) signature: Option<Range<usize>>,
+    pub(crate) statements: Vec<Range<usize>>,
 }
 
 /// The items of a file at its top and in its `impl` blocks.
-pub(super) fn places(file: &syn::File) -> Vec<Place> {
+pub(crate) fn places(file: &syn::File) -> Vec<Place> {
     let mut places = Vec::new();
     for item in &file.items {
         let whole = item.span().byte_range();

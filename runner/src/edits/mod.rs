@@ -14,6 +14,8 @@ use serde_spanned::Spanned;
 
 use crate::pick::plain;
 use crate::stop::Stop;
+pub(crate) use apply::copy_folder;
+pub(crate) use items::places;
 
 /// The edits of one file, each well formed; whether they fit is seen where they are applied.
 #[derive(Debug)]

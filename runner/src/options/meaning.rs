@@ -20,17 +20,11 @@ pub(crate) fn asked(
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
     let mut start = Start::of(project, selection)?;
-    let is_simulated = selection.machine.is_some();
     let (mut branches, is_baseline_added) = match elsewhere {
-        Some(config) if is_simulated => (machines::branches(config, None)?.branches, false),
         Some(config) => (config.branches.clone(), false),
         None => {
             let list = selection.branches.as_deref().unwrap_or(&start.branches);
-            let mut config = project.config()?;
-            if is_simulated {
-                config = machines::branches(&config, Some(list))?;
-            }
-            selection::branches(&config, list)?
+            selection::branches(&project.config()?, list)?
         }
     };
     let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());

@@ -1,0 +1,218 @@
+//! Rewrites a source file so that it runs on a simulated machine: its paths to `std`, `core` and `alloc` begin with
+//! `cores_std` instead, which has the same names.
+//!
+//! Tokens are looked at, so that macros are rewritten and comments are not; every line stays where it is.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+
+/// Where paths lead.
+const FACADE: &str = "::cores_std";
+
+/// Words after which a path may begin with `::`: others are a part of the path.
+const BEFORE_PATHS: &[&str] = &[
+    "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "let", "match",
+    "move", "mut", "pub", "ref", "return", "static", "type", "unsafe", "use", "where", "while",
+];
+
+/// What cannot be rewritten, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is there, and the remedy.
+    pub why: String,
+}
+
+/// A token, as far as it matters here.
+enum Token {
+    Word(String),
+    Mark(char),
+    Other,
+}
+
+/// The text, rewritten. `has_alloc` says whether `alloc` is a crate in it, which it is where one file of the crate says
+/// `extern crate alloc`.
+///
+/// # Errors
+/// With the first place that cannot be rewritten.
+pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
+    let mut tokens = Vec::new();
+    flatten(parsed(text)?, &mut tokens);
+    let word = |i: usize| match tokens.get(i) {
+        Some((Token::Word(word), _)) => word.as_str(),
+        _ => "",
+    };
+    let is_mark =
+        |i: usize, mark: char| matches!(tokens.get(i), Some((Token::Mark(it), _)) if *it == mark);
+    // A visit to an `UnsafeCell` has its price, so that it is none of a constant's steps.
+    let has_cells = (0..tokens.len()).any(|i| word(i) == "UnsafeCell");
+    let visits = |i: usize| {
+        let follows = |span: &Span| text[span.byte_range().end..].starts_with("()");
+        word(i) == "get" && is_mark(i.wrapping_sub(1), '.') && follows(&tokens[i].1)
+    };
+    let function_of = |i: usize| (0..i).rev().find(|&i| word(i) == "fn");
+    let functions = (0..tokens.len()).filter(|&i| has_cells && visits(i)).filter_map(function_of);
+    let no_constants: BTreeSet<usize> =
+        functions.filter_map(|i| (i.saturating_sub(2)..i).find(|&i| word(i) == "const")).collect();
+    let is_colons = |i: usize| is_mark(i, ':') && is_mark(i + 1, ':');
+    let mut after = String::with_capacity(text.len());
+    let mut copied = 0;
+    for (i, (_, span)) in tokens.iter().enumerate() {
+        let Range { start, end } = span.byte_range();
+        let begins_with_colons = i >= 2 && is_colons(i - 2);
+        let is_inner = begins_with_colons && i >= 3 && {
+            let before = word(i - 3);
+            !before.is_empty() && !BEFORE_PATHS.contains(&before)
+        };
+        let new = match word(i) {
+            name @ ("std" | "core" | "alloc") if name != "alloc" || has_alloc => {
+                let is_renamed = word(i + 1) == "as" || is_mark(i + 1, ';');
+                if is_renamed && word(i - i.min(1)) == "use"
+                    || word(i + 1) == "as" && word(i - i.min(1)) == "crate"
+                {
+                    return Err(Fault {
+                        line: span.start().line,
+                        why: format!(
+                            "`{name}` gets another name; write paths that begin with `{name}::`"
+                        ),
+                    });
+                }
+                if is_inner || !is_colons(i + 1) {
+                    continue;
+                }
+                if begins_with_colons { &FACADE[2..] } else { FACADE }
+            }
+            "const" if no_constants.contains(&i) => "     ",
+            "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => {
+                "::cores_std::thread_local"
+            }
+            _ => continue,
+        };
+        after.push_str(&text[copied..start]);
+        after.push_str(new);
+        copied = end;
+    }
+    after.push_str(&text[copied..]);
+    Ok(after)
+}
+
+/// Whether the file says `extern crate alloc`.
+///
+/// # Errors
+/// If it is no Rust.
+pub fn has_alloc(text: &str) -> Result<bool, Fault> {
+    let mut tokens = Vec::new();
+    flatten(parsed(text)?, &mut tokens);
+    let is = |token: &(Token, Span), word: &str| matches!(&token.0, Token::Word(it) if it == word);
+    Ok(tokens
+        .windows(3)
+        .any(|three| ["extern", "crate", "alloc"].iter().zip(three).all(|(word, it)| is(it, word))))
+}
+
+fn parsed(text: &str) -> Result<TokenStream, Fault> {
+    text.parse::<TokenStream>().map_err(|error| Fault {
+        line: error.span().start().line,
+        why: format!("no Rust: {error}; mend it, or take it away if no module needs it"),
+    })
+}
+
+/// All tokens in the order of the text, those in brackets too.
+fn flatten(stream: TokenStream, tokens: &mut Vec<(Token, Span)>) {
+    for tree in stream {
+        match tree {
+            TokenTree::Ident(word) => tokens.push((Token::Word(word.to_string()), word.span())),
+            TokenTree::Punct(mark) => tokens.push((Token::Mark(mark.as_char()), mark.span())),
+            TokenTree::Literal(literal) => tokens.push((Token::Other, literal.span())),
+            TokenTree::Group(group) => {
+                tokens.push((Token::Other, group.span_open()));
+                flatten(group.stream(), tokens);
+                tokens.push((Token::Other, group.span_close()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_to_the_standard_library_lead_to_the_facade() {
+        for (text, expected) in [
+            ("use std::sync::Arc;", "use ::cores_std::sync::Arc;"),
+            ("use ::std::thread;", "use ::cores_std::thread;"),
+            ("fn f() -> ::std::io::Result<()> {}", "fn f() -> ::cores_std::io::Result<()> {}"),
+            ("use {core::mem, std::fmt};", "use {::cores_std::mem, ::cores_std::fmt};"),
+            ("impl std::fmt::Debug for A {}", "impl ::cores_std::fmt::Debug for A {}"),
+            (
+                "a(&std::hint::spin_loop, core::mem::take)",
+                "a(&::cores_std::hint::spin_loop, ::cores_std::mem::take)",
+            ),
+            (
+                "macro_rules! m { ($a:ident) => { core::sync::$a } }",
+                "macro_rules! m { ($a:ident) => { ::cores_std::sync::$a } }",
+            ),
+            ("thread_local!(static A: u8 = 1);", "::cores_std::thread_local!(static A: u8 = 1);"),
+            ("std::thread_local! {}", "::cores_std::thread_local! {}"),
+        ] {
+            assert_eq!(rewritten(text, true).as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_such_a_path_stays() {
+        for text in [
+            "// std::sync and `core::mem`",
+            "/// std::sync::Arc\nstruct A;",
+            "const A: &str = \"std::sync\";",
+            "use crate::std::sync;",
+            "use self::core::{a, b};",
+            "extern crate std;",
+            "let std = std.core + x::alloc::y();",
+            "use loom::thread_local;",
+        ] {
+            assert_eq!(rewritten(text, true).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn a_function_that_visits_a_cell_is_no_constant() {
+        let text = "struct A(UnsafeCell<u8>);\nimpl A { pub const fn a(&self) -> *mut u8 { self.0.get() } const fn b() {} }";
+        let expected = text.replace("const fn a", "      fn a");
+        assert_eq!(rewritten(text, false), Ok(expected));
+        let text = "const fn a(it: NonZero<u8>) -> u8 { it.get() }";
+        assert_eq!(rewritten(text, false).as_deref(), Ok(text));
+    }
+
+    #[test]
+    fn alloc_is_a_crate_where_it_is_declared_and_else_a_name_like_any() {
+        let text = "use alloc::boxed::Box;";
+        assert_eq!(rewritten(text, false).as_deref(), Ok(text));
+        assert_eq!(rewritten(text, true).as_deref(), Ok("use ::cores_std::boxed::Box;"));
+        assert_eq!(
+            rewritten("alloc::alloc::alloc(it)", true).as_deref(),
+            Ok("::cores_std::alloc::alloc(it)")
+        );
+        assert_eq!(has_alloc("#[cfg(a)]\nextern crate alloc;"), Ok(true));
+        assert_eq!(has_alloc("extern crate std; use alloc::x;"), Ok(false));
+    }
+
+    #[test]
+    fn every_line_stays_where_it_is() {
+        let text = "//! One.\n\nuse std::{\n    sync::Arc, // two\n};\n\n\nfn three() {}\n";
+        assert_eq!(rewritten(text, false).unwrap().lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn another_name_for_the_library_is_refused_with_its_line() {
+        for text in ["\nuse std as s;", "\nuse core;", "\nextern crate core as std;"] {
+            let fault = rewritten(text, false).unwrap_err();
+            assert!(fault.line == 2 && fault.why.contains("write paths"), "{fault:?}");
+        }
+        let fault = rewritten("fn f() {\n    )\n}", false).unwrap_err();
+        assert!(fault.why.contains("no Rust"), "{fault:?}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What is done once in each run: a run is a program of its own, and finds nothing of another's in its statics.
+
+use std::cell::OnceCell;
+use std::marker::PhantomData;
+
+use crate::atomic::{AtomicBool, Ordering};
+use crate::engine;
+use crate::lock::Mutex;
+use crate::number::Number;
+
+/// A cell that is written once in each run: a run is a program of its own, and finds none of another's values in its
+/// statics. Whoever comes while it is being written waits.
+pub struct OnceLock<T> {
+    number: Number,
+    value: PhantomData<T>,
+}
+
+/// What a [`OnceLock`] is in one run.
+#[repr(align(64))]
+struct OfRun<T> {
+    value: OnceCell<T>,
+    lock: Mutex<()>,
+    is_set: AtomicBool,
+}
+
+// SAFETY: as of `std::sync::OnceLock`: the value is written under the lock before `is_set`, and only read after it.
+unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+
+impl<T: 'static> OnceLock<T> {
+    /// An empty cell.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { number: Number::new(), value: PhantomData }
+    }
+
+    /// What it is in this run; nothing outside a simulation. It stays when the run is over: a reference may, too.
+    fn of_run(&self) -> Option<&'static OfRun<T>> {
+        let once = engine::of_run(self.number.get(), || {
+            Box::leak(Box::new(OfRun::<T> {
+                value: OnceCell::new(),
+                lock: Mutex::new(()),
+                is_set: AtomicBool::new(false),
+            }))
+        })?;
+        Some(once.downcast_ref().expect("a number belongs to one cell"))
+    }
+
+    /// The value, if it is there.
+    #[track_caller]
+    pub fn get(&self) -> Option<&T> {
+        let once = self.of_run()?;
+        once.is_set.load(Ordering::Acquire).then(|| once.value.get()).flatten()
+    }
+
+    /// The value; `make` makes it if it is not there.
+    ///
+    /// # Panics
+    /// If `make` does, or comes back here; and outside a simulation.
+    #[track_caller]
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        let once = self.of_run().expect("a simulation runs: the cell is one of its program");
+        if !once.is_set.load(Ordering::Acquire) {
+            let _guard = once.lock.lock();
+            once.value.get_or_init(make);
+            once.is_set.store(true, Ordering::Release);
+        }
+        once.value.get().expect("it was made above, or before")
+    }
+}
+
+impl<T: 'static> OnceLock<T> {
+    /// Sets the value.
+    ///
+    /// # Errors
+    /// `value`, if there is one already.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().expect("it is called once"));
+        value.map_or(Ok(()), Err)
+    }
+}
+
+/// A step that is done once in each run, as by a [`OnceLock`].
+#[derive(Default)]
+pub struct Once(OnceLock<()>);
+
+impl Once {
+    /// A step that was not done.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Does `step` if it was not done; who comes meanwhile waits.
+    #[track_caller]
+    pub fn call_once(&self, step: impl FnOnce()) {
+        self.0.get_or_init(step);
+    }
+
+    /// Whether it was done.
+    #[track_caller]
+    pub fn is_completed(&self) -> bool {
+        self.0.get().is_some()
+    }
+}
+
+impl<T: 'static> Default for OnceLock<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,271 @@
+//! Shared ownership whose counts are words that cores share.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr;
+use std::sync;
+
+/// As the standard library's, but each change of the count has its price. It is no receiver of methods, and cannot become
+/// an `Arc` of a trait: both are the standard library's privilege.
+pub struct Arc<T: ?Sized>(sync::Arc<T>);
+
+/// The same that keeps no value alive.
+pub struct Weak<T: ?Sized>(sync::Weak<T>);
+
+/// Charges a change of the counts, which stand before the value.
+#[track_caller]
+fn change_counts<T: ?Sized>(value: *const T, align: usize) {
+    let counts = align.max(2 * size_of::<usize>());
+    manycore::read_modify_write((value.cast::<u8>() as usize).wrapping_sub(counts));
+}
+
+impl<T> Arc<T> {
+    /// The first owner of `value`.
+    pub fn new(value: T) -> Self {
+        Self(sync::Arc::new(value))
+    }
+
+    /// The first owner of a value that `make` makes, which may keep a weak one.
+    pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
+        Self(sync::Arc::new_cyclic(|weak| make(&Weak(weak.clone()))))
+    }
+
+    /// The value, if there is no other owner.
+    ///
+    /// # Errors
+    /// `this`, if there is.
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        change_counts(this.as_value(), align_of::<T>());
+        sync::Arc::try_unwrap(this.into_std()).map_err(Self)
+    }
+
+    /// The value, if there is no other owner.
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        Self::try_unwrap(this).ok()
+    }
+
+    /// The owner as a pointer to its value.
+    pub fn into_raw(this: Self) -> *const T {
+        sync::Arc::into_raw(this.into_std())
+    }
+
+    /// The owner that [`Self::into_raw`] made a pointer.
+    ///
+    /// # Safety
+    /// As of the standard library's.
+    pub unsafe fn from_raw(value: *const T) -> Self {
+        // SAFETY: the caller's promise, passed on.
+        Self(unsafe { sync::Arc::from_raw(value) })
+    }
+
+    /// One owner more of the value that [`Self::into_raw`] made a pointer to.
+    ///
+    /// # Safety
+    /// As of the standard library's.
+    #[track_caller]
+    pub unsafe fn increment_strong_count(value: *const T) {
+        change_counts(value, align_of::<T>());
+        // SAFETY: the caller's promise, passed on.
+        unsafe { sync::Arc::increment_strong_count(value) };
+    }
+
+    /// One owner less of it.
+    ///
+    /// # Safety
+    /// As of the standard library's.
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(value: *const T) {
+        // SAFETY: the caller's promise, passed on.
+        drop(unsafe { Self::from_raw(value) });
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    fn as_value(&self) -> *const T {
+        sync::Arc::as_ptr(&self.0)
+    }
+
+    fn into_std(self) -> sync::Arc<T> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again, and not dropped.
+        unsafe { ptr::read(&raw const this.0) }
+    }
+
+    /// Where the value is.
+    pub fn as_ptr(this: &Self) -> *const T {
+        this.as_value()
+    }
+
+    /// Whether both own the same value.
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        sync::Arc::ptr_eq(&this.0, &other.0)
+    }
+
+    /// How many owners there are.
+    pub fn strong_count(this: &Self) -> usize {
+        sync::Arc::strong_count(&this.0)
+    }
+
+    /// How many weak ones there are.
+    pub fn weak_count(this: &Self) -> usize {
+        sync::Arc::weak_count(&this.0)
+    }
+
+    /// The value, if there is no other owner.
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        change_counts(this.as_value(), align_of_val(&*this.0));
+        sync::Arc::get_mut(&mut this.0)
+    }
+
+    /// A weak one.
+    #[track_caller]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        change_counts(this.as_value(), align_of_val(&*this.0));
+        Weak(sync::Arc::downgrade(&this.0))
+    }
+}
+
+impl<T> Weak<T> {
+    /// One of no value.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(sync::Weak::new())
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// An owner, if there is one left.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let strong = self.0.upgrade()?;
+        change_counts(sync::Arc::as_ptr(&strong), align_of_val(&*strong));
+        Some(Arc(strong))
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        change_counts(self.as_value(), align_of_val(&*self.0));
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    fn drop(&mut self) {
+        change_counts(self.as_value(), align_of_val(&*self.0));
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for Arc<T> {
+    fn borrow(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.0.partial_cmp(&other.0)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Arc<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl<T: Default> Default for Arc<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+macro_rules! made_from {
+    ($([$($generic:tt)*] $of:ty => $arc:ty,)*) => {
+        $(impl<$($generic)*> From<$of> for Arc<$arc> {
+            fn from(value: $of) -> Self {
+                Self(value.into())
+            }
+        })*
+    };
+}
+
+made_from! {
+    [T] T => T,
+    [T: ?Sized] Box<T> => T,
+    [T] Vec<T> => [T],
+    [T: Clone] &[T] => [T],
+    [] String => str,
+    [] &str => str,
+}
+
+impl<T> FromIterator<T> for Arc<[T]> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self(items.into_iter().collect())
+    }
+}

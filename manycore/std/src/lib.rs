@@ -1,0 +1,215 @@
+//! The standard library's names, of which those that threads share lead to a simulated machine: what rewritten crates
+//! have in place of `std`, `core` and `alloc`.
+//!
+//! What is not here is not simulated: files, sockets, other processes, the time of day, assembler.
+
+mod arc;
+
+pub use std::*;
+
+pub use manycore;
+
+/// No files: the host's would take none of the machine's time.
+pub mod fs {}
+
+/// No sockets, for the same reason.
+pub mod net {}
+
+/// No instructions by name: what they do to memory would not be seen.
+pub mod arch {}
+
+/// The end of this process, and no others.
+pub mod process {
+    pub use std::process::{ExitCode, Termination, abort, exit, id};
+}
+
+/// Plain memory that other threads may read or write.
+pub mod cell {
+    pub use std::cell::*;
+
+    /// Lines that a visit pays for at most: of a large value it may touch little.
+    const LINES: usize = 4;
+
+    /// As the standard library's, but a visit pays for the lines of the value.
+    #[derive(Debug, Default)]
+    #[repr(transparent)]
+    pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        /// A cell that holds `value`.
+        pub const fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        /// The value.
+        pub fn into_inner(self) -> T {
+            self.0.into_inner()
+        }
+    }
+
+    impl<T: ?Sized> UnsafeCell<T> {
+        /// Where the value is, which may be read and written there.
+        #[inline]
+        #[track_caller]
+        pub fn get(&self) -> *mut T {
+            let place = self.0.get();
+            let bytes = size_of_val(self).min(64 * LINES);
+            let address = place.cast::<u8>() as usize;
+            manycore::touch(address, bytes, false);
+            manycore::touch(address, bytes, true);
+            place
+        }
+
+        /// The value, by exclusive access, which costs nothing.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut()
+        }
+
+        /// Where the value is of the cell that is there.
+        pub const fn raw_get(cell: *const Self) -> *mut T {
+            cell as *mut T
+        }
+    }
+
+    impl<T> From<T> for UnsafeCell<T> {
+        fn from(value: T) -> Self {
+            Self::new(value)
+        }
+    }
+}
+
+/// Pointers, of which volatile ones are those that other threads follow, too.
+pub mod ptr {
+    pub use std::ptr::*;
+
+    /// As the standard library's, paying for the lines that are read.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn read_volatile<T>(place: *const T) -> T {
+        manycore::touch(place as usize, size_of::<T>(), false);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { std::ptr::read_volatile(place) }
+    }
+
+    /// As the standard library's, paying for the lines that are written.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn write_volatile<T>(place: *mut T, value: T) {
+        manycore::touch(place as usize, size_of::<T>(), true);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { std::ptr::write_volatile(place, value) }
+    }
+}
+
+/// Hints, of which spinning takes time.
+pub mod hint {
+    pub use std::hint::*;
+
+    pub use manycore::spin_loop;
+}
+
+/// What threads share.
+pub mod sync {
+    pub use std::sync::*;
+
+    pub use manycore::channel as mpsc;
+    pub use manycore::lock::{
+        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
+        RwLockWriteGuard, WaitTimeoutResult,
+    };
+
+    pub use crate::arc::{Arc, Weak};
+
+    /// Words that threads share.
+    pub mod atomic {
+        pub use std::sync::atomic::*;
+
+        pub use manycore::atomic::{
+            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr,
+            AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence,
+        };
+    }
+}
+
+/// Threads, each on a core of its own.
+pub mod thread {
+    use std::io;
+    use std::num::NonZeroUsize;
+
+    pub use manycore::thread::{
+        AccessError, Builder, JoinHandle, Local as LocalKey, Result, Scope, Thread, ThreadId,
+        current, park, park_timeout, scope, sleep, spawn, yield_now,
+    };
+    pub use std::thread::panicking;
+
+    /// Cores of the machine.
+    ///
+    /// # Errors
+    /// Outside a simulation.
+    pub fn available_parallelism() -> io::Result<NonZeroUsize> {
+        let cores = manycore::cores().and_then(NonZeroUsize::new);
+        cores.ok_or_else(|| io::Error::other("no simulation runs"))
+    }
+}
+
+/// Extensions of this system's, but for threads, which are none of its own.
+pub mod os {
+    /// Those of Unix.
+    pub mod unix {
+        /// Handles on threads that the system does not know.
+        pub mod thread {
+            /// A number of which there is none.
+            pub type RawPthread = std::convert::Infallible;
+
+            /// Handles that have one.
+            pub trait JoinHandleExt {
+                /// The number.
+                ///
+                /// # Panics
+                /// Always.
+                fn as_pthread_t(&self) -> RawPthread {
+                    panic!("a simulated thread is none of the system's")
+                }
+
+                /// The number.
+                ///
+                /// # Panics
+                /// Always.
+                fn into_pthread_t(self) -> RawPthread;
+            }
+
+            impl<T> JoinHandleExt for manycore::thread::JoinHandle<T> {
+                fn into_pthread_t(self) -> RawPthread {
+                    self.as_pthread_t()
+                }
+            }
+        }
+    }
+}
+
+/// The machine's time.
+pub mod time {
+    pub use std::time::{Duration, TryFromFloatSecsError};
+
+    pub use manycore::time::Instant;
+}
+
+/// Declares values of which every thread has its own, as the standard library's macro does.
+#[macro_export]
+macro_rules! thread_local {
+    () => {};
+    ($(#[$a:meta])* $v:vis static $name:ident: $type:ty = const $value:block $(; $($rest:tt)*)?) => {
+        $crate::manycore::core_local!($(#[$a])* $v static $name: $type = $value);
+        $($crate::thread_local!($($rest)*);)?
+    };
+    ($(#[$a:meta])* $v:vis static $name:ident: $type:ty = $value:expr $(; $($rest:tt)*)?) => {
+        $crate::manycore::core_local!($(#[$a])* $v static $name: $type = $value);
+        $($crate::thread_local!($($rest)*);)?
+    };
+}
