@@ -103,6 +103,12 @@ fn chunk_of(object: *mut u8) -> Option<usize> {
     (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
 }
 
+/// The core whose arena has the object at `address`.
+pub(crate) fn core_of(address: usize) -> Option<usize> {
+    let number = chunk_of(address as *mut u8)?;
+    region().chunks.get(number).map(|chunk| chunk.core)
+}
+
 /// A list of free objects, threaded through them.
 #[derive(Clone, Copy)]
 struct FreeList {

@@ -136,6 +136,13 @@ pub fn touch(address: usize, bytes: usize, is_written: bool) {
     engine::touch(address, bytes, is_written, Location::caller());
 }
 
+/// Charges taking over `bytes` of plain memory from `address` on, whose writes nobody announced: they come from the core
+/// whose stack they are in, or if they are a box, from the one that allocated it.
+#[track_caller]
+pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
+    engine::take_over(address, bytes, is_boxed, Location::caller());
+}
+
 /// Charges reading and writing the word at `address` in one step.
 #[track_caller]
 pub fn read_modify_write(address: usize) {
@@ -175,6 +182,12 @@ pub fn current_core() -> Option<usize> {
 #[must_use]
 pub fn cores() -> Option<usize> {
     engine::cores()
+}
+
+/// The run's seed; 0 outside a simulation.
+#[must_use]
+pub fn seed() -> u64 {
+    engine::seed()
 }
 
 /// A number by the run's seed, another one at each call; 0 outside a simulation.

@@ -85,6 +85,9 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
                 }
                 if begins_with_colons { &FACADE[2..] } else { FACADE }
             }
+            "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => {
+                "::cores_std::boxed"
+            }
             "const" if no_constants.contains(&i) => "     ",
             "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => {
                 "::cores_std::thread_local"
@@ -156,6 +159,7 @@ mod tests {
                 "macro_rules! m { ($a:ident) => { ::cores_std::sync::$a } }",
             ),
             ("thread_local!(static A: u8 = 1);", "::cores_std::thread_local!(static A: u8 = 1);"),
+            ("drop(Box::from_raw(it))", "drop(::cores_std::boxed::from_raw(it))"),
             ("std::thread_local! {}", "::cores_std::thread_local! {}"),
         ] {
             assert_eq!(rewritten(text, true).as_deref(), Ok(expected));

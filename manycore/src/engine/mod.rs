@@ -13,12 +13,12 @@ pub(crate) use steps::*;
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, Yielder};
 use rustc_hash::FxHashMap;
 
@@ -155,6 +155,8 @@ pub(crate) struct Engine {
     earliest: Earliest,
     cores: Vec<Core>,
     coroutines: Vec<Option<Box<Step>>>,
+    /// Where each core's stack begins and ends, by its upper end.
+    stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,
     lines: Lines,
     pub(crate) heap: RunHeap,
@@ -163,6 +165,7 @@ pub(crate) struct Engine {
     queues: FxHashMap<usize, VecDeque<usize>>,
     /// What the program's statics are in this run, by number.
     statics: FxHashMap<usize, &'static dyn Any>,
+    seed: u64,
     random: fastrand::Rng,
     progress: Arc<Progress>,
     threads_started: u64,
@@ -184,12 +187,14 @@ impl Engine {
             earliest: Earliest::new(cores),
             cores: (0..cores).map(|_| Core::free()).collect(),
             coroutines: (0..cores).map(|_| None).collect(),
+            stacks: BTreeMap::new(),
             sockets: Vec::new(),
             lines: Lines::new(&machine.topology, cores),
             heap: RunHeap::new(cores),
             waits: Waits::default(),
             queues: FxHashMap::default(),
             statics: FxHashMap::default(),
+            seed,
             random: fastrand::Rng::with_seed(seed),
             progress: stall::progress(),
             threads_started: 0,
@@ -293,6 +298,8 @@ impl Engine {
             ..Core::free()
         };
         let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
+        self.stacks.retain(|_, (_, other)| *other != core);
+        self.stacks.insert(stack.base().get(), (stack.limit().get(), core));
         let coroutine = Step::with_stack(stack, move |yielder, ()| {
             // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has
             // just given its own up.
@@ -453,6 +460,12 @@ impl Engine {
         }
         self.charge_own(self.prices.hit);
         must_wait
+    }
+
+    /// The core whose stack has the object at `address`.
+    fn stack_of(&self, address: usize) -> Option<usize> {
+        let (_, (limit, core)) = self.stacks.range(address + 1..).next()?;
+        (*limit <= address).then_some(*core)
     }
 
     /// How long it takes until a core runs that is woken after it `slept` for so long.

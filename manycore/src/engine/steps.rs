@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::attribution::{Spending, Spent, Wait};
 use super::earliest::{LATEST, key};
 use super::{Access, Blocked, Engine, IS_CORE, LINE_BYTES, Local, State, Value, running, scaled};
-use crate::heap::RunHeap;
+use crate::heap::{self, RunHeap};
 use crate::machine::Picoseconds;
 
 /// Runs `step` on the engine, if there is one.
@@ -76,6 +76,26 @@ pub(crate) fn touch(
     for line in address / LINE_BYTES..=(address + bytes - 1) / LINE_BYTES {
         access(line * LINE_BYTES, kind, at);
     }
+}
+
+/// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or if `is_boxed` in whose
+/// arena, unless this is that core.
+pub(crate) fn take_over(
+    address: usize,
+    bytes: usize,
+    is_boxed: bool,
+    at: &'static Location<'static>,
+) {
+    on_engine(|engine| {
+        let arena = || is_boxed.then(|| heap::core_of(address)).flatten();
+        let home = engine.stack_of(address).or_else(arena);
+        let Some(home) = home.filter(|home| *home != engine.current) else { return };
+        for line in address / LINE_BYTES..(address + bytes).div_ceil(LINE_BYTES) {
+            let number = engine.lines.number(line * LINE_BYTES);
+            engine.lines.give(number, home, Access::Store);
+        }
+    });
+    touch(address, bytes, false, at);
 }
 
 /// A sequentially consistent fence: waits until the store buffer is empty.
@@ -304,6 +324,11 @@ pub(crate) fn clock() -> Picoseconds {
 /// A number by the run's seed, another one at each call.
 pub(crate) fn random() -> u64 {
     on_engine(|engine| engine.random.u64(..)).unwrap_or(0)
+}
+
+/// The run's seed.
+pub(crate) fn seed() -> u64 {
+    on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
 /// Whether what the current core does from now on belongs to a search for work; returns what it was.

@@ -23,14 +23,34 @@ pub mod process {
     pub use std::process::{ExitCode, Termination, abort, exit, id};
 }
 
+/// Bytes that who takes over an object pays for at most: of a large one it may touch little.
+const MOST: usize = 256;
+
+/// Boxes, which go from thread to thread as pointers.
+pub mod boxed {
+    pub use std::boxed::*;
+
+    /// As `Box::from_raw`, paying for the lines of the value.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn from_raw<T: ?Sized>(place: *mut T) -> Box<T> {
+        // SAFETY: the caller's promise, passed on.
+        let value = unsafe { Box::from_raw(place) };
+        let bytes = size_of_val(&*value).min(super::MOST);
+        manycore::take_over(place.cast::<u8>() as usize, bytes, true);
+        value
+    }
+}
+
 /// Plain memory that other threads may read or write.
 pub mod cell {
     pub use std::cell::*;
 
-    /// Lines that a visit pays for at most: of a large value it may touch little.
-    const LINES: usize = 4;
-
-    /// As the standard library's, but a visit pays for the lines of the value.
+    /// As the standard library's, but a visit pays for the lines of the value. Who writes there tells others so by an atomic,
+    /// mostly on the same line, which has its own price.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -53,10 +73,8 @@ pub mod cell {
         #[track_caller]
         pub fn get(&self) -> *mut T {
             let place = self.0.get();
-            let bytes = size_of_val(self).min(64 * LINES);
-            let address = place.cast::<u8>() as usize;
-            manycore::touch(address, bytes, false);
-            manycore::touch(address, bytes, true);
+            let bytes = size_of_val(self).min(super::MOST);
+            manycore::take_over(place.cast::<u8>() as usize, bytes, false);
             place
         }
 
@@ -104,6 +122,41 @@ pub mod ptr {
         manycore::touch(place as usize, size_of::<T>(), true);
         // SAFETY: the caller's promise, passed on.
         unsafe { std::ptr::write_volatile(place, value) }
+    }
+}
+
+/// Hashes, which are others in a run with another seed: pools make their random numbers of them.
+pub mod hash {
+    pub use std::hash::*;
+
+    /// As the standard library's, beginning with the run's seed.
+    #[derive(Clone, Debug)]
+    pub struct DefaultHasher(std::hash::DefaultHasher);
+
+    impl DefaultHasher {
+        /// A hasher that has seen nothing.
+        #[must_use]
+        pub fn new() -> Self {
+            let mut hasher = std::hash::DefaultHasher::new();
+            hasher.write_u64(manycore::seed());
+            Self(hasher)
+        }
+    }
+
+    impl Default for DefaultHasher {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
+    impl Hasher for DefaultHasher {
+        fn finish(&self) -> u64 {
+            self.0.finish()
+        }
+
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.write(bytes);
+        }
     }
 }
 
