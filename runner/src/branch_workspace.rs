@@ -139,7 +139,12 @@ impl Recipe<'_> {
             (Source::Path { .. }, Some(folder)) => folder.join("Cargo.lock"),
             _ => return Ok(root),
         };
-        Ok(if beside.exists() { with_packages_of(&root, &read(&beside)?) } else { root })
+        if !beside.exists() {
+            return Ok(root);
+        }
+        let other = read(&beside)?;
+        let manifest = read(&beside.with_file_name("Cargo.toml"))?.parse().unwrap_or_default();
+        Ok(with_packages_of(&root, &other, &linked(&manifest, &other)))
     }
 
     /// The workspace's `Cargo.toml`.
@@ -313,9 +318,35 @@ pub fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> 
     Ok(strayed.map(|package| format!("{} {}", package.name, package.version)).collect())
 }
 
-/// The lock file `root` with those published packages of `other` that it has in no version which takes their place:
+/// What a package is linked with by its manifest and lock file: not what its tests need.
+fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
+    let dependencies = |table: &Table| -> Vec<String> {
+        let names = table.get("dependencies").and_then(Value::as_table).into_iter().flatten();
+        names
+            .map(|(name, it)| it.get("package").and_then(Value::as_str).unwrap_or(name).to_owned())
+            .collect()
+    };
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
+    let targets = targets.filter_map(|(_, target)| target.as_table()).flat_map(&dependencies);
+    let mut names: Vec<String> = targets.chain(dependencies(manifest)).collect();
+    let lock: Table = lock.parse().unwrap_or_default();
+    let packages = lock.get("package").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut linked = BTreeSet::new();
+    while let Some(name) = names.pop() {
+        let own =
+            packages.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(&name));
+        let lists = own.filter_map(|it| it.get("dependencies").and_then(Value::as_array));
+        let further: Vec<_> = lists.flatten().filter_map(Value::as_str).collect();
+        if linked.insert(name) {
+            names.extend(further.iter().filter_map(|it| it.split(' ').next()).map(str::to_owned));
+        }
+    }
+    linked
+}
+
+/// The lock file `root` with those `wanted` published packages of `other` that it has in no version which takes their place:
 /// Cargo links one of each such kind, and refuses a lock file that names two.
-fn with_packages_of(root: &str, other: &str) -> String {
+fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> String {
     const HEAD: &str = "[[package]]\n";
     let packages = |lock| str::split(lock, HEAD).skip(1);
     let kind = |package: &str| {
@@ -329,8 +360,11 @@ fn with_packages_of(root: &str, other: &str) -> String {
         })
     };
     let known: BTreeSet<_> = packages(root).map(kind).collect();
+    let is_wanted =
+        |package: &&str| package.split('"').nth(1).is_some_and(|it| wanted.contains(it));
     packages(other)
         .filter(|package| package.contains("\nsource = "))
+        .filter(is_wanted)
         .filter(|package| !known.contains(&kind(package)))
         .fold(root.to_owned(), |lock, package| {
             format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
@@ -367,12 +401,19 @@ mod tests {
         let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
         let own = [("both", "1.4.0"), ("early", "0.2.9"), ("first", "0.0.1")]
             .map(|(name, version)| package(name, version, published));
-        let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2"), ("new", "1.0.0")]
+        let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2")]
             .map(|(name, version)| package(name, version, published));
-        let left = [("both", "1.0.0"), ("both", "1.5.0"), ("early", "0.2.174")]
+        let new = package("new", "1.0.0", published)
+            + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
+        let left = [("both", "1.0.0"), ("both", "1.5.0"), ("early", "0.2.174"), ("test", "1.0.0")]
             .map(|(name, version)| package(name, version, published));
+        let taken = [&taken[..], &[new]].concat();
         let here = [package("here", "1.0.0", "")];
-        let merged = with_packages_of(&lock(&own), &lock(&[&left[..], &taken, &here].concat()));
-        assert_eq!(merged, lock(&[&own[..], &taken].concat()));
+        let other = lock(&[&left[..], &taken, &here].concat());
+        let manifest =
+            "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
+        let linked = linked(&manifest.parse().unwrap(), &other);
+        let merged = with_packages_of(&lock(&own), &other, &linked);
+        assert_eq!(merged, lock(&[&own[..], &taken].concat()), "nothing that only tests need");
     }
 }

@@ -93,7 +93,7 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
             edited: root.to_owned(),
             machine: None,
         };
-        let manifest: toml::Table = recipe.manifest(&fork).unwrap().parse().unwrap();
+        let manifest: toml::Table = recipe.manifest(&fork, &[]).unwrap().parse().unwrap();
         let dependency = &manifest["dependencies"]["workloads"];
         format!("{} {}", dependency["package"].as_str().unwrap(), dependency["features"])
     };
@@ -121,7 +121,7 @@ fn edits_are_read_before_anything_is_built_and_are_part_of_what_is_built() {
     assert!(refusal().contains("written for rayon-core 1.12.0, not for 1.13.0"), "{}", refusal());
     assert_ne!(write("1.13.0"), older);
     builder.check_folder(&mine).unwrap();
-    let manifest: toml::Table = builder.recipe.manifest(&mine).unwrap().parse().unwrap();
+    let manifest: toml::Table = builder.recipe.manifest(&mine, &[]).unwrap().parse().unwrap();
     let linked = &manifest["patch"]["crates-io"]["rayon-core"]["path"];
     assert!(linked.as_str().unwrap().contains("branches/edited/"), "{linked}");
 }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::checkout::Checkout;
+use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
 use crate::plan::Asked;
 use crate::selection;
+use crate::stop::Stop;
 use crate::sweep_dir::SweepDir;
 
 /// Where a command works.
@@ -21,6 +23,16 @@ pub(crate) struct Project {
 impl Project {
     pub(crate) fn config(&self) -> Result<Config> {
         Ok(Config::read(&self.config)?)
+    }
+
+    /// The branches that words of the command line name, the first being the baseline.
+    pub(crate) fn named(&self, words: &[String]) -> Result<Config> {
+        let reader = Reader {
+            config: &self.config()?,
+            here: &std::env::current_dir().context("the current folder cannot be read")?,
+            config_folder: &self.config_folder()?,
+        };
+        Ok(reader.config(words).map_err(Stop::BadInput)?)
     }
 
     /// Folder that relative paths in the file of branches start from.

@@ -88,6 +88,7 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
             "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => {
                 "::cores_std::boxed"
             }
+            "inline" if passes_on(text, &tokens, i) => "inline] #[track_caller",
             "const" if no_constants.contains(&i) => "     ",
             "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => {
                 "::cores_std::thread_local"
@@ -100,6 +101,19 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     }
     after.push_str(&text[copied..]);
     Ok(after)
+}
+
+/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic: the access is then
+/// told by the place of the call.
+fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
+    const ACCESSES: [&str; 5] = [".load(", ".store(", ".swap(", ".compare_exchange", ".fetch_"];
+    let Some((_, span)) = tokens.get(i + 1) else { return false };
+    let rest = &text[span.byte_range().start..];
+    let Some(rest) = rest.strip_prefix(']') else { return false };
+    let Some(end) = rest.find("\n    }").filter(|end| *end < 400) else { return false };
+    let body = &rest[..end];
+    let is_method = body.matches("fn ").count() == 1 && !body.contains("extern");
+    is_method && body.matches(';').count() <= 1 && ACCESSES.iter().any(|it| body.contains(it))
 }
 
 /// Whether the file says `extern crate alloc`.
@@ -189,6 +203,18 @@ mod tests {
         assert_eq!(rewritten(text, false), Ok(expected));
         let text = "const fn a(it: NonZero<u8>) -> u8 { it.get() }";
         assert_eq!(rewritten(text, false).as_deref(), Ok(text));
+    }
+
+    #[test]
+    fn a_method_that_only_passes_an_access_on_is_told_by_its_caller() {
+        let method =
+            |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
+        let short = method("        self.0.store(1, Relaxed);");
+        let expected = short.replace("#[inline]", "#[inline] #[track_caller]");
+        assert_eq!(rewritten(&short, false), Ok(expected));
+        for body in ["        self.0.push(1);", "        self.0.load(Relaxed);\n        b();"] {
+            assert_eq!(rewritten(&method(body), false), Ok(method(body)));
+        }
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! `compare`: a sweep of branches that are named on the command line, and a page for a pull request.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use super::show::Table;
 use super::sweep::{self, SweepArgs, SweepCommand};
-use crate::config::spec::Reader;
 use crate::manifest::Manifest;
 use crate::options::complete;
 use crate::page::Page;
 use crate::project::Project;
-use crate::stop::{Exit, Stop};
+use crate::stop::Exit;
 use crate::sweep_dir::SweepDir;
 use crate::table::{Format, Terminal};
 
@@ -34,6 +33,8 @@ Examples:
       a working tree of rayon-core against the published one
   cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
       under a name of your own, as a comment for a pull request
+  cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
+      the same on 64 simulated cores, with the lines of source that wait
   cargo runner compare packed split-counters fork:split,push-fence
       branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
@@ -47,15 +48,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
         // What is resumed knows its branches.
         [] => None,
-        words => {
-            let reader = Reader {
-                config: &project.config()?,
-                here: &std::env::current_dir().context("the current folder cannot be read")?,
-                config_folder: &project.config_folder()?,
-            };
-            let config = reader.config(words).map_err(Stop::BadInput)?;
-            Some(config)
-        }
+        words => Some(project.named(words)?),
     };
     let command = SweepCommand { command: "compare", config, page: Some(page), goes_on: false };
     sweep::run_for(project, &arguments.sweep, &command)

@@ -65,9 +65,52 @@ fn a_workload_that_charges_nothing_is_refused_by_name_and_left_out_of_a_group() 
     plan(&["--workloads", "all"]).success().stderr(contains("without pcap-verify"));
 }
 
+/// A working tree of a rayon-core with these dependencies and this source.
+fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir(tree.path().join("src")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"rayon-core\"\nversion = \"1.13.0\"\nedition = \"2021\"\nlinks = \"rayon-core\"\n\
+         [dependencies]\n{dependencies}\n"
+    );
+    fs::write(tree.path().join("Cargo.toml"), manifest).unwrap();
+    fs::write(tree.path().join("src/lib.rs"), source).unwrap();
+    tree
+}
+
+/// What a sweep of this working tree on a simulated machine says.
+fn sweep_of(tree: &Path) -> Assert {
+    let folder = tempfile::tempdir().unwrap();
+    let branches = format!("mine=path:{},same=published:1.13.0", tree.display());
+    common::runner(folder.path())
+        .args(["sweep", "--machine", "zen4-64", "--workloads", "fib-join", "--size", "tiny"])
+        .args(["--threads", "1", "--trials", "1", "--branches", &branches, "--output"])
+        .arg(folder.path())
+        .assert()
+}
+
 #[test]
-fn a_branch_whose_atomics_cannot_be_reached_is_refused() {
-    plan(&["--branches", "master"]).code(2).stderr(contains("`packed`"));
+fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
+    let tree = tree("libc = \"0.2\"", "");
+    sweep_of(tree.path())
+        .code(2)
+        .stderr(contains("depends on libc").and(contains("cfg(not(fork_sim))")));
+}
+
+#[test]
+fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
+    let renamed = tree("", "\nuse std as library;\n");
+    sweep_of(renamed.path())
+        .code(2)
+        .stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
+}
+
+#[test]
+fn a_tree_that_does_not_compile_there_is_told_with_its_own_file_and_line() {
+    let files = tree("", "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n");
+    sweep_of(files.path())
+        .code(3)
+        .stderr(contains("rayon-core/src/lib.rs:3:").and(contains("without files, sockets")));
 }
 
 #[test]
@@ -115,7 +158,8 @@ fn each_price_is_halved_and_doubled_and_a_misspelt_one_is_refused() {
         .stderr(contains("--prices all").and(contains("--machine")));
 }
 
-/// The records of a sweep in the order of their blocks, without what tells when they were made.
+/// The records of a sweep of the published crate and of its twin in the fork in the order of their blocks, without what
+/// tells when they were made.
 fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let output = parent.join(jobs);
@@ -151,5 +195,12 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let one = records(folder.path(), "1");
     assert!(one.len() > 8, "{} records", one.len());
+    let waits =
+        one.iter().filter(|it| it["branch"] == "master").map(|it| &it["simulated"]["waits"]);
+    let at = waits.flat_map(|waits| waits.as_array().unwrap()).map(|wait| &wait["at"]);
+    let at: Vec<&str> = at.map(|at| at.as_str().unwrap()).collect();
+    for line in ["rayon-core-1.13.0/src/sleep/mod.rs:", "crossbeam-deque-"] {
+        assert!(at.iter().any(|at| at.starts_with(line) && at.ends_with(')')), "{at:?}");
+    }
     assert_eq!(one, records(folder.path(), "2"));
 }

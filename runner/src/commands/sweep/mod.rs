@@ -20,10 +20,15 @@ use crate::sweep_dir::{HostLock, SweepDir};
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
+    // Branches that are in no file are compared as by `compare`: the first is the baseline.
+    let is_elsewhere = |list: &&String| list.contains(':');
+    let list = arguments.selection.branches.as_ref().filter(is_elsewhere);
+    let words: Option<Vec<String>> = list.map(|list| list.split(',').map(str::to_owned).collect());
+    let config = words.map(|words| project.named(&words)).transpose()?;
     run_for(
         project,
         arguments,
-        &SweepCommand { command: "sweep", config: None, page: None, goes_on: false },
+        &SweepCommand { command: "sweep", config, page: None, goes_on: false },
     )
 }
 
