@@ -73,6 +73,9 @@ impl<T: 'static> OnceLock<T> {
     ///
     /// # Errors
     /// `value`, if there is one already.
+    ///
+    /// # Panics
+    /// As [`Self::get_or_init`].
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);

@@ -36,6 +36,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether it has ended, or is about to.
+    #[must_use]
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.packet.result.lock().is_ok_and(|result| result.is_some())
@@ -112,10 +113,11 @@ impl Builder {
     ) -> io::Result<JoinHandle<T>> {
         let packet = Arc::new(Packet { result: Mutex::new(None), is_done: Condvar::new() });
         let of_thread = Arc::clone(&packet);
-        let token = Arc::new(AtomicU32::new(EMPTY));
+        // What the standard library keeps of a thread has no price of its own.
+        let token = crate::on_host(|| Arc::new(AtomicU32::new(EMPTY)));
         let own = Arc::clone(&token);
         let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
-            TOKEN.with(|token| drop(token.set(own)));
+            crate::on_host(|| TOKEN.with(|token| drop(token.set(own))));
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let value = body();
                 // A value's destructor may ask for others.
@@ -132,7 +134,8 @@ impl Builder {
         });
         // SAFETY: the caller's promise; after `after` the thread does not touch `body` any more.
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
-        let started = engine::spawn(self.name.clone(), body);
+        let name = crate::on_host(|| self.name.clone());
+        let started = engine::spawn(name, body);
         let thread = |number| Thread { id: ThreadId(number), name: self.name, token };
         started.map(|number| JoinHandle { packet, thread: thread(number) }).ok_or_else(|| {
             let cores = engine::cores().unwrap_or(0);
@@ -185,7 +188,8 @@ const NOTIFIED: u32 = 1;
 crate::core_local!(static TOKEN: OnceCell<Arc<AtomicU32>> = OnceCell::new());
 
 fn token() -> Arc<AtomicU32> {
-    TOKEN.with(|token| Arc::clone(token.get_or_init(|| Arc::new(AtomicU32::new(EMPTY)))))
+    let make = || crate::on_host(|| Arc::new(AtomicU32::new(EMPTY)));
+    TOKEN.with(|token| Arc::clone(token.get_or_init(make)))
 }
 
 /// The thread that runs; outside a simulation it has the same number everywhere, and no name.

@@ -183,6 +183,9 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     if depth == Depth::Deep {
         // Larger bounds; every verdict is printed with the executions it took.
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
+    } else {
+        // Each execution maps new stacks: two at a time would have the kernel stop each other for half of what they take.
+        models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol, of locks and of queues", models)
 }
