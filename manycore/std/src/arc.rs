@@ -45,12 +45,14 @@ impl<T> Arc<T> {
     }
 
     /// The value, if there is no other owner.
+    #[must_use]
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         Self::try_unwrap(this).ok()
     }
 
     /// The owner as a pointer to its value.
+    #[must_use]
     pub fn into_raw(this: Self) -> *const T {
         sync::Arc::into_raw(this.into_std())
     }
@@ -98,21 +100,25 @@ impl<T: ?Sized> Arc<T> {
     }
 
     /// Where the value is.
+    #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
         this.as_value()
     }
 
     /// Whether both own the same value.
+    #[must_use]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         sync::Arc::ptr_eq(&this.0, &other.0)
     }
 
     /// How many owners there are.
+    #[must_use]
     pub fn strong_count(this: &Self) -> usize {
         sync::Arc::strong_count(&this.0)
     }
 
     /// How many weak ones there are.
+    #[must_use]
     pub fn weak_count(this: &Self) -> usize {
         sync::Arc::weak_count(&this.0)
     }
@@ -125,6 +131,7 @@ impl<T: ?Sized> Arc<T> {
     }
 
     /// A weak one.
+    #[must_use]
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
         change_counts(this.as_value(), align_of_val(&*this.0));
@@ -142,6 +149,7 @@ impl<T> Weak<T> {
 
 impl<T: ?Sized> Weak<T> {
     /// An owner, if there is one left.
+    #[must_use]
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let strong = self.0.upgrade()?;

@@ -20,12 +20,11 @@ pub(crate) fn asked(
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
     let mut start = Start::of(project, selection)?;
-    let (mut branches, is_baseline_added) = match elsewhere {
-        Some(config) => (config.branches.clone(), false),
-        None => {
-            let list = selection.branches.as_deref().unwrap_or(&start.branches);
-            selection::branches(&project.config()?, list)?
-        }
+    let (mut branches, is_baseline_added) = if let Some(config) = elsewhere {
+        (config.branches.clone(), false)
+    } else {
+        let list = selection.branches.as_deref().unwrap_or(&start.branches);
+        selection::branches(&project.config()?, list)?
     };
     let baseline = branches.iter().find(|branch| branch.baseline).map(|it| it.name.clone());
     let baseline = baseline.context("a file of branches has a baseline, as was checked")?;

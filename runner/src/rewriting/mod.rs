@@ -52,6 +52,7 @@ pub struct Rewritten {
 
 impl Rewritten {
     /// The entry by which a workspace takes the copy in place of what cargo would take.
+    #[must_use]
     pub fn patch(&self) -> (String, Value) {
         let text = |text: String| Value::String(text);
         let patch = Table::from_iter([
