@@ -34,7 +34,9 @@ fn many_read_a_lock_at_once_and_who_writes_is_alone() {
                 }
             })
         });
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         let written = *lock.0.read().unwrap();
         (lock.2.load(Ordering::Relaxed), written)
     });

@@ -162,7 +162,13 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     let known = experiments::read(project.checkout.root())?;
     let experiment = experiments::find(known, EXPERIMENT)?;
     let list = arguments.selection.branches.as_ref().unwrap_or(&experiment.branches);
-    Ok(Config { branches: selection::branches(&project.config()?, list)?.0 })
+    let (mut branches, is_baseline_added) = selection::branches(&project.config()?, list)?;
+    if is_baseline_added {
+        // Times are compared with themselves, measured: nobody asked for another branch.
+        branches.retain(|branch| !branch.baseline);
+        branches[0].baseline = true;
+    }
+    Ok(Config { branches })
 }
 
 /// Refuses prices of another host, and none.

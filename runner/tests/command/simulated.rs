@@ -74,6 +74,8 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
          [dependencies]\n{dependencies}\n"
     );
     fs::write(tree.path().join("Cargo.toml"), manifest).unwrap();
+    // Cargo wants one where `links` is.
+    fs::write(tree.path().join("build.rs"), "fn main() {}").unwrap();
     fs::write(tree.path().join("src/lib.rs"), source).unwrap();
     tree
 }
