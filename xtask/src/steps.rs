@@ -40,7 +40,7 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Runner => {
             // Branches are built to be run for a moment, and sweeps of a moment judged in a moment, where more threads
             // would mostly wait for each other.
-            let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+            let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["--package", "runner", "--package", "xtask"];
             step("runner and xtask", cmd!(sh, "cargo test --quiet {packages...}"))

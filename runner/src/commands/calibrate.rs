@@ -43,9 +43,22 @@ const HEADER: &str = "\
 # charges.
 ";
 
-/// Processes that measure each workload, and iterations of each.
-pub(super) const PROCESSES: u32 = 3;
-const ITERATIONS: u32 = 5;
+/// With how much care the work of each workload is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Care {
+    processes: u32,
+    /// Of each process.
+    iterations: u32,
+    /// Whether sizes are `tiny`: a moment each, to try the command out.
+    is_tiny: bool,
+}
+
+impl Care {
+    /// For prices that mean something.
+    pub(super) const WHOLE: Self = Self { processes: 3, iterations: 5, is_tiny: false };
+    /// For prices that mean nothing.
+    pub(super) const QUICK: Self = Self { processes: 1, iterations: 1, is_tiny: true };
+}
 
 /// Which of its iterations stands for a workload.
 #[derive(Clone, Copy)]
@@ -90,12 +103,12 @@ struct Unit {
 
 impl Unit {
     /// The sequential program, on the host or on a machine.
-    fn request(&self, machine: Option<MachineRequest>) -> Request {
+    fn request(&self, care: Care, machine: Option<MachineRequest>) -> Request {
         Request {
-            size: self.size.to_owned(),
+            size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
             program: Program::Sequential,
             warmup_iterations: u32::from(machine.is_none()),
-            iterations: if machine.is_none() { ITERATIONS } else { 1 },
+            iterations: if machine.is_none() { care.iterations } else { 1 },
             machine,
             ..Request::tiny(self.workload)
         }
@@ -104,16 +117,16 @@ impl Unit {
 
 pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> {
     match &arguments.output {
-        Some(output) => work(project, output, Of::Fastest, PROCESSES)?,
-        None => here(project, PROCESSES)?,
+        Some(output) => work(project, output, Of::Fastest, Care::WHOLE)?,
+        None => here(project, Care::WHOLE)?,
     }
     Ok(Exit::Good)
 }
 
-/// Measures everything that the machine `here` needs, each workload in so many processes.
-pub(super) fn here(project: &Project, processes: u32) -> Result<()> {
+/// Measures everything that the machine `here` needs.
+pub(super) fn here(project: &Project, care: Care) -> Result<()> {
     let root = project.checkout.root();
-    work(project, &machines::charges_here(root), Of::Usual, processes)?;
+    work(project, &machines::charges_here(root), Of::Usual, care)?;
     let host = Host::default();
     let text = here::measured(|name| machines::file(root, name), &host, while_busy(&host))?;
     let output = machines::file(root, here::NAME);
@@ -123,7 +136,7 @@ pub(super) fn here(project: &Project, processes: u32) -> Result<()> {
 }
 
 /// Measures the units of work.
-fn work(project: &Project, output: &Path, of: Of, processes: u32) -> Result<()> {
+fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
     let branch = config.branches.iter().find(|branch| branch.name == machines::BASELINE);
@@ -142,14 +155,16 @@ fn work(project: &Project, output: &Path, of: Of, processes: u32) -> Result<()> 
     let host = Host::default();
     let mut text = HEADER.to_owned();
     for unit in units() {
-        let charged = charged(&ask(&simulated, &unit.request(Some(counting.clone())))?, &machine);
+        let charged =
+            charged(&ask(&simulated, &unit.request(care, Some(counting.clone())))?, &machine);
         let mut times = Vec::new();
-        for _ in 0..processes {
-            times.extend(cpu_ns(&ask(&native, &unit.request(None))?));
+        for _ in 0..care.processes {
+            times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));
         }
         let ns = of.pick(times) as f64 / charged;
         let busy = while_busy(&host);
-        let Unit { name, workload, size } = unit;
+        let Unit { name, workload, .. } = unit;
+        let size = unit.request(care, None).size;
         tell!("{name}: {ns:.4} ns, {charged:.0} units by {workload}{busy}");
         let model = host.cpu_field("model name").unwrap_or_else(|_| "an unknown CPU".to_owned());
         let run = of.name();

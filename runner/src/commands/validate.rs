@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use super::analysis;
+use super::calibrate::{self, Care};
 use super::sweep::{self, SweepArgs, SweepCommand};
-use super::{analysis, calibrate};
 use crate::config::Config;
 use crate::host::Host;
 use crate::manifest::Manifest;
@@ -96,7 +97,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
             Some(earlier)
         }
         None if arguments.keep_prices => check_prices(project).map(|()| None)?,
-        None => calibrate::here(project, calibrate::PROCESSES).map(|()| None)?,
+        None => calibrate::here(project, Care::WHOLE).map(|()| None)?,
     };
     simulation.resume = earlier.as_ref().map(|sweep| project.reference_to(sweep));
     let is_whole = |sweep: &SweepDir| sweep.manifest().is_ok_and(|it| it.is_finished());

@@ -7,8 +7,9 @@ use anyhow::{Context as _, Result, bail};
 
 use super::plans::DRAWN;
 use super::work::Work;
+use crate::commands::calibrate::{self, Care};
 use crate::commands::sweep::{self, SweepArgs, SweepCommand};
-use crate::commands::{calibrate, doctor, report, validate};
+use crate::commands::{doctor, report, validate};
 use crate::host::Host;
 use crate::kit::archive;
 use crate::kit::parcel::OF_SWEEP;
@@ -61,8 +62,8 @@ impl Work<'_> {
     }
 
     fn calibrate(&self) -> Result<(String, Exit)> {
-        let processes = if self.record.is_quick { 1 } else { calibrate::PROCESSES };
-        calibrate::here(self.project, processes)?;
+        let care = if self.record.is_quick { Care::QUICK } else { Care::WHOLE };
+        calibrate::here(self.project, care)?;
         let root = self.project.checkout.root();
         let files = [
             ("here.toml", machines::file(root, here::NAME)),
