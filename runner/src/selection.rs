@@ -24,6 +24,8 @@ pub enum Preset {
     Quick,
     /// All workloads, both modes where the host allows; `plan` says how many hours.
     Full,
+    /// What `--machine` starts from: three small shapes, minutes on any host.
+    Simulated,
 }
 
 /// Where workers run, as it is asked for on the command line and by experiments.
@@ -67,6 +69,9 @@ pub struct PresetValues {
 }
 
 impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Full, Self::Simulated];
+
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -74,6 +79,7 @@ impl Preset {
             Self::Smoke => "smoke",
             Self::Quick => "quick",
             Self::Full => "full",
+            Self::Simulated => "simulated",
         }
     }
 
@@ -101,6 +107,14 @@ impl Preset {
                 threads: HEADLINE_THREADS,
                 trials: 11,
                 iterations: 5,
+            },
+            // The price of joins, what a program of the study adds, and waking up; sizes that are mostly scheduling.
+            Self::Simulated => PresetValues {
+                workloads: "fib-join,quicksort,ticks",
+                size: "tiny",
+                threads: "1,8,cores",
+                trials: 5,
+                iterations: 3,
             },
         }
     }

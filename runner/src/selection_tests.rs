@@ -58,7 +58,7 @@ fn the_readme_says_what_presets_stand_for() {
         row.trim_end_matches(" |").split(" | ").skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
     let [size, threads, trials] = ["size", "threads", "trials`, `--iterations"].map(row);
-    for (column, preset) in [Preset::Smoke, Preset::Quick, Preset::Full].into_iter().enumerate() {
+    for (column, preset) in Preset::ALL.into_iter().enumerate() {
         let values = preset.values();
         assert_eq!(size[column], values.size);
         assert_eq!(threads[column], values.threads.replace(',', ", "));
@@ -68,7 +68,7 @@ fn the_readme_says_what_presets_stand_for() {
 
 #[test]
 fn every_preset_names_workloads_sizes_and_threads_that_exist() {
-    for preset in [Preset::Smoke, Preset::Quick, Preset::Full] {
+    for preset in Preset::ALL {
         let values = preset.values();
         assert!(loads(values.workloads, values.size, &[], None).unwrap().len() >= 3);
         assert!(!threads(values.threads, 2, 2).unwrap().is_empty());

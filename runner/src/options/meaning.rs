@@ -182,7 +182,15 @@ impl Start {
             }
         };
         let Some(name) = &selection.experiment else {
-            let preset = selection.preset.unwrap_or(Preset::Quick);
+            let preset = match (selection.preset, &selection.machine) {
+                (Some(Preset::Simulated), None) => bail!(Stop::BadInput(
+                    "--preset simulated is for simulated machines; add `--machine NAME` (`list machines` has the names)"
+                        .to_owned()
+                )),
+                (Some(preset), _) => preset,
+                (None, None) => Preset::Quick,
+                (None, Some(_)) => Preset::Simulated,
+            };
             let values = preset.values();
             return Ok(Self {
                 preset: preset.name().to_owned(),

@@ -50,7 +50,7 @@ pub(crate) enum ListFormat {
 /// What defines a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
-    /// Starting point; the options below override it [default: quick]
+    /// Starting point; the options below override it [default: quick; with --machine: simulated]
     #[arg(long, value_enum, conflicts_with = "experiment")]
     pub(crate) preset: Option<Preset>,
     /// Named starting point for one table or figure; see `list experiments`
