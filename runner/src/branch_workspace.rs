@@ -20,6 +20,7 @@ use crate::checkout::Checkout;
 use crate::config::{Branch, Source, git};
 use crate::digest;
 use crate::rewriting::Rewritten;
+use crate::whole_file::write_if_changed;
 
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
 pub const SHUFFLE: &str = "--shuffle-sections";
@@ -373,19 +374,6 @@ fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> Strin
 
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
-}
-
-/// Whether the file had to be written.
-pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
-    match fs::read(path) {
-        Ok(present) if present == content.as_ref() => return Ok(false),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("{} cannot be read", path.display()));
-        }
-        _ => {}
-    }
-    fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
 use protocol::MachineRequest;
 
-use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock, write_if_changed};
+use crate::branch_workspace::{Recipe, SHUFFLE, strayed_from_lock};
 use crate::cargo_config;
 use crate::catalogue::Programs;
 use crate::checkout::{Checkout, Commit, commit_of};
@@ -24,6 +24,7 @@ use crate::rewriting::{self, places};
 use crate::stop::Stop;
 use crate::subprocess;
 use crate::variant::{which_workloads, who_are_you};
+use crate::whole_file::write_if_changed;
 
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;

@@ -1,10 +1,11 @@
-//! Files that a crash leaves old or new, never half of one.
+//! Files that a crash leaves old or new, never half of one; and files that keep their time stamps where they are right.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use anyhow::{Context as _, Result};
 use tempfile::NamedTempFile;
 
 /// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this returns.
@@ -22,6 +23,19 @@ pub(crate) fn write(
     temporary.as_file().sync_all()?;
     temporary.persist(path)?;
     sync_folder(folder)
+}
+
+/// Writes the file unless it says the same already, for those who look at time stamps; returns whether it did.
+pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
+    match fs::read(path) {
+        Ok(present) if present == content.as_ref() => return Ok(false),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("{} cannot be read", path.display()));
+        }
+        _ => {}
+    }
+    fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(true)
 }
 
 /// Waits until the names of a folder's files are on the disk.

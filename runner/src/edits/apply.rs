@@ -10,10 +10,10 @@ use proc_macro2::TokenStream;
 
 use super::items::{Place, places};
 use super::{Action, Changed, Edit, Edits, Target};
-use crate::branch_workspace::write_if_changed;
 use crate::digest;
 use crate::pick::nearest;
 use crate::stop::Stop;
+use crate::whole_file::write_if_changed;
 
 /// Digits of a hash: enough to tell the statements of a crate apart.
 const DIGITS: usize = 12;
