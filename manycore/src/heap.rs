@@ -2,8 +2,8 @@
 //!
 //! Which objects share a line decides what a program pays, and the host's allocator gives other addresses in each run.
 //! Here an object's place follows from what the program allocated before. The rest is as in the allocators that
-//! programs have: each core has an arena and, before it, a cache of free objects of each size; an object that is freed
-//! by another core goes into that core's cache, and if the cache is full, back into the arena it came from, whose lock
+//! programs have: each thread has an arena and, before it, a cache of free objects of each size; an object that is freed
+//! by another thread goes into that thread's cache, and if the cache is full, back into the arena it came from, whose lock
 //! is a line like any.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -15,7 +15,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::engine;
 
-/// Bytes of a chunk, which holds objects of one size of one core.
+/// Bytes of a chunk, which holds objects of one size of one thread.
 const CHUNK: usize = 64 << 10;
 
 /// Address space for all chunks of a process. What is not used costs nothing.
@@ -27,7 +27,7 @@ const LARGEST: usize = 16 << 10;
 /// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
 
-/// Free objects of one size that a core keeps for itself: as many as the GNU C library's threads do.
+/// Free objects of one size that a thread keeps for itself: as many as the GNU C library's threads do.
 const CACHED: usize = 7;
 
 /// What a program installs to run on a simulated machine: `#[global_allocator] static HEAP: Heap = Heap;`. Outside a
@@ -54,8 +54,8 @@ fn size_of_class(class: usize) -> usize {
 struct Chunk {
     /// The run that it belongs to; runs are counted from 1.
     run: u64,
-    /// The core whose arena it is part of.
-    core: usize,
+    /// The place of the thread whose arena it is part of.
+    thread: usize,
     class: usize,
     live: usize,
     /// Of a large object, the chunks that it takes.
@@ -103,10 +103,10 @@ fn chunk_of(object: *mut u8) -> Option<usize> {
     (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
 }
 
-/// The core whose arena has the object at `address`.
-pub(crate) fn core_of(address: usize) -> Option<usize> {
+/// The place of the thread whose arena has the object at `address`.
+pub(crate) fn thread_of(address: usize) -> Option<usize> {
     let number = chunk_of(address as *mut u8)?;
-    region().chunks.get(number).map(|chunk| chunk.core)
+    region().chunks.get(number).map(|chunk| chunk.thread)
 }
 
 /// A list of free objects, threaded through them.
@@ -140,8 +140,8 @@ impl FreeList {
     }
 }
 
-/// The heap of one core.
-struct CoreHeap {
+/// The heap of one thread.
+struct ThreadHeap {
     /// The line of the arena's lock.
     lock: Box<Lock>,
     cached: [FreeList; CLASSES],
@@ -156,7 +156,7 @@ struct Lock;
 /// The heap of a run.
 pub(crate) struct RunHeap {
     run: u64,
-    cores: Vec<CoreHeap>,
+    threads: Vec<ThreadHeap>,
     chunks: Vec<usize>,
     /// Freed chunks of large objects, by how many lie together.
     large: BTreeMap<usize, Vec<usize>>,
@@ -164,36 +164,35 @@ pub(crate) struct RunHeap {
 
 impl RunHeap {
     /// Nothing allocated yet.
-    pub(crate) fn new(cores: usize) -> Self {
-        let core = || CoreHeap {
+    pub(crate) fn new() -> Self {
+        let mut region = region();
+        region.runs += 1;
+        Self { run: region.runs, threads: Vec::new(), chunks: Vec::new(), large: BTreeMap::new() }
+    }
+
+    /// Room for one more thread.
+    pub(crate) fn add_thread(&mut self) {
+        self.threads.push(ThreadHeap {
             lock: Box::new(Lock),
             cached: [FreeList::EMPTY; CLASSES],
             free: [FreeList::EMPTY; CLASSES],
             fresh: [(0, 0); CLASSES],
-        };
-        let mut region = region();
-        region.runs += 1;
-        Self {
-            run: region.runs,
-            cores: (0..cores).map(|_| core()).collect(),
-            chunks: Vec::new(),
-            large: BTreeMap::new(),
-        }
+        });
     }
 
     /// Room for an object that shares its chunks with no other.
-    fn take_large(&mut self, core: usize, bytes: usize) -> *mut u8 {
+    fn take_large(&mut self, thread: usize, bytes: usize) -> *mut u8 {
         let chunks = bytes.div_ceil(CHUNK);
         let freed = self.large.get_mut(&chunks).and_then(Vec::pop);
-        let object = freed.unwrap_or_else(|| self.new_chunks(core, 0, chunks)) as *mut u8;
+        let object = freed.unwrap_or_else(|| self.new_chunks(thread, 0, chunks)) as *mut u8;
         count(object, true);
         object
     }
 
     /// New chunks, one after the other.
-    fn new_chunks(&mut self, core: usize, class: usize, chunks: usize) -> usize {
+    fn new_chunks(&mut self, thread: usize, class: usize, chunks: usize) -> usize {
         let mut region = region();
-        let chunk = Chunk { run: self.run, core, class, live: 0, chunks };
+        let chunk = Chunk { run: self.run, thread, class, live: 0, chunks };
         let reused = if chunks == 1 { region.free.pop() } else { None };
         let number = reused.unwrap_or(region.chunks.len());
         match reused {
@@ -205,17 +204,17 @@ impl RunHeap {
         region.base + number * CHUNK
     }
 
-    /// A free object of the core's cache or arena; what to do with the arena's lock is the caller's.
-    fn take(&mut self, core: usize, class: usize) -> *mut u8 {
-        let heap = &mut self.cores[core];
+    /// A free object of the thread's cache or arena; what to do with the arena's lock is the caller's.
+    fn take(&mut self, thread: usize, class: usize) -> *mut u8 {
+        let heap = &mut self.threads[thread];
         let object = heap.cached[class].pop().or_else(|| heap.free[class].pop());
         let object = object.unwrap_or_else(|| {
             let size = size_of_class(class);
-            if self.cores[core].fresh[class].0 + size > self.cores[core].fresh[class].1 {
-                let begin = self.new_chunks(core, class, 1);
-                self.cores[core].fresh[class] = (begin, begin + CHUNK);
+            if self.threads[thread].fresh[class].0 + size > self.threads[thread].fresh[class].1 {
+                let begin = self.new_chunks(thread, class, 1);
+                self.threads[thread].fresh[class] = (begin, begin + CHUNK);
             }
-            let fresh = &mut self.cores[core].fresh[class].0;
+            let fresh = &mut self.threads[thread].fresh[class].0;
             let object = *fresh;
             *fresh += size;
             object as *mut u8
@@ -250,10 +249,10 @@ fn count(object: *mut u8, lives: bool) -> Chunk {
     *chunk
 }
 
-/// Whether the heap of the run serves the code that runs. Not while a core panics: another one that then panics, too,
+/// Whether the heap of the run serves the code that runs. Not while a thread panics: another one that then panics, too,
 /// would end the process if this one gave its turn away inside the panic hook.
 fn is_simulated() -> bool {
-    engine::is_core() && !std::thread::panicking()
+    engine::is_thread() && !std::thread::panicking()
 }
 
 // SAFETY: objects of one class lie apart from one another in chunks of their own, are as long as the class says, and
@@ -274,17 +273,17 @@ unsafe impl GlobalAlloc for Heap {
             layout.size()
         };
         if bytes > LARGEST {
-            return engine::on_heap(|heap, core| heap.take_large(core, bytes));
+            return engine::on_heap(|heap, thread| heap.take_large(thread, bytes));
         }
         let class = class_of(bytes);
-        let lock = engine::on_heap(|heap, core| {
-            let heap = &heap.cores[core];
+        let lock = engine::on_heap(|heap, thread| {
+            let heap = &heap.threads[thread];
             (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
         });
         if let Some(lock) = lock {
             engine::lock_line(lock);
         }
-        engine::on_heap(|heap, core| heap.take(core, class))
+        engine::on_heap(|heap, thread| heap.take(thread, class))
     }
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
@@ -305,20 +304,20 @@ unsafe impl GlobalAlloc for Heap {
             });
         }
         let class = chunk.class;
-        let arena = engine::on_heap(|heap, core| {
+        let arena = engine::on_heap(|heap, thread| {
             if heap.run != chunk.run {
                 return None;
             }
-            let cached = &mut heap.cores[core].cached[class];
+            let cached = &mut heap.threads[thread].cached[class];
             if cached.length < CACHED {
                 cached.push(object);
                 return None;
             }
-            Some(ptr::from_ref(&*heap.cores[chunk.core].lock) as usize)
+            Some(ptr::from_ref(&*heap.threads[chunk.thread].lock) as usize)
         });
         if let Some(lock) = arena {
             engine::lock_line(lock);
-            engine::on_heap(|heap, _| heap.cores[chunk.core].free[class].push(object));
+            engine::on_heap(|heap, _| heap.threads[chunk.thread].free[class].push(object));
         }
     }
 }

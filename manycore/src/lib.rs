@@ -44,11 +44,11 @@ use std::time::Duration;
 
 use engine::Engine;
 pub use engine::PIECE_BYTES;
-pub use engine::attribution::{Spending, Spent, Wait};
+pub use engine::attribution::{Spending, Spent, Wait, WaitedFor};
 pub use heap::Heap;
 pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds};
 pub use stall::STALLED;
-pub use stuck::{Stuck, StuckCore};
+pub use stuck::{Stuck, StuckThread};
 
 /// A run that came to its end.
 #[derive(Debug)]
@@ -63,9 +63,8 @@ pub struct Finished<R> {
     pub turns: u64,
 }
 
-/// Runs `main`, and every thread that it starts, on `machine`. `main` runs on a core beside the machine's own, which
-/// is on the first socket; threads get the others, the smallest number first. When `main` returns, the program is over,
-/// as a process is.
+/// Runs `main`, and every thread that it starts, on `machine`, as an operating system would that runs nothing else. When
+/// `main` returns, the program is over, as a process is.
 ///
 /// The same program, machine, mode and `seed` give the same result.
 ///
@@ -202,13 +201,13 @@ pub fn accesses() -> u64 {
     engine::accesses()
 }
 
-/// What each core spent so far, the one of the thread that began last; empty outside a simulation.
+/// What each thread spent so far, with those that had its place before; empty outside a simulation.
 #[must_use]
 pub fn spent() -> Vec<Spent> {
     engine::spent()
 }
 
-/// Lines of source that waited for lines of memory so far, the longest first; empty outside a simulation.
+/// Lines of source that waited so far, the longest first; empty outside a simulation.
 #[must_use]
 pub fn waits() -> Vec<Wait> {
     engine::waits()

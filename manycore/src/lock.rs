@@ -88,7 +88,8 @@ impl<T: ?Sized> Mutex<T> {
                 !engine::running().is_null(),
                 "a lock of a simulation is taken, and nobody runs who frees it"
             );
-            engine::block(self.address(), || self.state.load_at(at) == WAITED_FOR, at);
+            let is_taken = || self.state.load_at(at) == WAITED_FOR;
+            engine::block_for_a_lock(self.address(), is_taken, at);
             state = self.spin(at);
         }
     }
@@ -133,7 +134,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Frees the lock, which was taken `at` that place: a guard does not know where it is dropped.
     fn unlock(&self, at: &'static Location<'static>) {
         if self.state.swap_at(FREE, at) == WAITED_FOR {
-            engine::wake(self.address(), 1);
+            engine::wake(self.address(), 1, at);
         }
     }
 }
@@ -254,7 +255,7 @@ impl Condvar {
     #[track_caller]
     fn notify(&self, most: usize) {
         self.notifications.fetch_add(1, Ordering::Relaxed);
-        engine::wake(self.address(), most);
+        engine::wake(self.address(), most, Location::caller());
     }
 }
 

@@ -116,14 +116,15 @@ impl<T: ?Sized> RwLock<T> {
         let at = Location::caller();
         while self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, &next).is_err() {
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            engine::block(self.address(), || next(self.state.load_at(at)).is_none(), at);
+            let is_taken = || next(self.state.load_at(at)).is_none();
+            engine::block_for_a_lock(self.address(), is_taken, at);
             self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     fn free(&self, is_free: bool) {
         if is_free && self.waiting.load(Ordering::Relaxed) > 0 {
-            engine::wake(self.address(), usize::MAX);
+            engine::wake(self.address(), usize::MAX, Location::caller());
         }
     }
 }

@@ -5,19 +5,19 @@ use std::panic::Location;
 
 use crate::machine::Picoseconds;
 
-/// No core can go on: each waits for another.
+/// No thread can go on: each waits for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Every core that is blocked.
-    pub cores: Vec<StuckCore>,
+    /// Every one that is blocked.
+    pub threads: Vec<StuckThread>,
 }
 
-/// A core that is blocked for ever.
+/// A thread that is blocked for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StuckCore {
-    /// Its number.
+pub struct StuckThread {
+    /// The core on which it ran.
     pub core: usize,
-    /// The name of its thread.
+    /// Its name.
     pub thread: Option<String>,
     /// Where it blocks.
     pub at: &'static Location<'static>,
@@ -28,10 +28,10 @@ pub struct StuckCore {
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deadlock: every thread is blocked")?;
-        for core in &self.cores {
-            let name = core.thread.as_deref().unwrap_or("unnamed");
-            let since = core.since as f64 / 1e6;
-            write!(f, "\n  core {:>4}  {name:<20} since {since:.3} µs at {}", core.core, core.at)?;
+        for StuckThread { core, thread, at, since } in &self.threads {
+            let name = thread.as_deref().unwrap_or("unnamed");
+            let since = *since as f64 / 1e6;
+            write!(f, "\n  core {core:>4}  {name:<20} since {since:.3} µs at {at}")?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Threads of the interface of `std::thread`, each on a core of its own.
+//! Threads of the interface of `std::thread`.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -81,16 +81,16 @@ impl Builder {
         self
     }
 
-    /// Ignored: every core has the same stack.
+    /// Ignored: every thread has the same stack.
     #[must_use]
     pub fn stack_size(self, _: usize) -> Self {
         self
     }
 
-    /// Starts the thread on the free core with the smallest number.
+    /// Starts the thread on the first core that nobody has, or behind others.
     ///
     /// # Errors
-    /// If every core has a thread: who would run when is not simulated. And outside a simulation.
+    /// If there are thousands of threads. And outside a simulation.
     ///
     /// # Panics
     /// Never: no lock of a simulation is poisoned.
@@ -138,9 +138,9 @@ impl Builder {
         let started = engine::spawn(name, body);
         let thread = |number| Thread { id: ThreadId(number), name: self.name, token };
         started.map(|number| JoinHandle { packet, thread: thread(number) }).ok_or_else(|| {
-            let cores = engine::cores().unwrap_or(0);
             io::Error::other(format!(
-                "all {cores} cores of the simulated machine have a thread; start fewer, or take a larger machine"
+                "a simulated machine has at most {} threads at a time; start fewer",
+                engine::MOST_THREADS
             ))
         })
     }
@@ -151,10 +151,10 @@ impl Builder {
 /// # Panics
 /// If it cannot be started.
 pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-    Builder::new().spawn(body).expect("a free core")
+    Builder::new().spawn(body).expect("room for a thread")
 }
 
-/// Tells the operating system that others may run; on a core of its own the thread just pays for the call.
+/// Lets those run that wait for this core.
 pub fn yield_now() {
     engine::yield_now();
 }
@@ -227,7 +227,7 @@ impl Thread {
     #[track_caller]
     pub fn unpark(&self) {
         if self.token.swap(NOTIFIED, Ordering::Release) == PARKED {
-            engine::wake(Arc::as_ptr(&self.token) as usize, 1);
+            engine::wake(Arc::as_ptr(&self.token) as usize, 1, Location::caller());
         }
     }
 
@@ -314,12 +314,12 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Starts a thread on a free core that ends before the scope does.
+    /// Starts a thread that ends before the scope does.
     ///
     /// # Panics
-    /// If every core has a thread.
+    /// If there are thousands of threads.
     pub fn spawn<T: 'scope>(&self, body: impl FnOnce() -> T + 'scope) -> JoinHandle<T> {
-        Builder::new().spawn_scoped(self, body).expect("a free core")
+        Builder::new().spawn_scoped(self, body).expect("room for a thread")
     }
 }
 

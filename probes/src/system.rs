@@ -22,6 +22,10 @@ const SLEEPS: [(Duration, u32); 5] = [
     (Duration::from_millis(20), 15),
 ];
 
+/// How long a thread sleeps that may find its core still polling, and how often.
+const SHORT: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(20)];
+const SHORT_TIMES: u32 = 100;
+
 /// A waker spins for so long at least, so that it is awake itself when it wakes.
 const SPUN: Duration = Duration::from_micros(50);
 
@@ -39,6 +43,12 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     let mut prices = on(first.number, || {
         vec![
             Price::new("yield-ns", each_ns(1_000, thread::yield_now), "yields that find no other"),
+            Price::new(
+                "switch-ns",
+                switched_ns(),
+                "two threads of one CPU that yield in turns, each yield",
+            ),
+            Price::new("call-ns", called_ns(), "a futex call that finds nobody to wake"),
             Price::new("spawn-ns", spawned_ns(), "starting a thread, until the call returns"),
         ]
     })
@@ -48,6 +58,35 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
         prices.extend(heavy_fences(pair).unwrap_or_default());
     }
     prices
+}
+
+fn called_ns() -> f64 {
+    let word = AtomicU32::new(0);
+    each_ns(1_000, || {
+        // There is nothing that could fail, and nobody to wake.
+        let _ = futex::wake(&word, futex::Flags::PRIVATE, 1);
+    })
+}
+
+/// How often two threads of one CPU yield.
+const YIELDS: u32 = 2_000;
+
+/// The caller is pinned, and what it starts with it.
+fn switched_ns() -> f64 {
+    let both = Barrier::new(2);
+    let yields = || {
+        both.wait();
+        let started = Instant::now();
+        for _ in 0..YIELDS {
+            thread::yield_now();
+        }
+        started.elapsed().as_nanos() as f64 / f64::from(2 * YIELDS)
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(yields);
+        let one = yields();
+        one.min(other.join().expect("it yields and ends"))
+    })
 }
 
 fn spawned_ns() -> f64 {
@@ -85,10 +124,25 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     // The last length after which threads still came back soon.
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "a thread that slept by a futex, of 50 µs";
+    // It polls if threads come back sooner from it.
+    let short: Vec<(Duration, Woken)> = SHORT
+        .iter()
+        .map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?)))
+        .collect::<Option<_>>()?;
+    let polled = short.iter().rfind(|(_, woken)| woken.resume[1] < 0.7 * middle);
+    let poll = polled.map_or(0.0, |(sleep, _)| sleep.as_nanos() as f64);
+    let soon = &short[0].1;
     Some(vec![
         Price::new("block-ns", shallow.block, "CPU time of a thread for one sleep by a futex"),
         Price::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
+        Price::new("wake-polling-ns", soon.wake, "a futex call that wakes a thread after 5 µs"),
         Price::new("resume-ns", least(middle), how),
+        Price::new(
+            "poll-ns",
+            poll,
+            "of sleeps of 5 and 20 µs, the longest from which threads come back sooner",
+        ),
+        Price::new("resume-polling-ns", least(soon.resume[1].min(middle)), "the same, of 5 µs"),
         Price::new("jitter", jitter.clamp(0.0, 1.0), "quartiles of the same"),
         Price::new(
             "deep-after-ns",
@@ -147,7 +201,7 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
                     }
                     let until = Instant::now() + sleep;
                     thread::sleep(sleep.saturating_sub(2 * SPUN));
-                    let until = until.max(Instant::now() + SPUN);
+                    let until = until.max(Instant::now() + SPUN.min(sleep));
                     while Instant::now() < until {
                         spin_loop();
                     }

@@ -230,18 +230,20 @@ pub struct Simulated {
     pub waits: Vec<LineWait>,
 }
 
-/// A line of source that waited for lines of memory which another line of source, or the same, had written.
+/// A line of source that waited: for lines of memory which another line of source, or the same, had written; or for the
+/// system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, likewise; left out if there was none.
+    /// The write before it, likewise, left out if there was none; or `(a lock)` if it blocked for one, `(waking others)`
+    /// if it called to wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// How often a line came from elsewhere.
+    /// How often a line came from elsewhere, it blocked, or called.
     pub transfers: u64,
-    /// How long that took all cores together, in nanoseconds.
+    /// How long that took all threads together, in nanoseconds.
     pub waited_ns: u64,
 }
 

@@ -212,32 +212,22 @@ pub fn workloads(list: &str) -> Result<String> {
     Ok(kept.join(","))
 }
 
-/// Thread counts of a sweep: what is asked for in so many words must fit, of other lists those are kept that do.
-///
-/// # Errors
-/// [`Stop::BadInput`] with the remedy.
-pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Result<Vec<usize>> {
-    let too_many = all.iter().find(|&&threads| threads > machine.cores);
-    if let (Some(threads), true) = (too_many, are_typed) {
-        bail!(Stop::BadInput(format!(
-            "--threads {threads}: {} has {} cores, and a simulated thread needs one of its own; ask for fewer threads \
-             or a larger machine",
-            machine.name, machine.cores
-        )));
-    }
-    all.retain(|&threads| threads <= machine.cores);
-    Ok(all)
+/// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those that
+/// have cores.
+#[must_use]
+pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
+    all.retain(|&threads| are_typed || threads <= machine.cores);
+    all
 }
 
-/// Where workers run: each has a core of its own anyhow, so an experiment's other placements are left out.
+/// Where workers run: none is pinned, so an experiment's other placements are left out.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if they are to be pinned in so many words.
 pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
     if typed.contains(&Placement::Pinned) {
         bail!(Stop::BadInput(
-            "--placement pinned: on a simulated machine every worker has a core of its own; leave it out"
-                .to_owned()
+            "--placement pinned: simulated machines pin no worker; leave it out".to_owned()
         ));
     }
     Ok(vec![Placement::Free])

@@ -5,8 +5,6 @@
 
 use std::time::Duration;
 
-use protocol::Refusal;
-
 #[cfg(not(fork_sim))]
 mod host {
     pub use std::hint::spin_loop;
@@ -73,19 +71,6 @@ pub use simulated::*;
 /// Tells threads apart.
 pub(crate) fn thread_id() -> thread::ThreadId {
     thread::current().id()
-}
-
-/// Refuses more threads, those of the pool and `outside` of it, than a simulated machine has cores.
-pub(crate) fn check_cores(threads: usize, outside: usize) -> Result<(), Refusal> {
-    if !cfg!(fork_sim) || threads + outside <= cores() {
-        return Ok(());
-    }
-    Err(Refusal::new(format!(
-        "threads = {threads}: the workload has {outside} more outside the pool, and on a simulated machine each needs a \
-         core of its own; this one has {}, so ask for {} at most",
-        cores(),
-        cores().saturating_sub(outside)
-    )))
 }
 
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.

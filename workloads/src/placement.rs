@@ -27,7 +27,7 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
     match placement {
         Placement::Free => builder.build().map_err(refuse),
         Placement::Pinned if cfg!(fork_sim) => Err(Refusal::new(
-            "placement = pinned: on a simulated machine every worker has a core of its own; leave it out".to_owned(),
+            "placement = pinned: simulated machines pin no worker; leave it out".to_owned(),
         )),
         Placement::Pinned => {
             let cpus = usable_cpus()?;

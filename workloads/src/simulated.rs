@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use manycore::{FrequencyMode, Machine, Spending, Wait};
+use manycore::{FrequencyMode, Machine, Spending, Spent, Wait, WaitedFor};
 use protocol::{Failure, LineWait, Outcome, Refusal, Request, Simulated};
 
 use crate::machine;
@@ -31,13 +31,6 @@ pub(crate) fn run(
     let scaled = asked.scaled.as_ref().map(|it| (it.key.as_str(), it.factor));
     let machine =
         Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
-    let cores = machine.topology.cores();
-    if request.threads > cores {
-        return Err(refuse(format!(
-            "threads = {}: {} has {cores} cores, and a thread needs one; ask for fewer",
-            request.threads, machine.name
-        )));
-    }
     if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
         return Err(refuse(format!(
             "charge_ns = {}: a unit takes more than that",
@@ -78,8 +71,10 @@ impl Ledger {
     }
 
     pub(crate) fn end(&mut self) {
-        for (core, before) in manycore::spent().iter().zip(&self.before) {
-            let spent = core.since(before);
+        for (number, thread) in manycore::spent().iter().enumerate() {
+            // Threads that were started meanwhile had spent nothing.
+            let before = self.before.get(number).copied().unwrap_or_else(Spent::default);
+            let spent = thread.since(&before);
             for spending in Spending::ALL {
                 *self.spent_ps.entry(spending.name()).or_default() += spent.on(spending);
             }
@@ -106,8 +101,12 @@ fn place(place: &Location<'_>) -> String {
 fn told(wait: &Wait) -> LineWait {
     LineWait {
         at: place(wait.at),
-        written_at: wait.written_at.map(place),
-        transfers: wait.transfers,
+        written_at: match wait.on {
+            WaitedFor::Line(place_of) => place_of.map(place),
+            WaitedFor::Lock => Some("(a lock)".to_owned()),
+            WaitedFor::Wake => Some("(waking others)".to_owned()),
+        },
+        transfers: wait.times,
         waited_ns: wait.waited / 1_000,
     }
 }

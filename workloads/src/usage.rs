@@ -57,7 +57,7 @@ impl UsageSample {
             Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000)
         };
         Self {
-            user: time(&|core| core.awake() - system(core)),
+            user: time(&|core| core.cpu() - system(core)),
             system: time(&system),
             counts: protocol::Usage::default(),
         }

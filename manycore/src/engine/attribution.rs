@@ -1,4 +1,4 @@
-//! Where time went: by core and kind, and by line of source.
+//! Where time went: by thread and kind, and by line of source.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::machine::Picoseconds;
 
-/// What a core spends time on.
+/// What a thread spends time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spending {
     /// Work that was charged ([`crate::work`]).
@@ -18,16 +18,25 @@ pub enum Spending {
     Search,
     /// Waiting for lines, and for stores to leave the buffer.
     Lines,
-    /// System calls, and from a wake-up until the core runs.
+    /// System calls, and from one thread to the next on a core.
     System,
+    /// From a wake-up until it runs, and waiting for a core that another has.
+    Waking,
     /// Blocked, or sleeping for a time.
     Asleep,
 }
 
 impl Spending {
     /// All, in the order in which they are reported.
-    pub const ALL: [Self; 6] =
-        [Self::Work, Self::Jobs, Self::Search, Self::Lines, Self::System, Self::Asleep];
+    pub const ALL: [Self; 7] = [
+        Self::Work,
+        Self::Jobs,
+        Self::Search,
+        Self::Lines,
+        Self::System,
+        Self::Waking,
+        Self::Asleep,
+    ];
 
     /// Its name in records.
     #[must_use]
@@ -38,6 +47,7 @@ impl Spending {
             Self::Search => "search",
             Self::Lines => "lines",
             Self::System => "system",
+            Self::Waking => "waking",
             Self::Asleep => "asleep",
         }
     }
@@ -45,7 +55,7 @@ impl Spending {
 
 /// Time by [`Spending`], in the order of [`Spending::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent([Picoseconds; 6]);
+pub struct Spent([Picoseconds; 7]);
 
 impl Spent {
     /// Time spent on `spending`.
@@ -54,10 +64,11 @@ impl Spent {
         self.0[spending as usize]
     }
 
-    /// All time in which the core was not asleep.
+    /// All time in which it had a core.
     #[must_use]
-    pub fn awake(&self) -> Picoseconds {
-        self.0.iter().sum::<Picoseconds>() - self.on(Spending::Asleep)
+    pub fn cpu(&self) -> Picoseconds {
+        let not = self.on(Spending::Asleep) + self.on(Spending::Waking);
+        self.0.iter().sum::<Picoseconds>() - not
     }
 
     #[inline]
@@ -72,27 +83,48 @@ impl Spent {
     }
 }
 
-/// A line of source that waited for lines of memory which another line of source, or the same, had written.
+/// What a line of source waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitedFor {
+    /// A line of memory, and where that was last written; `None` if it never was.
+    Line(Option<&'static Location<'static>>),
+    /// A lock, blocked, until it ran again.
+    Lock,
+    /// A system call that wakes others.
+    Wake,
+}
+
+/// A line of source that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Where the access is.
+    /// Where it is.
     pub at: &'static Location<'static>,
-    /// Where the line was last written; `None` if it never was.
-    pub written_at: Option<&'static Location<'static>>,
-    /// How often a line came from elsewhere.
-    pub transfers: u64,
-    /// How long that took, all cores together: queueing for the line, and the transfer.
+    /// What it waited for.
+    pub on: WaitedFor,
+    /// How often: transfers of a line, times that it blocked, or calls.
+    pub times: u64,
+    /// How long that took, all threads together: of a line, queueing for it, and the transfer.
     pub waited: Picoseconds,
 }
 
 /// Places are compared by their address: the same place has one in a program.
-type Place = Option<&'static Location<'static>>;
-
-fn address(place: Place) -> usize {
-    place.map_or(0, |place| std::ptr::from_ref(place) as usize)
+fn address(place: &'static Location<'static>) -> usize {
+    std::ptr::from_ref(place) as usize
 }
 
-/// Waits by pair of places.
+impl WaitedFor {
+    /// Tells kinds and places apart; no place has so low an address.
+    fn key(self) -> usize {
+        match self {
+            Self::Line(None) => 0,
+            Self::Lock => 1,
+            Self::Wake => 2,
+            Self::Line(Some(place)) => address(place),
+        }
+    }
+}
+
+/// Waits by place and what was waited for.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     pairs: FxHashMap<(usize, usize), Wait>,
@@ -103,29 +135,32 @@ impl Waits {
     pub(crate) fn add(
         &mut self,
         at: &'static Location<'static>,
-        written_at: Place,
+        on: WaitedFor,
         waited: Picoseconds,
     ) {
-        let wait = self.pairs.entry((address(Some(at)), address(written_at))).or_insert(Wait {
-            at,
-            written_at,
-            transfers: 0,
-            waited: 0,
-        });
-        wait.transfers += 1;
+        let new = Wait { at, on, times: 0, waited: 0 };
+        let wait = self.pairs.entry((address(at), on.key())).or_insert(new);
+        wait.times += 1;
         wait.waited += waited;
     }
 
     /// All, the longest first; ties by place.
     pub(crate) fn sorted(&self) -> Vec<Wait> {
-        let name = |place: Place| place.map(|it| (it.file(), it.line(), it.column()));
+        let name = |place: &Location<'static>| (place.file(), place.line(), place.column());
+        let what = |on: WaitedFor| match on {
+            WaitedFor::Line(place) => (0, place.map(name)),
+            WaitedFor::Lock => (1, None),
+            WaitedFor::Wake => (2, None),
+        };
         // A place has several addresses where its code was compiled more than once.
         let mut by_name = BTreeMap::new();
         for wait in self.pairs.values() {
-            let same = by_name
-                .entry((name(Some(wait.at)), name(wait.written_at)))
-                .or_insert(Wait { transfers: 0, waited: 0, ..wait.clone() });
-            same.transfers += wait.transfers;
+            let same = by_name.entry((name(wait.at), what(wait.on))).or_insert(Wait {
+                times: 0,
+                waited: 0,
+                ..wait.clone()
+            });
+            same.times += wait.times;
             same.waited += wait.waited;
         }
         let mut waits: Vec<Wait> = by_name.into_values().collect();

@@ -1,28 +1,31 @@
-//! Which core is the earliest: a tournament of keys, each a clock and a core's number.
+//! Which thread is the earliest: a tournament of keys, each a clock and a thread's number.
 
 use crate::machine::Picoseconds;
 
-/// Bits of a key that hold the core's number.
-const CORE_BITS: u32 = 11;
+/// Bits of a key that hold the thread's number.
+const THREAD_BITS: u32 = 13;
 
-/// The key of a core that is not in the tournament.
+/// How many threads there can be at a time.
+pub(crate) const MOST_THREADS: usize = 1 << THREAD_BITS;
+
+/// The key of a thread that is not in the tournament.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// The latest clock that a key holds.
-pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - CORE_BITS)) - 2;
+pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 
 /// Clock before number, so that ties go to the smaller number.
-pub(crate) fn key(clock: Picoseconds, core: usize) -> u64 {
-    debug_assert!(clock < 1 << (u64::BITS - CORE_BITS), "the clock of a run of hours");
-    clock << CORE_BITS | core as u64
+pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
+    debug_assert!(clock < 1 << (u64::BITS - THREAD_BITS), "the clock of a run of half an hour");
+    clock << THREAD_BITS | thread as u64
 }
 
-/// The core of a key.
-pub(crate) fn core_of(key: u64) -> usize {
-    (key & ((1 << CORE_BITS) - 1)) as usize
+/// The thread of a key.
+pub(crate) fn thread_of(key: u64) -> usize {
+    (key & ((1 << THREAD_BITS) - 1)) as usize
 }
 
-/// A complete binary tree whose leaves are the cores' keys, and each other node the smaller of its two children.
+/// A complete binary tree whose leaves are the threads' keys, and each other node the smaller of its two children.
 #[derive(Debug)]
 pub(crate) struct Earliest {
     /// The root is at 1, the children of `i` at `2 * i` and `2 * i + 1`.
@@ -31,9 +34,9 @@ pub(crate) struct Earliest {
 }
 
 impl Earliest {
-    /// A tournament for `cores` cores, none of them in it.
-    pub(crate) fn new(cores: usize) -> Self {
-        let leaves = cores.next_power_of_two().max(2);
+    /// A tournament for at least `threads` threads, none of them in it.
+    pub(crate) fn new(threads: usize) -> Self {
+        let leaves = threads.next_power_of_two().max(2);
         Self { nodes: vec![NEVER; 2 * leaves], leaves }
     }
 
@@ -43,10 +46,13 @@ impl Earliest {
         self.nodes[1]
     }
 
-    /// Gives `core` a key, or takes it out by [`NEVER`].
+    /// Gives `thread` a key, or takes it out by [`NEVER`].
     #[inline]
-    pub(crate) fn set(&mut self, core: usize, key: u64) {
-        let mut node = self.leaves + core;
+    pub(crate) fn set(&mut self, thread: usize, key: u64) {
+        if thread >= self.leaves {
+            self.grow(thread + 1);
+        }
+        let mut node = self.leaves + thread;
         let mut smallest = key;
         self.nodes[node] = key;
         while node > 1 {
@@ -54,6 +60,15 @@ impl Earliest {
             node /= 2;
             self.nodes[node] = smallest;
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, threads: usize) {
+        let mut larger = Self::new(threads);
+        for (thread, key) in self.nodes[self.leaves..].iter().enumerate() {
+            larger.set(thread, *key);
+        }
+        *self = larger;
     }
 }
 
@@ -68,11 +83,12 @@ mod tests {
         fn the_root_is_the_smallest_key(
             steps in prop::collection::vec((0..37_usize, prop::option::of(0..1000_u64)), 1..200)
         ) {
-            let mut tournament = Earliest::new(37);
+            // It grows as far as it must.
+            let mut tournament = Earliest::new(5);
             let mut keys = [NEVER; 37];
-            for (core, clock) in steps {
-                keys[core] = clock.map_or(NEVER, |clock| key(clock, core));
-                tournament.set(core, keys[core]);
+            for (thread, clock) in steps {
+                keys[thread] = clock.map_or(NEVER, |clock| key(clock, thread));
+                tournament.set(thread, keys[thread]);
                 prop_assert_eq!(tournament.min(), keys.iter().copied().min().unwrap());
             }
         }
@@ -81,6 +97,6 @@ mod tests {
     #[test]
     fn ties_go_to_the_smaller_number() {
         assert!(key(5, 3) < key(5, 4) && key(5, 4) < key(6, 0));
-        assert_eq!(core_of(key(123_456, 1023)), 1023);
+        assert_eq!(thread_of(key(123_456, 8191)), 8191);
     }
 }

@@ -58,8 +58,9 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// No lines yet, of a machine with `cores` cores, those included that it has for threads outside.
-    pub(crate) fn new(topology: &Topology, cores: usize) -> Self {
+    /// No lines yet, of a machine with these cores.
+    pub(crate) fn new(topology: &Topology) -> Self {
+        let cores = topology.cores();
         let words = cores.div_ceil(64);
         let mask = |core: usize, within: Distance| {
             let mut mask = vec![0_u64; words];
@@ -190,7 +191,7 @@ mod tests {
 
     fn lines() -> Lines {
         let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 2 };
-        Lines::new(&topology, 8)
+        Lines::new(&topology)
     }
 
     fn from(lines: &Lines, core: usize, access: Access) -> Option<Distance> {

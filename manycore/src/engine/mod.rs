@@ -1,11 +1,12 @@
-//! The simulation itself: cores take turns in the order of their clocks, and pay.
+//! The simulation itself: threads take turns in the order of their clocks, and pay.
 //!
 //! Everything runs on one thread of the host, so plain memory is enough for the engine's state. It is reached by raw
-//! pointer: a reference to it must not live while another core runs.
+//! pointer: a reference to it must not live while another thread runs.
 
 pub(crate) mod attribution;
 mod earliest;
 mod lines;
+mod schedule;
 mod steps;
 
 pub use steps::PIECE_BYTES;
@@ -18,20 +19,21 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
-use corosensei::stack::{DefaultStack, Stack as _};
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use rustc_hash::FxHashMap;
 
 use crate::heap::RunHeap;
 use crate::machine::{FrequencyMode, Machine, Picoseconds};
 use crate::stall::{self, Progress};
-use crate::stuck::{Stuck, StuckCore};
-use attribution::{Spending, Spent, Waits};
-use earliest::{Earliest, NEVER, core_of, key};
+use crate::stuck::Stuck;
+use attribution::{Spending, Spent, WaitedFor, Waits};
+pub(crate) use earliest::MOST_THREADS;
+use earliest::{Earliest, NEVER, thread_of};
 pub(crate) use lines::{Access, LINE_BYTES};
 use lines::{Lines, Miss};
 
-/// Bytes of a core's stack. Pages that are not touched cost nothing.
+/// Bytes of a thread's stack. Pages that are not touched cost nothing.
 const STACK_BYTES: usize = 2 << 20;
 
 type Step = Coroutine<(), (), (), DefaultStack>;
@@ -39,8 +41,8 @@ type Step = Coroutine<(), (), (), DefaultStack>;
 thread_local! {
     /// The engine that runs on this thread of the host.
     static RUNNING: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
-    /// Whether the code of a core runs, and not the engine's.
-    static IS_CORE: Cell<bool> = const { Cell::new(false) };
+    /// Whether the code of a thread runs, and not the engine's.
+    static IS_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The engine whose code is running; null outside a simulation.
@@ -49,20 +51,24 @@ pub(crate) fn running() -> *mut Engine {
     RUNNING.get()
 }
 
-/// What a core is doing, as far as the others are concerned.
+/// What a thread is doing, as far as the others are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Free for a new thread.
+    /// There is none: its place is free for a new one.
     Free,
-    /// It has a clock and takes turns.
+    /// It has a core, and takes turns.
     Awake,
-    /// Blocked until somebody wakes it.
+    /// Blocked until somebody wakes it, or its time is up if it has a clock in the tournament.
     Blocked,
-    /// It takes a turn again when its clock is reached, and does not run until then.
+    /// Until its time is up.
+    Sleeping,
+    /// It has a core, and takes a turn when its clock is reached.
     Waking,
+    /// It waits for a core.
+    Queued,
 }
 
-/// Where a core blocks.
+/// Where a thread blocks.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     since: Picoseconds,
@@ -84,13 +90,13 @@ enum Local {
     Dropped,
 }
 
-/// One core, and the thread on it.
-struct Core {
+/// A thread.
+struct Thread {
     state: State,
-    /// Its clock while it is not the one that runs.
+    /// Where it runs, or ran last.
+    core: usize,
+    /// Its clock while it is not the one that runs; if it waits for a core, since when.
     clock: Picoseconds,
-    /// When each buffered store will be done, oldest first.
-    stores: VecDeque<Picoseconds>,
     /// The thread's handle on its own coroutine; null before the first step.
     yielder: *const Yielder<(), ()>,
     spent: Spent,
@@ -102,16 +108,16 @@ struct Core {
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
-    /// The number of its thread, which no other thread gets.
-    thread: u64,
+    /// Its number, which no other thread gets.
+    number: u64,
 }
 
-impl Core {
+impl Thread {
     fn free() -> Self {
         Self {
             state: State::Free,
+            core: 0,
             clock: 0,
-            stores: VecDeque::new(),
             yielder: ptr::null(),
             spent: Spent::default(),
             is_searching: false,
@@ -120,9 +126,24 @@ impl Core {
             is_late: false,
             locals: Vec::new(),
             name: None,
-            thread: 0,
+            number: 0,
         }
     }
+}
+
+/// A core.
+#[derive(Default)]
+struct Core {
+    /// The thread that has it.
+    thread: Option<usize>,
+    /// Threads that wait for it, first come first.
+    queue: VecDeque<usize>,
+    /// Since when its thread has it, or it has none.
+    since: Picoseconds,
+    /// Whether it counts among those of its socket that run.
+    is_counted: bool,
+    /// When each buffered store will be done, oldest first.
+    stores: VecDeque<Picoseconds>,
 }
 
 /// A core's prices at the frequency of the moment.
@@ -148,14 +169,21 @@ struct Socket {
 pub(crate) struct Engine {
     machine: Machine,
     mode: FrequencyMode,
-    /// The core whose code runs, and its clock.
+    /// The thread whose code runs, its core, and its clock.
     current: usize,
+    core: usize,
     clock: Picoseconds,
     prices: CorePrices,
     earliest: Earliest,
     cores: Vec<Core>,
+    threads: Vec<Thread>,
     coroutines: Vec<Option<Box<Step>>>,
-    /// Where each core's stack begins and ends, by its upper end.
+    /// How many threads wait for a core, and how many there are.
+    queued: usize,
+    alive: usize,
+    /// When the next heavy fence can begin: the kernel makes one at a time.
+    heavy_fence_free_at: Picoseconds,
+    /// Where each thread's stack begins and ends, by its upper end.
     stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,
     lines: Lines,
@@ -176,21 +204,25 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(machine: &Machine, mode: FrequencyMode, seed: u64) -> Self {
-        // The last one is for the thread that begins, which is outside every pool.
-        let cores = machine.topology.cores() + 1;
+        let cores = machine.topology.cores();
         let mut engine = Self {
             machine: machine.clone(),
             mode,
-            current: cores - 1,
+            current: 0,
+            core: 0,
             clock: 0,
             prices: CorePrices::default(),
-            earliest: Earliest::new(cores),
-            cores: (0..cores).map(|_| Core::free()).collect(),
-            coroutines: (0..cores).map(|_| None).collect(),
+            earliest: Earliest::new(2 * cores),
+            cores: (0..cores).map(|_| Core::default()).collect(),
+            threads: Vec::new(),
+            coroutines: Vec::new(),
+            queued: 0,
+            alive: 0,
+            heavy_fence_free_at: 0,
             stacks: BTreeMap::new(),
             sockets: Vec::new(),
-            lines: Lines::new(&machine.topology, cores),
-            heap: RunHeap::new(cores),
+            lines: Lines::new(&machine.topology),
+            heap: RunHeap::new(),
             waits: Waits::default(),
             queues: FxHashMap::default(),
             statics: FxHashMap::default(),
@@ -209,16 +241,15 @@ impl Engine {
         engine
     }
 
-    /// Runs `main` on the core beside the machine's, and every thread that it starts, until `main` returns.
+    /// Runs `main`, and every thread that it starts, until `main` returns.
     pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
         assert!(running().is_null(), "a simulation runs in another one on this thread");
-        let last = self.cores.len() - 1;
-        self.begin_thread(last, 0, Some("main".to_owned()), main);
+        self.begin_thread(Some("main".to_owned()), main);
         let engine = ptr::from_mut(&mut self);
         RUNNING.set(engine);
         let _reset = Reset;
         loop {
-            // SAFETY: no core's code runs here, so no other reference to the engine exists; this one ends before
+            // SAFETY: no thread's code runs here, so no other reference to the engine exists; this one ends before
             // the coroutine is resumed.
             let coroutine: *mut Step = unsafe {
                 let engine = &mut *engine;
@@ -229,16 +260,18 @@ impl Engine {
                 if next == NEVER {
                     return Err(engine.stuck());
                 }
-                engine.begin_turn(core_of(next));
+                if !engine.begin_turn(thread_of(next)) {
+                    continue;
+                }
                 &raw mut **engine.coroutines[engine.current].as_mut().expect("it has a key")
             };
-            IS_CORE.set(true);
+            IS_THREAD.set(true);
             // SAFETY: the box stays where it is while threads are started, and only this loop takes it out of its
-            // place. The code that runs now reaches the engine, never the coroutines of cores that have begun.
+            // place. The code that runs now reaches the engine, never the coroutines of threads that have begun.
             let is_done = unsafe { (*coroutine).resume(()).as_return().is_some() };
-            IS_CORE.set(false);
+            IS_THREAD.set(false);
             if is_done {
-                // SAFETY: as above, no core's code runs.
+                // SAFETY: as above, no thread's code runs.
                 unsafe { (*engine).end_thread() };
             }
         }
@@ -265,111 +298,15 @@ impl Engine {
         }
     }
 
-    /// One more core of the current one's socket runs, or one less.
-    fn count_running(&mut self, core: usize, is_running: bool) {
-        let socket = self.machine.topology.socket_of(core);
-        let running = &mut self.sockets[socket].running;
-        if is_running {
-            *running += 1;
-        } else {
-            *running -= 1;
-        }
-        let running = *running;
-        if self.mode == FrequencyMode::Dynamic {
-            self.sockets[socket].prices = self.core_prices(running);
-        }
-    }
-
-    fn begin_thread(
-        &mut self,
-        core: usize,
-        clock: Picoseconds,
-        name: Option<String>,
-        body: Box<dyn FnOnce()>,
-    ) {
-        let spent = self.cores[core].spent;
-        self.threads_started += 1;
-        self.cores[core] = Core {
-            state: State::Waking,
-            clock,
-            name,
-            spent,
-            thread: self.threads_started,
-            ..Core::free()
-        };
-        let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
-        self.stacks.retain(|_, (_, other)| *other != core);
-        self.stacks.insert(stack.base().get(), (stack.limit().get(), core));
-        let coroutine = Step::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has
-            // just given its own up.
-            unsafe {
-                let engine = &mut *running();
-                engine.cores[engine.current].yielder = yielder;
-            }
-            body();
-        });
-        self.coroutines[core] = Some(Box::new(coroutine));
-        self.earliest.set(core, key(clock, core));
-    }
-
-    /// The earliest core takes its turn.
-    fn begin_turn(&mut self, core: usize) {
-        self.steps += 1;
-        self.progress.turn(self.steps);
-        self.earliest.set(core, NEVER);
-        self.current = core;
-        self.clock = self.cores[core].clock;
-        let blocked = self.cores[core].blocked.take();
-        if let Some(Blocked { since, address, .. }) = blocked {
-            self.queues.entry(address).or_default().retain(|waiting| *waiting != core);
-            self.cores[core].is_late = true;
-            let slept = self.clock.saturating_sub(since);
-            self.cores[core].spent.add(Spending::Asleep, slept);
-            let resume = self.resume_time(slept);
-            self.charge(Spending::System, resume);
-        }
-        if matches!(self.cores[core].state, State::Waking | State::Blocked) {
-            self.cores[core].state = State::Awake;
-            self.count_running(core, true);
-        }
-        self.prices = self.sockets[self.machine.topology.socket_of(core)].prices;
-    }
-
-    fn end_thread(&mut self) {
-        let core = self.current;
-        self.coroutines[core] = None;
-        self.count_running(core, false);
-        self.cores[core].state = State::Free;
-        self.cores[core].clock = self.clock;
-        if core == self.cores.len() - 1 {
-            self.is_over = true;
-        }
-    }
-
-    /// What each core waits for, when none can go on.
-    fn stuck(&self) -> Stuck {
-        let cores = self.cores.iter().enumerate().filter_map(|(number, core)| {
-            let blocked = core.blocked.filter(|_| core.state == State::Blocked)?;
-            Some(StuckCore {
-                core: number,
-                thread: core.name.clone(),
-                at: blocked.at,
-                since: blocked.since,
-            })
-        });
-        Stuck { cores: cores.collect() }
-    }
-
     #[inline]
     fn charge(&mut self, spending: Spending, time: Picoseconds) {
         self.clock += time;
-        self.cores[self.current].spent.add(spending, time);
+        self.threads[self.current].spent.add(spending, time);
     }
 
     #[inline]
     fn charge_own(&mut self, time: Picoseconds) {
-        let is_searching = self.cores[self.current].is_searching;
+        let is_searching = self.threads[self.current].is_searching;
         self.charge(if is_searching { Spending::Search } else { Spending::Jobs }, time);
     }
 
@@ -395,7 +332,7 @@ impl Engine {
         from: Picoseconds,
     ) -> Picoseconds {
         let time = self.transfer_time(miss);
-        let core = self.current;
+        let core = self.core;
         let line = self.lines.line(number);
         let start = from.max(line.free_at);
         if miss.is_exclusive {
@@ -408,7 +345,7 @@ impl Engine {
     /// Lets stores leave the buffer whose time has come, and waits for those above `most`.
     fn drain(&mut self, most: usize, at: &'static Location<'static>) {
         let clock = self.clock;
-        let stores = &mut self.cores[self.current].stores;
+        let stores = &mut self.cores[self.core].stores;
         while stores.front().is_some_and(|&done| done <= clock) {
             stores.pop_front();
         }
@@ -417,7 +354,7 @@ impl Engine {
         };
         let until = stores[excess - 1];
         stores.drain(..excess);
-        self.waits.add(at, None, until - clock);
+        self.waits.add(at, WaitedFor::Line(None), until - clock);
         self.wait_until(until);
     }
 
@@ -430,20 +367,20 @@ impl Engine {
             self.drain(0, at);
         }
         let number = self.lines.number(address);
-        let miss = self.lines.miss(number, self.current, access);
+        let miss = self.lines.miss(number, self.core, access);
         let mut must_wait = false;
         if let Some(miss) = miss {
             let written_at = self.lines.line(number).written_at;
             let before = self.clock;
             if access == Access::Store {
-                let last = self.cores[self.current].stores.back().copied().unwrap_or(0);
+                let last = self.cores[self.core].stores.back().copied().unwrap_or(0);
                 let done = self.fetch(number, access, miss, before.max(last));
-                self.cores[self.current].stores.push_back(done);
-                self.waits.add(at, written_at, 0);
+                self.cores[self.core].stores.push_back(done);
+                self.waits.add(at, WaitedFor::Line(written_at), 0);
                 self.drain(self.machine.prices.store_buffer, at);
             } else {
                 let done = self.fetch(number, access, miss, before);
-                self.waits.add(at, written_at, done - before);
+                self.waits.add(at, WaitedFor::Line(written_at), done - before);
                 self.wait_until(done);
                 must_wait = true;
             }
@@ -462,40 +399,10 @@ impl Engine {
         must_wait
     }
 
-    /// The core whose stack has the object at `address`.
+    /// The core of the thread whose stack has the object at `address`.
     fn stack_of(&self, address: usize) -> Option<usize> {
-        let (_, (limit, core)) = self.stacks.range(address + 1..).next()?;
-        (*limit <= address).then_some(*core)
-    }
-
-    /// How long it takes until a core runs that is woken after it `slept` for so long.
-    fn resume_time(&mut self, slept: Picoseconds) -> Picoseconds {
-        let prices = &self.machine.prices;
-        let time = if slept > prices.deep_after { prices.deep_resume } else { prices.resume };
-        let jitter = prices.jitter * self.random.f64();
-        time + scaled(time, 1.0 / jitter)
-    }
-
-    /// Takes the current core out of those that run; it is `state` from now on.
-    fn stop_running(&mut self, state: State) {
-        let core = self.current;
-        self.cores[core].state = state;
-        self.cores[core].clock = self.clock;
-        self.count_running(core, false);
-    }
-
-    /// Wakes `core`, which is blocked.
-    fn wake_core(&mut self, core: usize) {
-        let blocked = self.cores[core].blocked.take().expect("only a blocked core is in a queue");
-        let slept = self.clock.saturating_sub(blocked.since);
-        let resume = self.resume_time(slept);
-        let woken = &mut self.cores[core];
-        woken.spent.add(Spending::Asleep, slept);
-        woken.spent.add(Spending::System, resume);
-        woken.clock = blocked.since.max(self.clock) + resume;
-        woken.state = State::Waking;
-        let key = key(woken.clock, core);
-        self.earliest.set(core, key);
+        let (_, (limit, thread)) = self.stacks.range(address + 1..).next()?;
+        (*limit <= address).then(|| self.threads[*thread].core)
     }
 }
 

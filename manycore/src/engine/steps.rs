@@ -1,12 +1,12 @@
-//! What the code on a core can do. Outside a simulation each of these does nothing and takes no time.
+//! What the code of a thread can do. Outside a simulation each of these does nothing and takes no time.
 
 use std::any::Any;
 use std::panic::Location;
 use std::time::Duration;
 
-use super::attribution::{Spending, Spent, Wait};
+use super::attribution::{Spending, Spent, Wait, WaitedFor};
 use super::earliest::{LATEST, key};
-use super::{Access, Blocked, Engine, IS_CORE, LINE_BYTES, Local, State, Value, running, scaled};
+use super::{Access, Blocked, Engine, IS_THREAD, LINE_BYTES, Local, State, Value, running, scaled};
 use crate::heap::{self, RunHeap};
 use crate::machine::Picoseconds;
 
@@ -19,23 +19,27 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     if engine.is_null() {
         return None;
     }
-    let was_core = IS_CORE.replace(false);
+    let was_thread = IS_THREAD.replace(false);
     // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread runs the code of one
     // core at a time, and `step` neither suspends nor comes back here: what it allocates is the system's, since
-    // `IS_CORE` is false. So this is the only reference.
+    // `IS_THREAD` is false. So this is the only reference.
     let result = step(unsafe { &mut *engine });
-    IS_CORE.set(was_core);
+    IS_THREAD.set(was_thread);
     Some(result)
 }
 
-/// Lets every core go first whose clock is earlier, or equal and its number smaller.
+/// Lets every thread go first whose clock is earlier, or equal and its number smaller; and one that waits for the core, if
+/// its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
+        if engine.queued > 0 && engine.make_way(false) {
+            return true;
+        }
         let own = key(engine.clock, engine.current);
         let is_late = own > engine.earliest.min();
         if is_late {
-            engine.cores[engine.current].clock = engine.clock;
+            engine.threads[engine.current].clock = engine.clock;
             engine.earliest.set(engine.current, own);
         }
         is_late
@@ -45,10 +49,10 @@ pub(crate) fn turn() {
     }
 }
 
-/// Leaves the current core until the loop of the engine takes it up again.
+/// Leaves the current thread until the loop of the engine takes it up again.
 fn suspend() {
-    if let Some(yielder) = on_engine(|engine| engine.cores[engine.current].yielder) {
-        // SAFETY: a core that runs has stored its own yielder, which lives on its stack as long as its thread.
+    if let Some(yielder) = on_engine(|engine| engine.threads[engine.current].yielder) {
+        // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long as its thread.
         unsafe { (*yielder).suspend(()) };
     }
 }
@@ -87,9 +91,10 @@ pub(crate) fn take_over(
     at: &'static Location<'static>,
 ) {
     on_engine(|engine| {
-        let arena = || is_boxed.then(|| heap::core_of(address)).flatten();
-        let home = engine.stack_of(address).or_else(arena);
-        let Some(home) = home.filter(|home| *home != engine.current) else { return };
+        let arena = || is_boxed.then(|| heap::thread_of(address)).flatten();
+        let core_of = |thread: usize| engine.threads.get(thread).map(|thread| thread.core);
+        let home = engine.stack_of(address).or_else(|| arena().and_then(core_of));
+        let Some(home) = home.filter(|home| *home != engine.core) else { return };
         for line in address / LINE_BYTES..(address + bytes).div_ceil(LINE_BYTES) {
             let number = engine.lines.number(line * LINE_BYTES);
             engine.lines.give(number, home, Access::Store);
@@ -106,28 +111,31 @@ pub(crate) fn fence(at: &'static Location<'static>) {
     });
 }
 
-/// A fence for this core and for all that run.
+/// A fence for this core and for all that run; the kernel makes one at a time.
 pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     turn();
     on_engine(|engine| {
         engine.drain(0, at);
+        let wait = engine.heavy_fence_free_at.saturating_sub(engine.clock);
+        engine.charge(Spending::System, wait);
         let prices = &engine.machine.prices;
         let (interrupt, per_core) = (prices.interrupt, prices.heavy_fence_per_core);
         let alone = prices.heavy_fence;
         let current = engine.current;
         let mut others = 0;
-        for core in (0..engine.cores.len()).filter(|core| *core != current) {
-            if engine.cores[core].state == State::Awake {
+        for thread in (0..engine.threads.len()).filter(|thread| *thread != current) {
+            if engine.threads[thread].state == State::Awake {
                 others += 1;
-                let interrupted = &mut engine.cores[core];
+                let interrupted = &mut engine.threads[thread];
                 interrupted.clock += interrupt;
                 interrupted.spent.add(Spending::System, interrupt);
-                let key = key(interrupted.clock, core);
-                engine.earliest.set(core, key);
+                let key = key(interrupted.clock, thread);
+                engine.earliest.set(thread, key);
             }
         }
         let time = alone + others * per_core;
         engine.charge(Spending::System, time);
+        engine.heavy_fence_free_at = engine.clock;
     });
 }
 
@@ -136,31 +144,40 @@ pub(crate) fn pause() {
     on_engine(|engine| engine.charge_own(engine.prices.pause));
 }
 
-/// A yield to the operating system, which has nothing else to run on this core.
+/// A yield: those that wait for this core go first.
 pub(crate) fn yield_now() {
-    on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.yielding));
+    let charge = |engine: &mut Engine| {
+        engine.charge(Spending::System, engine.machine.prices.yielding);
+        engine.queued > 0
+    };
+    if on_engine(charge) == Some(true) {
+        turn();
+        if on_engine(|engine| engine.make_way(true)) == Some(true) {
+            suspend();
+        }
+    }
 }
 
-/// Whether the code that runs is a core's, so that its allocations are.
+/// Whether the code that runs is a thread's, so that its allocations are.
 #[inline]
-pub(crate) fn is_core() -> bool {
-    IS_CORE.get()
+pub(crate) fn is_thread() -> bool {
+    IS_THREAD.get()
 }
 
 /// Calls `step` as the host: what it allocates is the system's and costs nothing.
 pub(crate) fn on_host<R>(step: impl FnOnce() -> R) -> R {
-    let was_core = IS_CORE.replace(false);
+    let was_thread = IS_THREAD.replace(false);
     let result = step();
-    IS_CORE.set(was_core);
+    IS_THREAD.set(was_thread);
     result
 }
 
-/// Calls `step` with the heap of the run and the number of the core.
+/// Calls `step` with the heap of the run and the place of the thread.
 ///
 /// # Panics
-/// Outside a core's code.
+/// Outside a thread's code.
 pub(crate) fn on_heap<R>(step: impl FnOnce(&mut RunHeap, usize) -> R) -> R {
-    on_engine(|engine| step(&mut engine.heap, engine.current)).expect("a core's code runs")
+    on_engine(|engine| step(&mut engine.heap, engine.current)).expect("a thread's code runs")
 }
 
 /// Takes the lock of an arena and frees it again; what is done under it is done at once.
@@ -174,12 +191,27 @@ pub(crate) fn allocation() {
     on_engine(|engine| engine.charge_own(engine.prices.allocation));
 }
 
+/// How many pieces of work a time slice has, after each of which another thread may get the core.
+const PIECES: Picoseconds = 4;
+
 /// Work of `time` at the reference frequency.
 pub(crate) fn work(time: Picoseconds) {
-    on_engine(|engine| {
-        let speed = engine.prices.speed;
-        engine.charge(Spending::Work, scaled(time, speed));
-    });
+    let mut left = time;
+    loop {
+        let is_done = on_engine(|engine| {
+            let is_crowded = engine.alive > engine.cores.len();
+            let piece = engine.machine.prices.slice / PIECES;
+            let now = if is_crowded { left.min(piece.max(1)) } else { left };
+            left -= now;
+            let speed = engine.prices.speed;
+            engine.charge(Spending::Work, scaled(now, speed));
+            left == 0
+        });
+        if is_done != Some(false) {
+            return;
+        }
+        turn();
+    }
 }
 
 /// Bytes that are moved at once.
@@ -188,22 +220,22 @@ pub const PIECE_BYTES: u64 = 4_096;
 /// Work of `time` that moves `bytes` between the core and its socket's memory meanwhile.
 pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
-        let core = &mut engine.cores[engine.current];
-        core.unmoved.0 += time;
-        core.unmoved.1 += bytes;
-        core.unmoved.1 >= PIECE_BYTES
+        let thread = &mut engine.threads[engine.current];
+        thread.unmoved.0 += time;
+        thread.unmoved.1 += bytes;
+        thread.unmoved.1 >= PIECE_BYTES
     });
     if is_piece != Some(true) {
         return;
     }
     turn();
     on_engine(|engine| {
-        let (time, bytes) = std::mem::take(&mut engine.cores[engine.current].unmoved);
+        let (time, bytes) = std::mem::take(&mut engine.threads[engine.current].unmoved);
         let prices = &engine.machine.prices;
         let time_of = |per_byte: f64| scaled(bytes, 1.0 / per_byte);
         let (own, shared) = (time_of(prices.byte), time_of(prices.socket_byte));
         let worked = scaled(time, engine.prices.speed);
-        let socket = engine.machine.topology.socket_of(engine.current);
+        let socket = engine.machine.topology.socket_of(engine.core);
         let free_at = &mut engine.sockets[socket].memory_free_at;
         *free_at = engine.clock.max(*free_at) + shared;
         let until = (engine.clock + own.max(worked)).max(*free_at);
@@ -225,37 +257,69 @@ pub(crate) fn block_for(
 ) -> bool {
     on_engine(|engine| {
         engine.drain(0, at);
-        engine.charge(Spending::System, engine.machine.prices.block);
+        engine.charge(Spending::System, engine.machine.prices.call);
     });
     turn();
     if !is_due() {
         return true;
     }
     on_engine(|engine| {
-        let core = engine.current;
-        engine.stop_running(State::Blocked);
-        engine.cores[core].blocked = Some(Blocked { since: engine.clock, address, at });
-        engine.queues.entry(address).or_default().push_back(core);
+        let thread = engine.current;
+        // From here on it can be woken, and is as soon as it sleeps.
+        engine.charge(Spending::System, engine.machine.prices.block);
+        engine.threads[thread].blocked = Some(Blocked { since: engine.clock, address, at });
+        engine.queues.entry(address).or_default().push_back(thread);
+        engine.leave(State::Blocked);
         if let Some(time) = time {
             let until = engine.clock.saturating_add(picoseconds(time)).min(LATEST);
-            engine.cores[core].clock = until;
-            engine.earliest.set(core, key(until, core));
+            engine.threads[thread].clock = until;
+            engine.earliest.set(thread, key(until, thread));
         }
     });
     suspend();
-    on_engine(|engine| !std::mem::take(&mut engine.cores[engine.current].is_late)).unwrap_or(true)
+    on_engine(|engine| !std::mem::take(&mut engine.threads[engine.current].is_late)).unwrap_or(true)
 }
 
-/// Wakes up to `most` of those who are blocked at `address`, in the order in which they came.
-pub(crate) fn wake(address: usize, most: usize) {
-    on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.wake));
-    turn();
+/// [`block`] for a lock: what that takes is told as a wait of the line of source.
+pub(crate) fn block_for_a_lock(
+    address: usize,
+    is_due: impl FnOnce() -> bool,
+    at: &'static Location<'static>,
+) {
+    let before = clock();
+    block(address, is_due, at);
     on_engine(|engine| {
-        for _ in 0..most {
-            let queue = engine.queues.get_mut(&address);
-            let Some(core) = queue.and_then(std::collections::VecDeque::pop_front) else { return };
-            engine.wake_core(core);
+        let waited = engine.clock - before;
+        engine.waits.add(at, WaitedFor::Lock, waited);
+    });
+}
+
+/// Wakes up to `most` of those who are blocked at `address`, one after the other in the order in which they came.
+pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
+    let before = clock();
+    on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.call));
+    for _ in 0..most {
+        turn();
+        let is_one = on_engine(|engine| {
+            let first = engine.queues.get(&address).and_then(|queue| queue.front().copied())?;
+            let price = engine.wake_price(first);
+            engine.charge(Spending::System, price);
+            Some(())
+        });
+        if is_one.flatten().is_none() {
+            break;
         }
+        turn();
+        on_engine(|engine| {
+            let queue = engine.queues.get_mut(&address);
+            if let Some(thread) = queue.and_then(std::collections::VecDeque::pop_front) {
+                engine.wake_thread(thread);
+            }
+        });
+    }
+    on_engine(|engine| {
+        let waited = engine.clock - before;
+        engine.waits.add(at, WaitedFor::Wake, waited);
     });
 }
 
@@ -263,16 +327,15 @@ pub(crate) fn wake(address: usize, most: usize) {
 pub(crate) fn sleep(time: Duration) -> bool {
     let is_simulated = on_engine(|engine| {
         let time = picoseconds(time);
+        engine.charge(Spending::System, engine.machine.prices.call);
         engine.charge(Spending::System, engine.machine.prices.block);
-        engine.stop_running(State::Waking);
-        let resume = engine.resume_time(time);
-        let core = engine.current;
-        let sleeping = &mut engine.cores[core];
+        engine.leave(State::Sleeping);
+        let thread = engine.current;
+        let sleeping = &mut engine.threads[thread];
         sleeping.spent.add(Spending::Asleep, time);
-        sleeping.spent.add(Spending::System, resume);
-        sleeping.clock += time + resume;
-        let key = key(sleeping.clock, core);
-        engine.earliest.set(core, key);
+        sleeping.clock = sleeping.clock.saturating_add(time).min(LATEST);
+        let key = key(sleeping.clock, thread);
+        engine.earliest.set(thread, key);
     });
     if is_simulated.is_some() {
         suspend();
@@ -280,35 +343,29 @@ pub(crate) fn sleep(time: Duration) -> bool {
     is_simulated.is_some()
 }
 
-/// Starts a thread on a free core; `None` if there is none.
+/// Starts a thread; `None` if there are as many as there can be.
 pub(crate) fn spawn(name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
     turn();
     let started = on_engine(|engine| {
-        // The last core is kept for the thread that began.
-        let pool = &engine.cores[..engine.cores.len() - 1];
-        let core = pool.iter().position(|core| core.state == State::Free)?;
         engine.charge(Spending::System, engine.machine.prices.spawn);
-        let resume = engine.resume_time(0);
-        engine.cores[core].spent.add(Spending::System, resume);
-        engine.begin_thread(core, engine.clock + resume, name, body);
-        Some(engine.threads_started)
+        engine.begin_thread(name, body)
     });
     started.flatten()
 }
 
 /// The number of the thread that runs; none has 0.
 pub(crate) fn thread_number() -> u64 {
-    on_engine(|engine| engine.cores[engine.current].thread).unwrap_or(0)
+    on_engine(|engine| engine.threads[engine.current].number).unwrap_or(0)
 }
 
 /// The name of the thread that runs.
 pub(crate) fn thread_name() -> Option<String> {
-    on_engine(|engine| engine.cores[engine.current].name.clone()).flatten()
+    on_engine(|engine| engine.threads[engine.current].name.clone()).flatten()
 }
 
 /// The core on which this runs.
 pub(crate) fn current_core() -> Option<usize> {
-    on_engine(|engine| engine.current)
+    on_engine(|engine| engine.core)
 }
 
 /// Cores of the machine.
@@ -316,7 +373,7 @@ pub(crate) fn cores() -> Option<usize> {
     on_engine(|engine| engine.machine.topology.cores())
 }
 
-/// The current core's clock.
+/// The current thread's clock.
 pub(crate) fn clock() -> Picoseconds {
     on_engine(|engine| engine.clock).unwrap_or(0)
 }
@@ -331,19 +388,19 @@ pub(crate) fn seed() -> u64 {
     on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
-/// Whether what the current core does from now on belongs to a search for work; returns what it was.
+/// Whether what the current thread does from now on belongs to a search for work; returns what it was.
 pub(crate) fn set_searching(is_searching: bool) -> bool {
     on_engine(|engine| {
-        std::mem::replace(&mut engine.cores[engine.current].is_searching, is_searching)
+        std::mem::replace(&mut engine.threads[engine.current].is_searching, is_searching)
     })
     .unwrap_or(false)
 }
 
-/// The place of a thread-local value on the current core; what `make` makes, if it is not there yet. Nothing if the thread
+/// The place of a thread-local value of the current thread; what `make` makes, if it is not there yet. Nothing if the thread
 /// ends and has dropped it.
 pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
-        let locals = &engine.cores[engine.current].locals;
+        let locals = &engine.threads[engine.current].locals;
         match locals.get(number) {
             Some(Local::There((value, _))) => Some(Some(std::ptr::from_ref(&**value))),
             Some(Local::Dropped) => Some(None),
@@ -355,7 +412,7 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     }
     let value = make();
     on_engine(|engine| {
-        let locals = &mut engine.cores[engine.current].locals;
+        let locals = &mut engine.threads[engine.current].locals;
         if locals.len() <= number {
             locals.resize_with(number + 1, Local::default);
         }
@@ -364,10 +421,10 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     on_engine(find).flatten().flatten()
 }
 
-/// Takes a thread-local value that is not just memory out of the current core, whose thread ends.
+/// Takes a thread-local value that is not just memory out of the current thread, which ends.
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
-        let locals = &mut engine.cores[engine.current].locals;
+        let locals = &mut engine.threads[engine.current].locals;
         let last =
             locals.iter_mut().rev().find(|local| matches!(local, Local::There((_, true))))?;
         match std::mem::replace(last, Local::Dropped) {
@@ -392,28 +449,31 @@ pub(crate) fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// What each core spent so far.
+/// What each thread spent so far, with those that had its place before.
 pub(crate) fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {
         let clock = engine.clock;
-        let of = |core: &super::Core| {
-            let mut spent = core.spent;
-            if let Some(blocked) = core.blocked {
+        let of = |thread: &super::Thread| {
+            let mut spent = thread.spent;
+            if let Some(blocked) = thread.blocked {
                 spent.add(Spending::Asleep, clock.saturating_sub(blocked.since));
+            }
+            if thread.state == State::Queued {
+                spent.add(Spending::Waking, clock.saturating_sub(thread.clock));
             }
             spent
         };
-        engine.cores.iter().map(of).collect()
+        engine.threads.iter().map(of).collect()
     });
     spent.unwrap_or_default()
 }
 
-/// Waits for lines since the beginning, or since [`forget_waits`].
+/// Waits since the beginning, or since [`forget_waits`].
 pub(crate) fn waits() -> Vec<Wait> {
     on_engine(|engine| engine.waits.sorted()).unwrap_or_default()
 }
 
-/// Forgets waits for lines.
+/// Forgets waits.
 pub(crate) fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }

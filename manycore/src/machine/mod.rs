@@ -58,7 +58,7 @@ impl Topology {
     /// The socket on which `core` is.
     #[must_use]
     pub fn socket_of(&self, core: usize) -> usize {
-        core / self.cores_per_socket() % self.sockets
+        core / self.cores_per_socket()
     }
 
     /// How far `one` is from `other`.
@@ -115,21 +115,33 @@ pub struct Prices {
     pub memory: Picoseconds,
     /// Stores that a core's buffer holds.
     pub store_buffer: usize,
-    /// A system call that blocks, for the core that makes it, until it is asleep.
+    /// A system call that finds nobody to wake, or that it need not block.
+    pub call: Picoseconds,
+    /// Going to sleep, above the call, until the core is idle.
     pub block: Picoseconds,
-    /// A system call that wakes, for the core that makes it.
+    /// Waking a thread, above the call, if an idle core must be interrupted for it.
     pub wake: Picoseconds,
-    /// From that call until the woken core runs, if it has slept for a short time.
+    /// Waking a thread, above the call, if its core polls, or has another thread.
+    pub wake_polling: Picoseconds,
+    /// From the end of waking until the thread runs on a core that was idle for a short time.
     pub resume: Picoseconds,
-    /// A core that has slept longer than this is in deep idle.
+    /// A core that becomes idle polls for so long for a thread.
+    pub poll: Picoseconds,
+    /// From the end of waking until the thread runs on a core that polls.
+    pub resume_polling: Picoseconds,
+    /// A core that has been idle for longer than this is in deep idle.
     pub deep_after: Picoseconds,
-    /// From the call until the woken core runs, if it was in deep idle.
+    /// From the end of waking until the thread runs on a core in deep idle.
     pub deep_resume: Picoseconds,
+    /// From one thread to the next on a core.
+    pub switch: Picoseconds,
+    /// How long a thread has a core for which another waits.
+    pub slice: Picoseconds,
     /// Resuming takes up to this part more, by the seed, from 0 to 1.
     pub jitter: f64,
-    /// A yield that finds no other thread to run.
+    /// A yield, above changing to another thread.
     pub yielding: Picoseconds,
-    /// Starting a thread, for the core that starts it; the thread runs after as long as resuming takes.
+    /// Starting a thread, for the one that starts it; the thread runs after as long as resuming takes.
     pub spawn: Picoseconds,
     /// A heavy fence, for the core that makes it, if no other core runs.
     pub heavy_fence: Picoseconds,
@@ -158,11 +170,17 @@ impl Prices {
             invalidation: 0,
             memory: 0,
             store_buffer: 56,
+            call: 0,
             block: 0,
             wake: 0,
+            wake_polling: 0,
             resume: 0,
+            poll: 0,
+            resume_polling: 0,
             deep_after: Picoseconds::MAX,
             deep_resume: 0,
+            switch: 0,
+            slice: Picoseconds::MAX,
             jitter: 0.0,
             yielding: 0,
             spawn: 0,

@@ -4,6 +4,7 @@
 
 mod limits;
 mod published;
+mod schedule;
 
 /// Decides which objects share a line.
 #[global_allocator]

@@ -29,7 +29,7 @@ pub(crate) mod thread {
 /// Cores in the place of CPUs.
 #[cfg(feature = "instrument")]
 pub(crate) mod cpus {
-    /// Every thread has a core of its own.
+    /// The machine knows them.
     pub(crate) const ARE_CPUS_KNOWN: bool = true;
 
     /// The core of the calling thread.

@@ -57,7 +57,7 @@ pub(crate) fn asked(
         None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
         Some(machine) => {
             let threads = selection::threads(threads, machine.cores, machine.cores)?;
-            machines::threads(machine, threads, selection.threads.is_some())?
+            machines::threads(machine, threads, selection.threads.is_some())
         }
     };
     let placements = if machine.is_some() {

@@ -22,7 +22,8 @@ static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
 #[must_use]
 pub fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
     for wait in &mut simulated.waits {
-        for place in std::iter::once(&mut wait.at).chain(&mut wait.written_at) {
+        let written_at = wait.written_at.iter_mut().filter(|place| !place.starts_with('('));
+        for place in std::iter::once(&mut wait.at).chain(written_at) {
             let name = function(place, root, target);
             *place = shown(place) + &name.map_or(String::new(), |name| format!(" ({name})"));
         }

@@ -10,7 +10,7 @@ use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{chain, chains};
-use crate::machine::{Instant, check_cores, thread};
+use crate::machine::{Instant, thread};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -46,7 +46,6 @@ impl Workload for Inject {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
-        check_cores(setup.threads, values.count("submitters"))?;
         Ok(Box::new(Injection::new(
             values.whole("submitters"),
             values.whole("installs"),

@@ -19,7 +19,7 @@ use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
 use crate::machine::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use crate::machine::{Instant, check_cores, sleep_until, thread};
+use crate::machine::{Instant, sleep_until, thread};
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// The busy pool's load: so many tasks of so many steps in each region, some 1 ms in all.
@@ -66,7 +66,6 @@ impl Workload for Install {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
         let is_pool_busy = values.word("pool") == "busy";
-        check_cores(setup.threads, usize::from(is_pool_busy))?;
         let longest = Duration::from_micros(values.whole("gap-us"));
         Ok(Box::new(Visits::new(
             is_pool_busy,

@@ -8,7 +8,6 @@ use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::kinds::pacing::{chain, chains};
-use crate::machine::check_cores;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 static DESCRIPTION: Description = Description {
@@ -47,7 +46,6 @@ impl Workload for NestedPools {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
         let threads = setup.threads;
-        check_cores(threads, threads)?;
         let other = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
             Refusal::new(format!(
                 "threads = {threads}: the second pool, of as many, cannot be built: {error}; ask for fewer"

@@ -21,6 +21,7 @@ COLOURS = {
     "search": "#ccbb44",
     "lines": "#ee6677",
     "system": "#aa3377",
+    "waking": "#228833",
     "asleep": "#bbbbbb",
 }
 """Paul Tol's bright colours, which no branch has."""

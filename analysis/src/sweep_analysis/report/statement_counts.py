@@ -99,7 +99,8 @@ def _waits(asked: Asked) -> str:
     commit = asked.sweep.sweep.manifest["checkout"]["commit"]
     made = []
     for part in rates.partition_by("at", maintain_order=True):
-        writers = [name for at in part["written_at"].drop_nulls().head(2) for name in line_at(commit, at).functions]
+        known = part["written_at"].drop_nulls().head(2)
+        writers = [name for at in known for name in ([at] if at.startswith("(") else line_at(commit, at).functions)]
         line = line_at(commit, part["at"][0])
         made.append(
             {

@@ -20,6 +20,7 @@ SPENT_ON = {
     "search": "search",
     "lines": "waiting for lines",
     "system": "system",
+    "waking": "waking up, and waiting for a core",
     "asleep": "asleep",
 }
 """What a core does, and how it is called, in the order in which it is drawn."""

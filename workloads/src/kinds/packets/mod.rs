@@ -13,7 +13,6 @@ mod traffic;
 
 use std::time::Duration;
 
-use crate::machine::check_cores;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 use dispatcher::{Report, Stop};
 use protocol::{
@@ -148,8 +147,6 @@ impl Workload for Packets {
                 setup.values.word("strategy")
             )));
         }
-        // The alarm is a thread.
-        check_cores(setup.threads, usize::from(matches!(firewall.stop, Stop::AfterTime(_))))?;
         Ok(Box::new(firewall))
     }
 }

@@ -1,0 +1,263 @@
+//! Which thread has which core, as an operating system decides.
+//!
+//! A thread that becomes able to run gets the core that it had before if nobody has it, else the nearest core that nobody
+//! has, else it waits for the one that it had. A core that loses its thread takes the first of those that wait for it,
+//! else of those that wait for the core with the most of them. A thread gives its core up when it blocks, sleeps, ends, or
+//! yields and another waits for the core; and when another waits and it has had the core for a time slice. So no core is
+//! idle while a thread waits.
+
+use corosensei::stack::{DefaultStack, Stack as _};
+
+use super::attribution::Spending;
+use super::earliest::{MOST_THREADS, NEVER, key};
+use super::{Blocked, Engine, STACK_BYTES, State, Step, Thread, running, scaled};
+use crate::machine::{FrequencyMode, Picoseconds};
+use crate::stuck::{Stuck, StuckThread};
+
+impl Engine {
+    /// One more core of a socket runs, or one less.
+    fn count_running(&mut self, core: usize, is_running: bool) {
+        if self.cores[core].is_counted == is_running {
+            return;
+        }
+        self.cores[core].is_counted = is_running;
+        let socket = self.machine.topology.socket_of(core);
+        let running = &mut self.sockets[socket].running;
+        if is_running {
+            *running += 1;
+        } else {
+            *running -= 1;
+        }
+        let running = *running;
+        if self.mode == FrequencyMode::Dynamic {
+            self.sockets[socket].prices = self.core_prices(running);
+        }
+    }
+
+    /// Starts a thread; its number, or `None` if there are too many.
+    pub(super) fn begin_thread(
+        &mut self,
+        name: Option<String>,
+        body: Box<dyn FnOnce()>,
+    ) -> Option<u64> {
+        let place = match self.threads.iter().position(|thread| thread.state == State::Free) {
+            Some(place) => place,
+            None if self.threads.len() == MOST_THREADS => return None,
+            None => {
+                self.threads.push(Thread::free());
+                self.coroutines.push(None);
+                self.heap.add_thread();
+                self.threads.len() - 1
+            }
+        };
+        self.alive += 1;
+        self.threads_started += 1;
+        let spent = self.threads[place].spent;
+        let number = self.threads_started;
+        let core = self.core_for_a_new_thread();
+        self.threads[place] = Thread { core, spent, name, number, ..Thread::free() };
+        let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
+        self.stacks.retain(|_, (_, other)| *other != place);
+        self.stacks.insert(stack.base().get(), (stack.limit().get(), place));
+        let coroutine = Step::with_stack(stack, move |yielder, ()| {
+            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has
+            // just given its own up.
+            unsafe {
+                let engine = &mut *running();
+                engine.threads[engine.current].yielder = yielder;
+            }
+            body();
+        });
+        self.coroutines[place] = Some(Box::new(coroutine));
+        self.make_ready(place, self.clock);
+        Some(number)
+    }
+
+    /// The first core that nobody has, else the first of those for which the fewest wait.
+    fn core_for_a_new_thread(&self) -> usize {
+        let cores = self.cores.iter().enumerate();
+        let fewest = cores.min_by_key(|(_, core)| (core.thread.is_some(), core.queue.len()));
+        fewest.map_or(0, |(number, _)| number)
+    }
+
+    /// `thread` can run from `at` on: it gets a core, or waits for one.
+    pub(super) fn make_ready(&mut self, thread: usize, at: Picoseconds) {
+        let core = self.core_for(thread);
+        self.threads[thread].core = core;
+        self.threads[thread].clock = at;
+        if self.cores[core].thread.is_some() {
+            self.threads[thread].state = State::Queued;
+            self.cores[core].queue.push_back(thread);
+            self.queued += 1;
+            self.earliest.set(thread, NEVER);
+            return;
+        }
+        let begins = at.max(self.cores[core].since);
+        let until = begins + self.resume_time(begins - self.cores[core].since);
+        self.give(core, thread, until);
+    }
+
+    /// The core on which `thread` runs next, or for which it waits.
+    fn core_for(&self, thread: usize) -> usize {
+        let last = self.threads[thread].core;
+        if self.cores[last].thread.is_none() {
+            return last;
+        }
+        let free = (0..self.cores.len()).filter(|core| self.cores[*core].thread.is_none());
+        free.min_by_key(|core| self.machine.topology.distance(last, *core)).unwrap_or(last)
+    }
+
+    /// `core` is `thread`'s, which runs from `until` on.
+    fn give(&mut self, core: usize, thread: usize, until: Picoseconds) {
+        self.cores[core].thread = Some(thread);
+        self.cores[core].since = until;
+        let given = &mut self.threads[thread];
+        given.core = core;
+        given.state = State::Waking;
+        given.spent.add(Spending::Waking, until.saturating_sub(given.clock));
+        given.clock = until;
+        self.earliest.set(thread, key(until, thread));
+    }
+
+    /// The current thread has no core any more; the core goes to the next that waits, if there is one.
+    fn release(&mut self) {
+        let core = self.core;
+        self.cores[core].thread = None;
+        self.cores[core].since = self.clock;
+        let Some(next) = self.next_for(core) else {
+            self.count_running(core, false);
+            return;
+        };
+        self.queued -= 1;
+        let from = self.clock.max(self.threads[next].clock);
+        let switch = self.machine.prices.switch;
+        self.give(core, next, from);
+        let given = &mut self.threads[next];
+        given.clock += switch;
+        given.spent.add(Spending::System, switch);
+        let key = key(given.clock, next);
+        self.earliest.set(next, key);
+    }
+
+    /// Who gets `core`: the first that waits for it, else for the core with the longest queue.
+    fn next_for(&mut self, core: usize) -> Option<usize> {
+        if self.queued == 0 {
+            return None;
+        }
+        let longest = |core: &usize| std::cmp::Reverse(self.cores[*core].queue.len());
+        let from = if self.cores[core].queue.is_empty() {
+            (0..self.cores.len()).min_by_key(longest)?
+        } else {
+            core
+        };
+        self.cores[from].queue.pop_front()
+    }
+
+    /// The earliest thread takes its turn; `false` if it only became able to run.
+    pub(super) fn begin_turn(&mut self, thread: usize) -> bool {
+        self.steps += 1;
+        self.progress.turn(self.steps);
+        self.earliest.set(thread, NEVER);
+        let clock = self.threads[thread].clock;
+        if let Some(Blocked { since, address, .. }) = self.threads[thread].blocked.take() {
+            self.queues.entry(address).or_default().retain(|waiting| *waiting != thread);
+            self.threads[thread].is_late = true;
+            self.threads[thread].spent.add(Spending::Asleep, clock.saturating_sub(since));
+            self.make_ready(thread, clock);
+            return false;
+        }
+        if self.threads[thread].state == State::Sleeping {
+            self.make_ready(thread, clock);
+            return false;
+        }
+        self.current = thread;
+        self.core = self.threads[thread].core;
+        self.clock = clock;
+        if self.threads[thread].state == State::Waking {
+            self.threads[thread].state = State::Awake;
+            self.count_running(self.core, true);
+        }
+        self.prices = self.sockets[self.machine.topology.socket_of(self.core)].prices;
+        true
+    }
+
+    pub(super) fn end_thread(&mut self) {
+        self.coroutines[self.current] = None;
+        self.alive -= 1;
+        self.is_over = self.current == 0;
+        self.leave(State::Free);
+    }
+
+    /// The current thread gives its core up, and is `state` from now on.
+    pub(super) fn leave(&mut self, state: State) {
+        self.threads[self.current].state = state;
+        self.threads[self.current].clock = self.clock;
+        self.release();
+    }
+
+    /// The current thread goes behind those that wait for its core, if there are any and, unless `yields`, it has had its
+    /// slice; returns whether it does.
+    pub(super) fn make_way(&mut self, yields: bool) -> bool {
+        let core = &self.cores[self.core];
+        let is_over = self.clock.saturating_sub(core.since) >= self.machine.prices.slice;
+        if core.queue.is_empty() || !(yields || is_over) {
+            return false;
+        }
+        self.empty_buffer();
+        self.cores[self.core].queue.push_back(self.current);
+        self.queued += 1;
+        self.leave(State::Queued);
+        true
+    }
+
+    /// Waits for the stores of a core that changes its thread.
+    fn empty_buffer(&mut self) {
+        let last = self.cores[self.core].stores.drain(..).next_back();
+        if let Some(until) = last {
+            self.wait_until(until);
+        }
+    }
+
+    /// What each thread waits for, when none can go on.
+    pub(super) fn stuck(&self) -> Stuck {
+        let threads = self.threads.iter().filter_map(|thread| {
+            let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
+            Some(StuckThread {
+                core: thread.core,
+                thread: thread.name.clone(),
+                at: blocked.at,
+                since: blocked.since,
+            })
+        });
+        Stuck { threads: threads.collect() }
+    }
+
+    /// How long it takes until a core runs that nobody had for `idle`.
+    fn resume_time(&mut self, idle: Picoseconds) -> Picoseconds {
+        let prices = &self.machine.prices;
+        let time = match idle {
+            idle if idle <= prices.poll => prices.resume_polling,
+            idle if idle <= prices.deep_after => prices.resume,
+            _ => prices.deep_resume,
+        };
+        let jitter = prices.jitter * self.random.f64();
+        time + scaled(time, 1.0 / jitter)
+    }
+
+    /// What it costs who wakes `thread`: less if no core must be interrupted for it.
+    pub(super) fn wake_price(&self, thread: usize) -> Picoseconds {
+        let core = &self.cores[self.core_for(thread)];
+        let polls = self.clock.saturating_sub(core.since) <= self.machine.prices.poll;
+        let prices = &self.machine.prices;
+        if core.thread.is_some() || polls { prices.wake_polling } else { prices.wake }
+    }
+
+    /// Wakes `thread`, which is blocked.
+    pub(super) fn wake_thread(&mut self, thread: usize) {
+        let blocked = self.threads[thread].blocked.take();
+        let since = blocked.expect("only a blocked thread is in a queue").since;
+        let slept = self.clock.saturating_sub(since);
+        self.threads[thread].spent.add(Spending::Asleep, slept);
+        self.make_ready(thread, since.max(self.clock));
+    }
+}

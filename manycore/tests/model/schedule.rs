@@ -1,0 +1,166 @@
+//! Who has a core when more threads want one than there are, and what waking up takes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manycore::atomic::{AtomicBool, Ordering};
+use manycore::lock::Mutex;
+use manycore::{FrequencyMode, Machine, Picoseconds, Spending, WaitedFor, run, thread};
+
+const NS: Picoseconds = 1_000;
+const US: Picoseconds = 1_000 * NS;
+
+fn simulate<R: 'static>(machine: &Machine, main: impl FnOnce() -> R + 'static) -> (R, Picoseconds) {
+    let finished = run(machine, FrequencyMode::Fixed, 1, main).unwrap();
+    (finished.result, finished.elapsed)
+}
+
+fn work_on_threads(threads: usize, each: Picoseconds) {
+    let work = || thread::spawn(move || manycore::work(each));
+    let threads: Vec<_> = (0..threads).map(|_| work()).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn no_core_is_idle_while_a_thread_waits() {
+    let mut machine = Machine::free(4);
+    machine.prices.slice = 10 * US;
+    // Slices differ in where they end, by a quarter of one.
+    let ((), elapsed) = simulate(&machine, || work_on_threads(12, 100 * US));
+    assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
+}
+
+#[test]
+fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
+    let mut machine = Machine::free(1);
+    machine.prices.slice = 10 * US;
+    machine.prices.switch = US;
+    let (spent, elapsed) = simulate(&machine, || {
+        work_on_threads(2, 50 * US);
+        manycore::spent()
+    });
+    let switches = spent.iter().map(|it| it.on(Spending::System)).sum::<Picoseconds>() / US;
+    assert!((9..=13).contains(&switches), "{switches}");
+    assert_eq!(elapsed, 100 * US + switches * US);
+    // The second waited for the core as long as the first had it.
+    assert!(spent[2].on(Spending::Waking) >= 40 * US, "{spent:?}");
+    assert_eq!(spent[2].cpu() - spent[2].on(Spending::System), 50 * US);
+}
+
+#[test]
+fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_after_its_slice() {
+    let mut machine = Machine::free(1);
+    machine.prices.slice = 1_000 * US;
+    machine.prices.hit = NS;
+    let waiting = |yields: bool| {
+        let ((), elapsed) = simulate(&machine, move || {
+            let word = Arc::new(AtomicBool::new(false));
+            let writer = Arc::clone(&word);
+            let other = thread::spawn(move || writer.store(true, Ordering::Release));
+            while !word.load(Ordering::Acquire) {
+                if yields {
+                    thread::yield_now();
+                }
+            }
+            other.join().unwrap();
+        });
+        elapsed
+    };
+    assert!(waiting(true) < US);
+    assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
+}
+
+/// How long a thread takes to run again that parked for so long, and the CPU time of all threads beside their work.
+fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
+    let (seen, _) = simulate(machine, move || {
+        let sleeper = thread::spawn(|| {
+            thread::park();
+            manycore::time::Instant::now()
+        });
+        manycore::work(slept);
+        sleeper.thread().unpark();
+        let told = manycore::time::Instant::now();
+        let ran = sleeper.join().unwrap();
+        (ran.duration_since(told), manycore::spent())
+    });
+    let (took, spent) = seen;
+    let cpu = spent.iter().map(|it| it.cpu() - it.on(Spending::Work)).sum();
+    (Picoseconds::try_from(took.as_nanos()).unwrap() * NS, cpu)
+}
+
+#[test]
+fn waking_up_takes_what_the_idle_core_needs_and_none_of_it_is_cpu_time() {
+    let mut machine = Machine::free(2);
+    machine.prices.poll = 2 * US;
+    machine.prices.resume_polling = 300 * NS;
+    machine.prices.resume = 3 * US;
+    machine.prices.deep_after = 100 * US;
+    machine.prices.deep_resume = 20 * US;
+    assert_eq!(woken_after(&machine, US), (300 * NS, 0));
+    assert_eq!(woken_after(&machine, 50 * US), (3 * US, 0));
+    assert_eq!(woken_after(&machine, 1_000 * US), (20 * US, 0));
+}
+
+#[test]
+fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobody_waits() {
+    let mut machine = Machine::free(2);
+    machine.prices.call = NS;
+    machine.prices.wake_polling = 10 * NS;
+    machine.prices.wake = 100 * NS;
+    machine.prices.poll = 2 * US;
+    // Parking is a call, too; joining wakes nobody who waits.
+    let system = |slept| woken_after(&machine, slept).1;
+    assert_eq!(system(50 * US) - system(US), 90 * NS);
+    let ((), alone) = simulate(&machine, || manycore::lock::Condvar::new().notify_all());
+    assert_eq!(alone, NS);
+}
+
+#[test]
+fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
+    let mut machine = Machine::free(2);
+    machine.prices.wake = 5 * US;
+    machine.prices.resume = 7 * US;
+    let ((waits, [holder, waiter]), _) = simulate(&machine, || {
+        let lock = Arc::new(Mutex::new(()));
+        let other = Arc::clone(&lock);
+        let held = lock.lock();
+        let holder = line!() - 1;
+        let thread = thread::spawn(move || drop(other.lock()));
+        let waiter = line!() - 1;
+        manycore::work(100 * US);
+        drop(held);
+        thread.join().unwrap();
+        (manycore::waits(), [holder, waiter])
+    });
+    let of = |on, line| {
+        let found = waits.iter().find(|wait| wait.on == on && wait.at.line() == line);
+        found.map(|wait| (wait.times, wait.waited))
+    };
+    // The thread comes at once, and goes on 5 µs and 7 µs after the lock is free.
+    assert_eq!(of(WaitedFor::Wake, holder), Some((1, 5 * US)));
+    assert_eq!(of(WaitedFor::Lock, waiter), Some((1, 112 * US)));
+}
+
+#[test]
+fn heavy_fences_wait_for_each_other() {
+    let mut machine = Machine::free(4);
+    machine.prices.heavy_fence = US;
+    let ((), elapsed) = simulate(&machine, || {
+        let threads: Vec<_> = (0..3).map(|_| thread::spawn(manycore::heavy_fence)).collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+    assert_eq!(elapsed, 3 * US);
+}
+
+#[test]
+fn a_sleep_of_a_job_takes_time_of_the_machine_and_no_cpu_time() {
+    let (spent, elapsed) = simulate(&Machine::free(1), || {
+        thread::sleep(Duration::from_millis(3));
+        manycore::spent()
+    });
+    assert_eq!((elapsed, spent[0].cpu()), (3_000 * US, 0));
+}
