@@ -150,7 +150,7 @@ fn more_workers_than_one_word_has_bits_run_a_tree() {
 fn every_job_is_counted_by_the_core_that_ran_it() {
     let counts = on_eight(|pool| {
         let before = rayon_core::instrument::snapshot(pool);
-        pool.install(|| fib(18));
+        pool.install(|| fib(16));
         rayon_core::instrument::snapshot(pool).since(&before)
     });
     let of =
