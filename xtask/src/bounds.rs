@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 117_000,
+        most: 118_000,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 53_000, goal: 28_000 },

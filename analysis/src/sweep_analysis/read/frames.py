@@ -187,7 +187,7 @@ LINE_WAIT_RATES = pl.Schema(
             "work_unit": pl.String,
             "trials": pl.Int64,
             "at": pl.String,  # the line of source that waited for lines of memory: `file:line:column`
-            "written_at": pl.String,  # the one that wrote before it; null if none had; in brackets what else it waited for
+            "written_at": pl.String,  # the one that wrote before it, or in brackets what else; null if none had
             "share": pl.Float64,  # of all the time that the cell's cores waited for lines
             "core_share": pl.Float64,  # of the time of all cores
             "ns_per_unit": pl.Float64,  # waited by all cores together per unit of work

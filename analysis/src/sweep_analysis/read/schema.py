@@ -204,7 +204,7 @@ LINE_WAITS = pl.Schema(
     {
         "trial": pl.String,
         "at": pl.String,  # the access: `file:line:column`
-        "written_at": pl.String,  # the write before it, likewise; null if there was none; in brackets what else it waited for
+        "written_at": pl.String,  # the write before it, or in brackets what else; null if there was none
         "transfers": pl.Int64,  # how often a line of memory came from elsewhere
         "waited_ns": pl.Int64,  # of all cores together
     }
