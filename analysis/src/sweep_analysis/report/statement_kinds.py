@@ -131,5 +131,8 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
 }
 """By name. What each takes besides sweeps is in its docstring."""
 
+SEVERAL_MACHINES = {"evidence", "validated", "validated-counts", "published"}
+"""Kinds that may name sweeps of several machines, as they say of each number which it is."""
+
 WITHOUT_SWEEPS = {"hosts", "lines"}
 """Kinds that find their sweeps by themselves."""

@@ -10,6 +10,7 @@ from sweep_analysis.read.labels import with_panel
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import count_sentences, validation_sentences
+from sweep_analysis.stats import published
 from sweep_analysis.stats.validated_counts import by_event, validated_counts
 from sweep_analysis.stats.validation import validation
 
@@ -49,5 +50,34 @@ def _validated_counts(asked: Asked) -> str:
     return f"Counts {simulated.label}, beside measured ones: {count_sentences(counts)[-1]}\n\n{table}"
 
 
-VALIDATIONS: dict[str, Callable[[Asked], str]] = {"validated": _validated, "validated-counts": _validated_counts}
+def _published(asked: Asked) -> str:
+    """What others published beside what simulations say, and whether they pass. The sweeps of all machines."""
+    told = published.read()
+    rows = published.beside(told, asked.sweeps)
+    met, of = int(rows["is_met"].sum()), rows.height
+    pairs, right = published.signs(rows)
+    passes = met / of >= told.mark.share and pairs == right
+    sentence = (
+        f"**{'Passed' if passes else 'Not passed'}**: {met} of {of} figures, simulated, are within a factor of "
+        f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), and {right} of {pairs} pairs of a "
+        "series have the published order (the mark is all)."
+    )
+    number = pl.col("published", "simulated").map_elements(lambda it: f"{it:.3g}", return_dtype=pl.String)
+    table = rows.with_columns(number).select(
+        pl.col("series").alias("what"),
+        pl.col("told").alias("of"),
+        pl.format("{} {}", "published", "unit").alias("published"),
+        pl.format("{} {}", "simulated", "unit").alias("simulated"),
+        pl.col("ratio").round(2).alias("simulated over published"),
+        pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed")).alias("mark"),
+        pl.format("`{}`", "machine").alias("machine"),
+    )
+    return f"{sentence}\n\n{tables.markdown(table)}"
+
+
+VALIDATIONS: dict[str, Callable[[Asked], str]] = {
+    "validated": _validated,
+    "validated-counts": _validated_counts,
+    "published": _published,
+}
 """These statements, by kind."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
 from sweep_analysis.report.asked import Asked
-from sweep_analysis.report.statement_kinds import KINDS, WITHOUT_SWEEPS
+from sweep_analysis.report.statement_kinds import KINDS, SEVERAL_MACHINES, WITHOUT_SWEEPS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [
@@ -107,10 +107,10 @@ def made(file: Path) -> dict[Path, str]:
         where = f"{file}: statement `{found['words']}`"
         kind, asked = asked_by(found["words"], where, file.parent)
         # The one has a line for each sweep, the other says of each number which it is.
-        if kind not in {"evidence", "validated", "validated-counts"} | WITHOUT_SWEEPS:
+        if kind not in SEVERAL_MACHINES | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in asked.sweeps], where)
         text, pictures = KINDS[kind](asked)
-        label = asked.sweep.sweep.label if asked.sweeps else ""
+        label = asked.sweep.sweep.label if asked.sweeps and kind != "published" else ""
         texts.update(pictures)
         if not found["break"]:
             return f"{found[1]}{text.strip()}{found[5]}"
