@@ -17,7 +17,8 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
     for series in told.series:
         assert f'name = "{series.experiment}"' in experiments
         assert (CHECKOUT / "machines" / f"{series.machine}.toml").is_file()
-        assert series.quantity in {"wall", "cpus"} and series.source
+        assert series.quantity in {"wall", "cpus"}
+        assert series.source
         assert all(figure.published > 0 for figure in series.figures)
 
 

@@ -59,8 +59,8 @@ def _published(asked: Asked) -> str:
     passes = met / of >= told.mark.share and pairs == right
     sentence = (
         f"**{'Passed' if passes else 'Not passed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), and {right} of {pairs} pairs of a "
-        "series have the published order (the mark is all)."
+        f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), and {right} of {pairs} pairs "
+        "of a series have the published order (the mark is all)."
     )
     number = pl.col("published", "simulated").map_elements(lambda it: f"{it:.3g}", return_dtype=pl.String)
     table = rows.with_columns(number).select(

@@ -23,6 +23,7 @@ from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [
     *(CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", CHECKOUT / "results/METHOD.md"),
+    CHECKOUT / "results/PUBLISHED.md",
     *(CHECKOUT / "rivals/README.md", CHECKOUT / "workloads/services/README.md"),
     *sorted(CHECKOUT.glob("findings/*/README.md")),
 ]

@@ -40,7 +40,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
     """Figures that differ in one thing.
 
     Attributes:
-        quantity: `wall`, the time of one of the `per` that an iteration has; or `cpus`, CPU time over wall time in per cent.
+        quantity: `wall`, time of one of the `per` in an iteration; or `cpus`, CPU time over wall time in per cent.
         unit: of the figures.
     """
 
@@ -78,7 +78,7 @@ def read(file: Path = FILE) -> Published:
 
 
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
-    """A row a figure: `series`, `told`, `machine`, `unit`, `published`, `simulated` (median over seeds), `ratio`, `is_met`.
+    """A row a figure: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a median), `ratio`, `is_met`.
 
     Raises:
         InputError: no sweep has a figure's cell.
