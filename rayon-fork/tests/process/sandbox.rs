@@ -67,7 +67,10 @@ fn sandboxed_child() {
             forbid_membarrier();
             meet(&pool);
             meet(&pool_of_two());
-            assert!(!say_fences(&pool), "{pool:?}");
+            // On a crowded host nobody may have fallen asleep beside a busy worker yet, and so nobody asked the kernel.
+            while say_fences(&pool) {
+                meet(&pool);
+            }
         });
     }
 }
