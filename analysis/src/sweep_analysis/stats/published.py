@@ -89,10 +89,9 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
         for figure in series.figures:
             simulated = next((value for it in of_series if (value := _value(it, series, figure)) is not None), None)
             if simulated is None:
-                words = f"--experiment {series.experiment} --machine {series.machine} --threads {figure.threads}"
-                raise InputError(
-                    str(FILE), f"no sweep has `{series.name}`, {figure.told}", f"`cargo runner sweep {words}`"
-                )
+                to, on, at = series.experiment, series.machine, figure.threads
+                remedy = f"`cargo runner sweep --experiment {to} --machine {on} --threads {at}`"
+                raise InputError(str(FILE), f"no sweep has `{series.name}`, {figure.told}", remedy)
             ratio = simulated / figure.published
             rows.append(
                 {
