@@ -22,10 +22,11 @@ from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.headline import headline
 from sweep_analysis.say.placements import placement_table
-from sweep_analysis.say.validation import count_sentences, validation_sentences
+from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, SHARES, in_quantity, judge
+from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
@@ -480,6 +481,11 @@ def _validate(asked: argparse.Namespace) -> None:
     if not counts.is_empty():
         print("\n" + tables.markdown(tables.validated_counts_table(by_event(counts))), file=beside)
     said = [*count_sentences(counts), *validation_sentences(found, simulated, measured)]
+    analyses = analyse(simulated), analyse(measured)
+    if analyses[0].baseline and found.cells["branch"].n_unique() > 1:
+        apart = with_panel(differences(*analyses))
+        print("\n" + tables.markdown(tables.differences_table(apart)), file=beside)
+        said.insert(0, difference_sentence(apart, analyses[0].baseline))
     print("\n" + "\n".join(said), file=beside)
 
 

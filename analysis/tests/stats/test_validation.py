@@ -14,7 +14,11 @@ from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.validation_plots import validation_figure
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.say.validation import validation_sentences
+from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement_kinds import KINDS
+from sweep_analysis.say.validation import difference_sentence, validation_sentences
+from sweep_analysis.stats.analysis import Analysis, analyse
+from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validation import validation
 
 BRANCHES = ["packed", "split-counters"]
@@ -108,3 +112,43 @@ def test_the_figure_says_which_axis_is_simulated_and_names_misses(tmp_path: Path
     assert "measured time" in drawn
     assert "tsp" in drawn
     assert "quicksort" not in drawn
+
+
+def with_effects(folder: Path, effects: dict[tuple[str, str], float], machine: str | None) -> Analysis:
+    truth = made_up.Truth(
+        branches=BRANCHES,
+        workloads={"tsp": 0.1, "quicksort": 0.2},
+        threads=[1, 2],
+        cpus=2,
+        effects=effects,
+        machine=machine,
+    )
+    return analyse(read_sweep(made_up.write_sweep(folder, truth)))
+
+
+def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_however_near_its_times(
+    tmp_path: Path,
+) -> None:
+    measured = with_effects(tmp_path / "measured", {("split-counters", "tsp"): 0.9}, None)
+    wrong = with_effects(tmp_path / "wrong", {("split-counters", "tsp"): 1.05}, "here")
+    right = with_effects(tmp_path / "right", {("split-counters", "tsp"): 0.92}, "here")
+    rows = differences(wrong, measured)
+    of_tsp = rows.filter(workload="tsp")
+    assert of_tsp["is_certain"].all()
+    assert not of_tsp["is_right"].any()
+    assert not of_tsp["is_near"].any()
+    assert rows.filter(workload="quicksort")["is_near"].all()
+    assert "Not passed" in difference_sentence(rows, "packed")
+    believed = differences(right, measured)
+    assert believed.filter(workload="tsp")["is_right"].all()
+    asked = Asked("FINDINGS.md", tmp_path, [wrong, measured], [])
+    text, _ = KINDS["validated-differences"](asked)
+    assert "| wrong |" in text
+    assert "quicksort" not in text
+
+
+def test_differences_need_one_baseline(tmp_path: Path) -> None:
+    measured = with_effects(tmp_path / "measured", {}, None)
+    other = Analysis(measured.sweep, "split-counters")
+    with pytest.raises(InputError, match="its baseline is `split-counters`"):
+        differences(measured, other)

@@ -9,8 +9,9 @@ import polars as pl
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
-from sweep_analysis.say.validation import count_sentences, validation_sentences
+from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
 from sweep_analysis.stats import published
+from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validated_counts import by_event, validated_counts
 from sweep_analysis.stats.validation import validation
 
@@ -50,6 +51,15 @@ def _validated_counts(asked: Asked) -> str:
     return f"Counts {simulated.label}, beside measured ones: {count_sentences(counts)[-1]}\n\n{table}"
 
 
+def _validated_differences(asked: Asked) -> str:
+    """Whether branches gain and lose where a simulation says, and the cells that it misses. Two sweeps as above."""
+    simulated, measured = asked.sweeps
+    rows = with_panel(differences(simulated, measured))
+    missed = rows.filter(~pl.col("is_near") | ~pl.col("is_right").fill_null(value=True))
+    table = asked.table(tables.differences_table(missed), "branches whose simulated and measured gains are apart")
+    return f"{difference_sentence(rows, str(simulated.baseline))}\n\n{table}"
+
+
 def _published(asked: Asked) -> str:
     """What others published beside what simulations say, and whether they pass. The sweeps of all machines."""
     told = published.read()
@@ -78,6 +88,7 @@ def _published(asked: Asked) -> str:
 VALIDATIONS: dict[str, Callable[[Asked], str]] = {
     "validated": _validated,
     "validated-counts": _validated_counts,
+    "validated-differences": _validated_differences,
     "published": _published,
 }
 """These statements, by kind."""

@@ -122,6 +122,21 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
+    """Where simulated and measured ratios of branches are apart. In: rows of `differences.differences` with `panel`."""
+    change = [((pl.col(name) - 1) * 100).round(1).alias(name) for name in ("simulated", "measured", "low", "high")]
+    sign = {True: "right", False: "wrong"}
+    return rows.with_columns(change).select(
+        pl.col("panel").alias("workload"),
+        "threads",
+        "branch",
+        pl.col("simulated").alias("simulated, %"),
+        pl.col("measured").alias("measured, %"),
+        pl.format("{} to {}", "low", "high").alias("95 % interval"),
+        pl.col("is_right").replace_strict(sign, return_dtype=pl.String).fill_null("not certain").alias("sign"),
+    )
+
+
 def validated_counts_table(events: pl.DataFrame) -> pl.DataFrame:
     """How near counts are. In: rows of `validated_counts.by_event`."""
     return events.select(

@@ -6,6 +6,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.stats.differences import MARK, NEAR
 from sweep_analysis.stats.validated_counts import COUNTED, FACTOR, FEW
 from sweep_analysis.stats.validation import MARGIN, Validation
 
@@ -50,3 +51,15 @@ def count_sentences(counts: pl.DataFrame) -> list[str]:
         f"as they are below {FEW} in a trial of both sweeps."
     )
     return said
+
+
+def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
+    """Whether branches gain and lose where the simulation says. In: rows of `differences.differences`."""
+    certain = rows.filter("is_certain")
+    right, near = int(certain["is_right"].sum()), int(rows["is_near"].sum())
+    passes = right == certain.height and near / rows.height >= MARK
+    return (
+        f"**{'Passed' if passes else 'Not passed'}**: of {count(certain.height, 'cell')} in which a branch certainly "
+        f"differs from `{baseline}`, the simulation has the sign right in {right} (the mark is all), and in {near} of "
+        f"{count(rows.height, 'cell')} it is within {NEAR:.0%} of the measured ratio (the mark is {MARK:.0%})."
+    )
