@@ -203,7 +203,7 @@ pub struct Metric {
 }
 
 /// What an instrumented rayon-core counted inside the timed regions, all timed iterations together.
-/// `rayon-fork/src/instrument/README.md` says what each name means.
+/// `rayon-fork/src/hooks.rs` says what each name means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {

@@ -7,8 +7,8 @@
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// Something that a thread did, in the order in which counts are reported. Where each is
-        /// counted and what it is good for is in `instrument/README.md`.
+        /// Something that a thread did, in the order in which counts are reported. Who counts it,
+        /// and which sums hold, is in `instrument/README.md`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
