@@ -18,7 +18,7 @@ use crate::variants::Variant;
 pub(crate) enum Depth {
     /// Bounds that finish within a minute or two.
     Fast,
-    /// The bounds of the table in `rayon-fork/src/sleep/README.md`.
+    /// The bounds that `rayon-fork/src/sleep/README.md` names.
     Deep,
 }
 
