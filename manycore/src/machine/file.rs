@@ -1,12 +1,16 @@
 //! `machines/NAME.toml`: a machine as people write it, each price with its source.
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topology};
+
+/// What a core may run at, in MHz: what is outside is a slip of the unit.
+const MHZ: RangeInclusive<u32> = 100..=10_000;
 
 /// What is wrong with a machine's file: where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -148,10 +152,12 @@ impl Machine {
             line: Some(line_of(offset)),
             message,
         };
+        let topology = topology(&written.topology, &fault)?;
+        ordered(&written.price, topology, &fault)?;
         Ok(Self {
             name: name.to_owned(),
             title: written.title,
-            topology: topology(&written.topology, &fault)?,
+            topology,
             frequency: frequency(&written.frequency, &fault)?,
             prices: prices(&written.price, scaled, &fault)?,
         })
@@ -209,17 +215,26 @@ fn frequency(
 ) -> Result<Frequency, MachineError> {
     sourced(&table.source, "the frequencies", fault)?;
     for (key, mhz) in [("reference", &table.reference), ("fixed", &table.fixed)] {
-        if *mhz.get_ref() == 0 {
-            return Err(fault(mhz.span().start, format!("{key} = 0: write a frequency in MHz")));
+        if !MHZ.contains(mhz.get_ref()) {
+            return Err(fault(
+                mhz.span().start,
+                format!("{key} = {}: write MHz, {} to {}", mhz.get_ref(), MHZ.start(), MHZ.end()),
+            ));
         }
     }
     let rows = table.dynamic.get_ref();
     let ascends = rows.is_sorted_by(|one, next| one.0 < next.0);
-    if rows.is_empty() || !ascends || rows.iter().any(|(cores, mhz)| *cores == 0 || *mhz == 0) {
+    if rows.is_empty()
+        || !ascends
+        || rows.iter().any(|(cores, mhz)| *cores == 0 || !MHZ.contains(mhz))
+    {
         return Err(fault(
             table.dynamic.span().start,
-            "dynamic: write rows [running cores of the socket, MHz], ascending in cores, none of them 0"
-                .to_owned(),
+            format!(
+                "dynamic: write rows [running cores of the socket, MHz], ascending in cores, from 1 core on, at {} to {} MHz",
+                MHZ.start(),
+                MHZ.end()
+            ),
         ));
     }
     Ok(Frequency {
@@ -227,6 +242,34 @@ fn frequency(
         fixed_mhz: *table.fixed.get_ref(),
         dynamic_mhz: rows.clone(),
     })
+}
+
+/// What is farther, or slept deeper, takes no less time. Of distances those count that the machine has.
+fn ordered(
+    tables: &PriceTables,
+    topology: Topology,
+    fault: &impl Fn(usize, String) -> MachineError,
+) -> Result<(), MachineError> {
+    let mut transfers = Vec::new();
+    for (key, price, is_there) in [
+        ("transfer-cluster-ns", &tables.transfer_cluster_ns, topology.cores_per_cluster > 1),
+        ("transfer-socket-ns", &tables.transfer_socket_ns, topology.clusters_per_socket > 1),
+        ("transfer-far-ns", &tables.transfer_far_ns, topology.sockets > 1),
+    ] {
+        transfers.extend(is_there.then_some((key, price)));
+    }
+    let resumes = [("resume-ns", &tables.resume_ns), ("deep-resume-ns", &tables.deep_resume_ns)];
+    for pair in transfers.windows(2).chain(resumes.windows(2)) {
+        let [(less, low), (key, high)] = pair else { continue };
+        let (low, value) = (low.value.get_ref(), high.value.get_ref());
+        if value < low {
+            return Err(fault(
+                high.value.span().start,
+                format!("{key} = {value}: less than {less} = {low}; write as much or more"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn prices(
@@ -265,6 +308,14 @@ fn prices(
         }
         Ok(1e3 / rate)
     };
+    let written = &tables.store_buffer.value;
+    if written.get_ref().fract() != 0.0 || *written.get_ref() < 1.0 {
+        let told = format!(
+            "store-buffer = {}: write how many stores it holds, 1 to 1000",
+            written.get_ref()
+        );
+        return Err(fault(written.span().start, told));
+    }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -366,6 +417,37 @@ mod tests {
             let message = Machine::parse("m", "m.toml", &text, None).unwrap_err().to_string();
             assert!(message.contains(&expected), "{message}");
         }
+    }
+
+    #[test]
+    fn what_no_machine_has_is_refused_with_line_key_and_remedy() {
+        let good = example();
+        let with = |key: &str, value: &str| {
+            let (at, line) =
+                good.lines().enumerate().find(|(_, line)| line.starts_with(key)).unwrap();
+            let old = line.split_once("= ").unwrap().1;
+            let new = if old.starts_with('{') {
+                format!("{key} = {{ value = {value}, source = \"guess\" }}")
+            } else {
+                format!("{key} = {value}")
+            };
+            let text = good.replacen(line, &new, 1);
+            (at + 1, Machine::parse("m", "m.toml", &text, None).map_err(|it| it.to_string()))
+        };
+        for (key, value, remedy) in [
+            ("store-buffer", "0", "store-buffer = 0: write how many"),
+            ("store-buffer", "1.5", "store-buffer = 1.5: write how many"),
+            ("fixed", "1", "fixed = 1: write MHz, 100 to 10000"),
+            ("dynamic", "[[64, 3]]", "at 100 to 10000 MHz"),
+            ("transfer-socket-ns", "22", "less than transfer-cluster-ns = 23; write as much"),
+            ("deep-resume-ns", "2999", "less than resume-ns = 3000; write as much"),
+        ] {
+            let (line, read) = with(key, value);
+            let message = read.unwrap_err();
+            assert!(message.starts_with(&format!("m.toml:{line}: ")), "{message}");
+            assert!(message.contains(remedy), "{message}");
+        }
+        assert!(with("transfer-far-ns", "22").1.is_ok(), "it has one socket");
     }
 
     #[test]
