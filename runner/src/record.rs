@@ -115,6 +115,9 @@ pub struct Record {
     /// Only in trials of instrumented builds, which have no times instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
+    /// Only on simulated machines, and missing in older sweeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_seed: Option<u64>,
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,

@@ -305,6 +305,7 @@ fn record(
         layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch))
             .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
         events: None,
+        simulated_seed: machines::request(job.root, job.asked, trial).map(|it| it.seed),
         simulated: None,
         ghz_before: seen.ghz_before,
         ghz_after: seen.ghz_after,

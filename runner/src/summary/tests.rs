@@ -63,6 +63,7 @@ pub(crate) fn record(
         work_units: 100,
     };
     Record {
+        simulated_seed: None,
         simulated: None,
         schema: SCHEMA,
         trial: Id::default(),

@@ -59,6 +59,7 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         Iteration { elapsed_ns: 24_893_463, user_ns: 24_851_000, system_ns: 0, work_units: 21_600 };
     let metric = |name: &str| (name.to_owned(), Metric { value: 0.5, unit: "switches".to_owned() });
     Record {
+        simulated_seed: None,
         simulated: None,
         schema: SCHEMA,
         trial: trial.id,

@@ -131,6 +131,7 @@ class Trial(msgspec.Struct):
     core_to_core_ns: float | None = None  # nor this
     placement: str = FREE  # or `PINNED`; sweeps before workers could be pinned do not say so
     simulated: Simulated | None = None  # only on simulated machines
+    simulated_seed: int | None = None  # nor older sweeps of such
 
 
 _KINDS = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
