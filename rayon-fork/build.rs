@@ -3,8 +3,7 @@
 
 use std::{env, fs, process};
 
-// Called by simulated/build.rs, too.
-pub(crate) fn main() {
+fn main() {
     let manifest =
         fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
     let is_on = |feature: &str| env::var_os(variable(feature)).is_some();

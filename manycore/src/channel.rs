@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-pub use std::sync::mpsc::{RecvError, SendError, TryRecvError};
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError};
+use std::time::Duration;
 
 use crate::lock::{Condvar, Mutex, MutexGuard};
 
@@ -83,6 +84,23 @@ impl<T> Receiver<T> {
         let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
         let state = self.0.changed.wait_while(self.0.lock(), is_early);
         state.expect("it is never poisoned").messages.pop_front().ok_or(RecvError)
+    }
+
+    /// As [`Self::recv`], for so long at most.
+    ///
+    /// # Errors
+    /// If the time is up, or there is no message and every sender is gone.
+    ///
+    /// # Panics
+    /// Never: the lock is not poisoned.
+    #[track_caller]
+    pub fn recv_timeout(&self, time: Duration) -> Result<T, RecvTimeoutError> {
+        let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
+        let state = self.0.changed.wait_timeout_while(self.0.lock(), time, is_early);
+        let (mut state, _) = state.expect("it is never poisoned");
+        let is_over = state.senders == 0;
+        let none = if is_over { RecvTimeoutError::Disconnected } else { RecvTimeoutError::Timeout };
+        state.messages.pop_front().ok_or(none)
     }
 
     /// The next message, if it is there.

@@ -154,8 +154,9 @@ pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     engine::on_host(step)
 }
 
-/// A hint that the core spins.
+/// A hint that the core spins. Until it is charged for work again, what it does is search.
 pub fn spin_loop() {
+    engine::begin_search();
     engine::pause();
 }
 
@@ -165,10 +166,10 @@ pub fn heavy_fence() {
     engine::heavy_fence(Location::caller());
 }
 
-/// Whether what the core does from now on belongs to a search for work; returns what it was.
-#[expect(clippy::must_use_candidate, reason = "what it was matters to those who put it back")]
-pub fn set_searching(is_searching: bool) -> bool {
-    engine::set_searching(is_searching)
+/// Threads that have not ended; `None` outside a simulation.
+#[must_use]
+pub fn threads() -> Option<usize> {
+    engine::threads()
 }
 
 /// The number of the core on which this runs; `None` outside a simulation.

@@ -12,6 +12,7 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::engine;
 pub use crate::once::{Once, OnceLock};
 pub use crate::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::time::Instant;
 
 /// Nobody has the lock.
 const FREE: u32 = 0;
@@ -238,6 +239,28 @@ impl Condvar {
             guard = self.wait(guard)?;
         }
         Ok(guard)
+    }
+
+    /// [`Self::wait_while`] for so long at most.
+    ///
+    /// # Errors
+    /// Never, as [`Self::wait`].
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        time: Duration,
+        mut is_early: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let start = Instant::now();
+        while is_early(&mut guard) {
+            let left = time.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok((guard, WaitTimeoutResult(true)));
+            }
+            guard = self.wait_timeout(guard, left)?.0;
+        }
+        Ok((guard, WaitTimeoutResult(false)))
     }
 
     /// Wakes one of those who wait.

@@ -154,8 +154,9 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     Builder::new().spawn(body).expect("room for a thread")
 }
 
-/// Lets those run that wait for this core.
+/// Lets those run that wait for this core. Until the thread is charged for work again, what it does is search.
 pub fn yield_now() {
+    engine::begin_search();
     engine::yield_now();
 }
 

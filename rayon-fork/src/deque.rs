@@ -7,13 +7,8 @@ pub(crate) mod jobs;
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 pub(crate) mod on_demand;
-#[cfg(fork_sim)]
-mod simulated;
 
-#[cfg(not(fork_sim))]
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
-#[cfg(fork_sim)]
-pub(crate) use simulated::{Deque, Injector, Steal, Stealer};
 
 /// Repeats `attempt` for as long as it is contended.
 #[inline]

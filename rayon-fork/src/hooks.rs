@@ -122,8 +122,6 @@ words! {
     SleepingEvents = "sleeping_events",
 }
 
-pub(crate) use crate::sync::price::{reads, writes};
-
 #[cfg(feature = "instrument")]
 pub(crate) use crate::instrument::hooks::*;
 #[cfg(not(feature = "instrument"))]
@@ -158,15 +156,11 @@ mod nothing {
 
     /// The calling worker begins to search.
     #[inline]
-    pub(crate) fn begin_search() {
-        crate::sync::price::set_searching(true);
-    }
+    pub(crate) fn begin_search() {}
 
     /// The calling worker has work again.
     #[inline]
-    pub(crate) fn end_search() {
-        crate::sync::price::set_searching(false);
-    }
+    pub(crate) fn end_search() {}
 
     /// The calling worker became sleepy.
     #[inline]

@@ -117,7 +117,6 @@ where
     /// the queue it was put in. Called once.
     #[inline]
     pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
-        hooks::writes(self);
         // SAFETY: our caller keeps the job in place; closure and result are `Send`.
         unsafe { JobRef::new(self) }
     }
@@ -167,7 +166,6 @@ where
         let this: *const Self = this.cast();
         // The waiting frame holds this job: unwinding past the latch would leave it waiting for ever.
         let fatal = Fatal::unless_done("the end of a job");
-        hooks::reads(this);
         local::begin_other_job();
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
         // `work` before the latch is set.
@@ -179,7 +177,6 @@ where
         };
         // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
-        hooks::writes(this);
         // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this`
         // afterwards, because from here on the owner may return and free the frame.
         unsafe { L::set(ptr::addr_of!((*this).latch)) };
@@ -201,7 +198,6 @@ impl<F: FnOnce() + Send> HeapJob<F> {
     /// to take a panic from here.
     pub(crate) unsafe fn new_ref(work: F) -> JobRef {
         let job: *const Self = Box::into_raw(Box::new(Self { work }));
-        hooks::writes(job);
         // SAFETY: the box is leaked until `execute` takes it back; our caller vouches for borrows.
         unsafe { JobRef::new(job) }
     }
@@ -209,7 +205,6 @@ impl<F: FnOnce() + Send> HeapJob<F> {
 
 impl<F: FnOnce() + Send> Job for HeapJob<F> {
     unsafe fn execute(this: *const ()) {
-        hooks::reads(this.cast::<Self>());
         // SAFETY: `new_ref` leaked this very box, and it is executed once.
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
         hooks::count(Event::JobExecuted);

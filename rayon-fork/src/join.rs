@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use crate::core_latch::CoreLatch;
-use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
@@ -164,7 +163,6 @@ where
             };
             return (result_a, result_b);
         }
-        hooks::reads(&job_b);
         (result_a, job_b.into_result())
     })
 }

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hasher};
 
-use crate::sync::price::random_state;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled").
@@ -18,9 +17,6 @@ impl XorShift64Star {
     /// A generator with a state of its own, the same for the n-th one in every run.
     pub(crate) fn new() -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        if let Some(state) = random_state() {
-            return Self { state: Cell::new(state) };
-        }
         let state = loop {
             let mut hasher = DefaultHasher::new();
             // Relaxed: only the numbers must differ.

@@ -7,31 +7,22 @@
 //! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
 //! `const fn new`, and statics need one.
 
-#[cfg(not(any(fork_loom, fork_sim)))]
+#[cfg(not(fork_loom))]
 mod asymmetric;
-#[cfg(all(feature = "instrument", not(fork_sim)))]
+#[cfg(feature = "instrument")]
 mod cpus;
 // As `deque::on_demand`.
-#[cfg(not(any(fork_loom, fork_sim)))]
+#[cfg(not(fork_loom))]
 #[allow(dead_code)]
 mod fences;
 // As `fences`.
-#[cfg(not(fork_sim))]
 #[allow(dead_code)]
 mod registration;
 
-#[cfg(all(feature = "instrument", not(fork_sim)))]
+#[cfg(feature = "instrument")]
 pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 
-#[cfg(fork_sim)]
-mod simulated;
-#[cfg(fork_sim)]
-use simulated as machine;
-#[cfg(all(feature = "instrument", fork_sim))]
-pub(crate) use simulated::cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
-
 /// What the crate takes from the machine it runs on.
-#[cfg(not(fork_sim))]
 mod machine {
     #[cfg(not(fork_loom))]
     #[allow(unused_imports)]
@@ -57,52 +48,17 @@ mod machine {
     pub(crate) use wasm_sync::OnceLock;
 }
 
-#[cfg(fork_sim)]
-pub(crate) use simulated::price;
-
-/// What a simulated machine charges for beside accesses to what is declared here; nothing on a real one.
-#[cfg(not(fork_sim))]
-pub(crate) mod price {
-    /// The calling thread reads what is there, which another thread may have written.
-    #[inline(always)]
-    pub(crate) fn reads<T>(_place: *const T) {}
-
-    /// The calling thread writes what is there, which another thread may read.
-    #[inline(always)]
-    pub(crate) fn writes<T>(_place: *const T) {}
-
-    /// Whether the calling worker searches from now on.
-    #[inline(always)]
-    pub(crate) fn set_searching(_is_searching: bool) {}
-
-    /// The state of a random generator that is not to repeat another's, if the machine has one.
-    #[inline]
-    pub(crate) fn random_state() -> Option<u64> {
-        None
-    }
-}
-
 #[cfg(feature = "instrument")]
 pub(crate) use machine::{AtomicBool, AtomicU64};
 pub(crate) use machine::{AtomicPtr, AtomicUsize, Instant, OnceLock, Ordering, hint, thread};
 
 /// Declares a value of which every thread has its own, for reads and writes of a whole `Cell`.
-#[cfg(not(fork_sim))]
 macro_rules! cell_of_thread {
     ($(#[$doc:meta])* static $name:ident: Cell<$value:ty> = $first:expr;) => {
         ::std::thread_local! {
             $(#[$doc])*
             static $name: ::std::cell::Cell<$value> = const { ::std::cell::Cell::new($first) };
         }
-    };
-}
-#[cfg(fork_sim)]
-macro_rules! cell_of_thread {
-    ($(#[$doc:meta])* static $name:ident: Cell<$value:ty> = $first:expr;) => {
-        ::manycore::core_local!(
-            $(#[$doc])*
-            static $name: ::std::cell::Cell<$value> = ::std::cell::Cell::new($first)
-        );
     };
 }
 pub(crate) use cell_of_thread;
@@ -129,13 +85,13 @@ macro_rules! unpoisoned_locks {
             }
 
             /// Blocks until the mutex is free, and takes it.
-            #[cfg_attr(fork_sim, track_caller)]
+            #[inline]
             pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
                 self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
             /// Takes the mutex if it is free.
-            #[cfg_attr(fork_sim, track_caller)]
+            #[inline]
             pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
                 match self.0.try_lock() {
                     Ok(guard) => Some(guard),
@@ -156,13 +112,13 @@ macro_rules! unpoisoned_locks {
 
             /// Releases the mutex, blocks until notified (or for no reason at all), and takes the
             /// mutex again.
-            #[cfg_attr(fork_sim, track_caller)]
+            #[inline]
             pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
                 self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
             /// Wakes every waiting thread.
-            #[cfg_attr(fork_sim, track_caller)]
+            #[inline]
             pub(crate) fn notify_all(&self) {
                 self.0.notify_all();
             }
@@ -172,9 +128,7 @@ macro_rules! unpoisoned_locks {
 
 mod locks {
     // The main thread of a browser must not block, so there the locks spin.
-    #[cfg(fork_sim)]
-    unpoisoned_locks!(manycore::lock, manycore::lock::MutexGuard);
-    #[cfg(not(any(feature = "web_spin_lock", fork_sim)))]
+    #[cfg(not(feature = "web_spin_lock"))]
     unpoisoned_locks!(std::sync, std::sync::MutexGuard);
     #[cfg(feature = "web_spin_lock")]
     unpoisoned_locks!(wasm_sync, std::sync::MutexGuard);
@@ -186,7 +140,6 @@ pub(crate) use locks::{Condvar, Mutex};
 /// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
-    #[cfg(not(fork_sim))]
     #[allow(unused_imports)]
     pub(crate) use super::fences::Fences;
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
@@ -195,13 +148,9 @@ pub(crate) mod modelled {
     #[cfg(target_has_atomic = "64")]
     #[allow(unused_imports)]
     pub(crate) use super::machine::AtomicU64;
-    #[cfg(fork_sim)]
-    #[allow(unused_imports)]
-    pub(crate) use super::machine::Fences;
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };
-    #[cfg(not(fork_sim))]
     #[allow(unused_imports)]
     pub(crate) use super::machine::{try_heavy_fence, wait_for_grace_period};
 

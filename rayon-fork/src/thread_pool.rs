@@ -72,7 +72,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.registry.in_worker(|_, _| op())
+        Registry::in_worker(&self.registry, |_, _| op())
     }
 
     /// [`broadcast`](crate::broadcast()) in this pool.

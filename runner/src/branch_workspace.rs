@@ -78,12 +78,11 @@ impl Recipe<'_> {
     #[must_use]
     pub fn folder(&self, source: &Source) -> Option<PathBuf> {
         match source {
-            Source::Fork { .. } if self.is_simulated() => {
-                Some(self.checkout.root().join("rayon-fork/simulated"))
-            }
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
             Source::Path { path, .. } => Some(self.config_folder.join(path)),
-            Source::Edited { .. } => Some(self.edited.join(digest::identity(source))),
+            Source::Edited { .. } => {
+                Some(self.edited.join(digest::identity(source)).join("rayon-core"))
+            }
             Source::Published { .. } | Source::Git { .. } => None,
         }
     }

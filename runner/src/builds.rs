@@ -264,8 +264,7 @@ impl<'a> Builder<'a> {
     pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
-        let is_rewritten =
-            self.recipe.is_simulated() && !matches!(branch.source, Source::Fork { .. });
+        let is_rewritten = self.recipe.is_simulated();
         let original = if is_rewritten { workspace.join("original") } else { workspace.clone() };
         self.recipe.write(branch, &original, &[])?;
         let metadata = self.metadata(branch, &original)?;
@@ -426,7 +425,7 @@ impl<'a> Builder<'a> {
             // Copies are called by the crate's own places, and what they warn of is not ours to mend.
             let below = self.folder.join(rewriting::FOLDER);
             let remap = format!("--remap-path-prefix={}={}", below.display(), rewriting::FOLDER);
-            let flags = ["--cfg=fork_sim", "--cap-lints=allow", &remap].join("\x1f");
+            let flags = ["--cfg=manycore", "--cap-lints=allow", &remap].join("\x1f");
             command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS");
         }
         let done = subprocess::run(&mut command, b"", None).context(
@@ -441,7 +440,7 @@ impl<'a> Builder<'a> {
                 "\nthe linker cannot shuffle functions: use LLVM's, or --layouts 1"
             } else if output.contains("cores_std") {
                 "\n`cores_std` has the standard library's place on a simulated machine, without files, sockets, other \
-                 processes, the time of day and assembler; put what needs them behind `#[cfg(not(fork_sim))]`"
+                 processes, the time of day and assembler; put what needs them behind `#[cfg(not(manycore))]`"
             } else {
                 ""
             };

@@ -19,7 +19,7 @@ pub mod pcap;
 pub mod placement;
 pub mod program;
 pub mod random;
-#[cfg(fork_sim)]
+#[cfg(manycore)]
 mod simulated;
 mod threads;
 pub mod trace;

@@ -1,11 +1,11 @@
-//! The machine on which workloads run: the host, or under `--cfg fork_sim` a simulated one.
+//! The machine on which workloads run: the host, or under `--cfg manycore` a simulated one.
 //!
 //! A workload takes its clock, its threads and the words that its jobs share from here, and charges its work. On the host
 //! a charge is nothing. On a simulated machine nothing else takes time: what runs between two charges is done at once.
 
 use std::time::Duration;
 
-#[cfg(not(fork_sim))]
+#[cfg(not(manycore))]
 mod host {
     pub use std::hint::spin_loop;
     pub use std::sync::{Mutex, atomic};
@@ -26,7 +26,7 @@ mod host {
     }
 }
 
-#[cfg(fork_sim)]
+#[cfg(manycore)]
 mod simulated {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -63,9 +63,9 @@ mod simulated {
     }
 }
 
-#[cfg(not(fork_sim))]
+#[cfg(not(manycore))]
 pub use host::*;
-#[cfg(fork_sim)]
+#[cfg(manycore)]
 pub use simulated::*;
 
 /// Tells threads apart.
@@ -75,7 +75,7 @@ pub(crate) fn thread_id() -> thread::ThreadId {
 
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
 pub fn spin_until(due: Instant) {
-    #[cfg(fork_sim)]
+    #[cfg(manycore)]
     manycore::work(
         1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())),
     );

@@ -74,7 +74,7 @@ fn run_watched<W: Watch>(
     let description = workload.description();
     check_counts(request)?;
     watch.check(request)?;
-    #[cfg(not(fork_sim))]
+    #[cfg(not(manycore))]
     if let Some(machine) = &request.machine {
         return Err(Failure::from(Refusal::new(format!(
             "machine = {}: this build runs on the host; ask one for simulated machines",
@@ -110,7 +110,7 @@ fn run_watched<W: Watch>(
         if request.prepare_only { 0 } else { request.warmup_iterations + request.iterations };
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
-    #[cfg(fork_sim)]
+    #[cfg(manycore)]
     let mut ledger = crate::simulated::Ledger::default();
     for index in 0..total {
         if index == request.warmup_iterations {
@@ -120,10 +120,10 @@ fn run_watched<W: Watch>(
         step(index);
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
         watched.inspect(|pool| watch.begin(request, pool));
-        #[cfg(fork_sim)]
+        #[cfg(manycore)]
         ledger.begin(index, index == request.warmup_iterations);
         let sample = engine.time(instance.as_mut());
-        #[cfg(fork_sim)]
+        #[cfg(manycore)]
         ledger.end();
         step(index);
         watched.inspect(|pool| watch.end(pool, sample.elapsed, sample.work_units));
@@ -158,9 +158,9 @@ fn run_watched<W: Watch>(
         usage: UsageSample::now().counts,
         metrics,
         events: observed.events,
-        #[cfg(fork_sim)]
+        #[cfg(manycore)]
         simulated: Some(ledger.told()),
-        #[cfg(not(fork_sim))]
+        #[cfg(not(manycore))]
         simulated: None,
     })
 }

@@ -26,7 +26,7 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
     };
     match placement {
         Placement::Free => builder.build().map_err(refuse),
-        Placement::Pinned if cfg!(fork_sim) => Err(Refusal::new(
+        Placement::Pinned if cfg!(manycore) => Err(Refusal::new(
             "placement = pinned: simulated machines pin no worker; leave it out".to_owned(),
         )),
         Placement::Pinned => {

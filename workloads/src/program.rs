@@ -45,9 +45,9 @@ fn respond(
     run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
 ) -> ExitCode {
     let mut output = io::stdout();
-    #[cfg(not(fork_sim))]
+    #[cfg(not(manycore))]
     let serve = |request| run(&request);
-    #[cfg(fork_sim)]
+    #[cfg(manycore)]
     let serve = |request| crate::simulated::run(request, run);
     let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
         output.write_all(catalogue::as_json(catalogue).as_bytes()).map(|()| 0)

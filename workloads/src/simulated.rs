@@ -95,7 +95,7 @@ impl Ledger {
 fn place(place: &Location<'_>) -> String {
     let root = env!("CARGO_MANIFEST_DIR").strip_suffix("workloads").unwrap_or_default();
     let text = place.to_string();
-    text.strip_prefix(root).unwrap_or(&text).replace("rayon-fork/simulated/../", "rayon-fork/")
+    text.strip_prefix(root).unwrap_or(&text).to_owned()
 }
 
 fn told(wait: &Wait) -> LineWait {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-#[cfg(not(fork_sim))]
+#[cfg(not(manycore))]
 use nix::sys::resource::{UsageWho, getrusage};
-#[cfg(not(fork_sim))]
+#[cfg(not(manycore))]
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
@@ -28,7 +28,7 @@ impl UsageSample {
     ///
     /// # Panics
     /// If the kernel refuses, which it documents only for invalid arguments.
-    #[cfg(not(fork_sim))]
+    #[cfg(not(manycore))]
     #[must_use]
     pub fn now() -> Self {
         let usage =
@@ -48,7 +48,7 @@ impl UsageSample {
     }
 
     /// Asks the simulated machine, for its cores together; it has no other counts.
-    #[cfg(fork_sim)]
+    #[cfg(manycore)]
     #[must_use]
     pub fn now() -> Self {
         let spent = manycore::spent();
@@ -80,13 +80,13 @@ fn clock(clock: ClockId) -> Duration {
     clock_gettime(clock).expect("every Linux has the clocks of CPU time").into()
 }
 
-#[cfg(not(fork_sim))]
+#[cfg(not(manycore))]
 fn duration(time: TimeVal) -> Duration {
     Duration::from_secs(count(time.tv_sec())) + Duration::from_micros(count(time.tv_usec()))
 }
 
 /// Counts are signed in the C interface and never negative.
-#[cfg(not(fork_sim))]
+#[cfg(not(manycore))]
 fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }

@@ -14,6 +14,7 @@ mod python;
 mod registry;
 mod sanitizers;
 mod shell;
+mod simulated;
 mod sources;
 mod steps;
 mod stress;

@@ -62,9 +62,14 @@ impl Part {
             Self::Fork => &["deque", "rayon-fork"],
             Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => {
-                &["machines", "manycore", "probes", "rayon-fork", "results/model.json"]
-            }
+            Self::Simulated => &[
+                "machines",
+                "manycore",
+                "probes",
+                "rayon-fork",
+                "results/model.json",
+                "runner/src/rewriting",
+            ],
             Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],
             Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
             Self::Findings => &["clippy.toml", "findings", "runner/src/edits", "rustfmt.toml"],

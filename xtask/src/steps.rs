@@ -11,6 +11,7 @@ use crate::fork::examples;
 use crate::parts::Part;
 use crate::python;
 use crate::shell::step;
+use crate::simulated;
 use crate::variants::Variant;
 
 /// How far the model checker goes.
@@ -49,26 +50,12 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
     }
 }
 
-/// The simulated machines, and the fork's own sources on them: its deque, its pool, and its behaviour on `variants`.
+/// The simulated machines, and the fork on them, `variants`.
 fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let packages = ["--package", "manycore", "--package", "probes"];
+    let packages =
+        ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
     step("simulated machines, and probes of hosts", cmd!(sh, "cargo test --quiet {packages...}"))?;
-    // Cargo reads the flags in that folder's `.cargo/config.toml`.
-    let _folder = sh.push_dir("rayon-fork/simulated");
-    step("deque of simulated machines", cmd!(sh, "cargo test --quiet --release --lib deque"))?;
-    for variant in variants {
-        let features = variant.features();
-        step(
-            &format!("pool and behaviour on simulated machines, {}", variant.name()),
-            cmd!(
-                sh,
-                "cargo test --quiet --release --test pool --test behaviour --features {features}"
-            ),
-        )?;
-    }
-    let counted =
-        cmd!(sh, "cargo test --quiet --release --test pool --features instrument counted");
-    step("counts on simulated machines", counted)
+    simulated::test(sh, variants)
 }
 
 /// Each rival alone, as a program has one: that programs written for rayon build and are right on it. A workspace of its

@@ -1,12 +1,12 @@
 //! Rewrites a source file so that it runs on a simulated machine: its paths to `std`, `core` and `alloc` begin with
-//! `cores_std` instead, which has the same names.
+//! `cores_std` instead, which has the same names; those to `rustix` lead to what is there of it.
 //!
 //! Tokens are looked at, so that macros are rewritten and comments are not; every line stays where it is.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// Where paths lead.
 const FACADE: &str = "::cores_std";
@@ -68,7 +68,7 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
             !before.is_empty() && !BEFORE_PATHS.contains(&before)
         };
         let new = match word(i) {
-            name @ ("std" | "core" | "alloc") if name != "alloc" || has_alloc => {
+            name @ ("std" | "core" | "alloc" | "rustix") if name != "alloc" || has_alloc => {
                 let is_renamed = word(i + 1) == "as" || is_mark(i + 1, ';');
                 if is_renamed && word(i - i.min(1)) == "use"
                     || word(i + 1) == "as" && word(i - i.min(1)) == "crate"
@@ -83,7 +83,8 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
                 if is_inner || !is_colons(i + 1) {
                     continue;
                 }
-                if begins_with_colons { &FACADE[2..] } else { FACADE }
+                let facade = if name == "rustix" { "::cores_std::rustix" } else { FACADE };
+                if begins_with_colons { &facade[2..] } else { facade }
             }
             "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => {
                 "::cores_std::boxed"
@@ -103,17 +104,61 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic: the access is then
-/// told by the place of the call.
+/// The text of a file of tests, each of which gives its body to the function `on`, as in `on("name", || { … })`.
+///
+/// # Errors
+/// If it is no Rust.
+pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
+    let mut after = String::with_capacity(text.len());
+    let (mut copied, mut is_test, mut name) = (0, false, None);
+    let trees: Vec<TokenTree> = parsed(text)?.into_iter().collect();
+    for (i, tree) in trees.iter().enumerate() {
+        match tree {
+            TokenTree::Group(group) if group.stream().to_string() == "test" => is_test = true,
+            TokenTree::Ident(word) if is_test && word == "fn" => {
+                name = trees.get(i + 1).map(ToString::to_string);
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                let body = group.span().byte_range();
+                if let Some(name) = name.take() {
+                    after.push_str(&text[copied..body.start]);
+                    after.extend(["{ ", on, "(\"", &name, "\", || ", &text[body.clone()], ") }"]);
+                    copied = body.end;
+                }
+                is_test = false;
+            }
+            _ => {}
+        }
+    }
+    after.push_str(&text[copied..]);
+    Ok(after)
+}
+
+/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic or a lock: the access
+/// is then told by the place of the call.
 fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
-    const ACCESSES: [&str; 5] = [".load(", ".store(", ".swap(", ".compare_exchange", ".fetch_"];
+    const ACCESSES: [&str; 9] = [
+        ".load(",
+        ".store(",
+        ".swap(",
+        ".compare_exchange",
+        ".fetch_",
+        "lock()",
+        ".wait(",
+        ".notify_all()",
+        " fence(",
+    ];
     let Some((_, span)) = tokens.get(i + 1) else { return false };
-    let rest = &text[span.byte_range().start..];
+    let (before, rest) = text.split_at(span.byte_range().start);
     let Some(rest) = rest.strip_prefix(']') else { return false };
-    let Some(end) = rest.find("\n    }").filter(|end| *end < 400) else { return false };
+    // The function ends where a brace stands as far to the right as the attribute.
+    let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
+    let right = line.len() - line.trim_start().len();
+    let Some(end) = rest.find(&format!("\n{}}}", &line[..right])) else { return false };
     let body = &rest[..end];
     let is_method = body.matches("fn ").count() == 1 && !body.contains("extern");
-    is_method && body.matches(';').count() <= 1 && ACCESSES.iter().any(|it| body.contains(it))
+    let is_short = body.len() < 420 && body.matches(';').count() <= 2;
+    is_method && is_short && ACCESSES.iter().any(|it| body.contains(it))
 }
 
 /// Whether the file says `extern crate alloc`.
@@ -175,6 +220,8 @@ mod tests {
             ("thread_local!(static A: u8 = 1);", "::cores_std::thread_local!(static A: u8 = 1);"),
             ("drop(Box::from_raw(it))", "drop(::cores_std::boxed::from_raw(it))"),
             ("std::thread_local! {}", "::cores_std::thread_local! {}"),
+            ("use rustix::thread::membarrier;", "use ::cores_std::rustix::thread::membarrier;"),
+            ("::rustix::io::Errno", "::cores_std::rustix::io::Errno"),
         ] {
             assert_eq!(rewritten(text, true).as_deref(), Ok(expected));
         }
@@ -212,9 +259,13 @@ mod tests {
         let short = method("        self.0.store(1, Relaxed);");
         let expected = short.replace("#[inline]", "#[inline] #[track_caller]");
         assert_eq!(rewritten(&short, false), Ok(expected));
-        for body in ["        self.0.push(1);", "        self.0.load(Relaxed);\n        b();"] {
+        for body in
+            ["        self.0.push(1);", "        self.0.load(Relaxed);\n        b();\n        c();"]
+        {
             assert_eq!(rewritten(&method(body), false), Ok(method(body)));
         }
+        let deeper = method("        match self.0.lock() {\n        }").replace('\n', "\n    ");
+        assert!(rewritten(&deeper, false).unwrap().contains("track_caller"));
     }
 
     #[test]
@@ -228,6 +279,15 @@ mod tests {
         );
         assert_eq!(has_alloc("#[cfg(a)]\nextern crate alloc;"), Ok(true));
         assert_eq!(has_alloc("extern crate std; use alloc::x;"), Ok(false));
+    }
+
+    #[test]
+    fn tests_give_their_bodies_away_and_other_functions_do_not() {
+        let text =
+            "#[test]\n#[should_panic(expected = \"x\")]\nfn a() {\n    b();\n}\nfn b() { c() }\n";
+        let expected =
+            text.replace("fn a() {", "fn a() { on(\"a\", || {").replace(";\n}", ";\n}) }");
+        assert_eq!(with_tests_on(text, "on"), Ok(expected));
     }
 
     #[test]

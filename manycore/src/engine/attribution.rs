@@ -14,7 +14,7 @@ pub enum Spending {
     Work,
     /// Accesses that hit, and fences, outside a search.
     Jobs,
-    /// The same in a search for work ([`crate::set_searching`]).
+    /// The same in a search for work: from a hint that the core spins, or a yield, until work is charged.
     Search,
     /// Waiting for lines, and for stores to leave the buffer.
     Lines,

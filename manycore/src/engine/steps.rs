@@ -199,6 +199,7 @@ pub(crate) fn work(time: Picoseconds) {
     let mut left = time;
     loop {
         let is_done = on_engine(|engine| {
+            engine.threads[engine.current].is_searching = false;
             let is_crowded = engine.alive > engine.cores.len();
             let piece = engine.machine.prices.slice / PIECES;
             let now = if is_crowded { left.min(piece.max(1)) } else { left };
@@ -221,6 +222,7 @@ pub const PIECE_BYTES: u64 = 4_096;
 pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
         let thread = &mut engine.threads[engine.current];
+        thread.is_searching = false;
         thread.unmoved.0 += time;
         thread.unmoved.1 += bytes;
         thread.unmoved.1 >= PIECE_BYTES
@@ -388,12 +390,14 @@ pub(crate) fn seed() -> u64 {
     on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
-/// Whether what the current thread does from now on belongs to a search for work; returns what it was.
-pub(crate) fn set_searching(is_searching: bool) -> bool {
-    on_engine(|engine| {
-        std::mem::replace(&mut engine.threads[engine.current].is_searching, is_searching)
-    })
-    .unwrap_or(false)
+/// What the current thread does from now on, until it works, belongs to a search for work.
+pub(crate) fn begin_search() {
+    on_engine(|engine| engine.threads[engine.current].is_searching = true);
+}
+
+/// Threads that have not ended.
+pub(crate) fn threads() -> Option<usize> {
+    on_engine(|engine| engine.alive)
 }
 
 /// The place of a thread-local value of the current thread; what `make` makes, if it is not there yet. Nothing if the thread

@@ -9,8 +9,84 @@ pub use std::*;
 
 pub use manycore;
 
-/// No files: the host's would take none of the machine's time.
-pub mod fs {}
+/// No files but a folder: the host's would take none of the machine's time.
+pub mod fs {
+    use std::io;
+    use std::path::Path;
+
+    /// What is known of the folder.
+    #[derive(Debug)]
+    pub struct Metadata(pub(crate) u64);
+
+    /// `/proc/self/task`, which has a folder for each thread of the process.
+    ///
+    /// # Errors
+    /// There is no other file.
+    pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
+        let threads = if path.as_ref() == "/proc/self/task" { manycore::threads() } else { None };
+        threads.map(|it| Metadata(it as u64 + 2)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// What a simulated machine answers of the crate of that name.
+pub mod rustix {
+    /// System calls about threads.
+    pub mod thread {
+        use std::convert::Infallible;
+        use std::io;
+
+        /// What is asked of [`membarrier`].
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub enum MembarrierCommand {
+            /// Nothing: every process has it from the start.
+            RegisterPrivateExpedited,
+            /// A fence on all cores that run.
+            PrivateExpedited,
+        }
+
+        /// Asks for that.
+        ///
+        /// # Errors
+        /// Never.
+        #[track_caller]
+        pub fn membarrier(command: MembarrierCommand) -> io::Result<()> {
+            if let MembarrierCommand::PrivateExpedited = command {
+                manycore::heavy_fence();
+            }
+            Ok(())
+        }
+
+        /// The core on which this runs.
+        #[must_use]
+        pub fn sched_getcpu() -> usize {
+            manycore::current_core().unwrap_or(0)
+        }
+
+        /// All cores of the machine.
+        #[derive(Clone, Copy, Debug)]
+        pub struct CpuSet(());
+
+        impl CpuSet {
+            /// More than any machine has.
+            pub const MAX_CPU: usize = 1024;
+
+            /// Whether the machine has the core.
+            #[must_use]
+            pub fn is_set(&self, cpu: usize) -> bool {
+                manycore::cores().is_some_and(|cores| cpu < cores)
+            }
+        }
+
+        /// Cores that this thread may use, which are all.
+        ///
+        /// # Errors
+        /// Never.
+        pub fn sched_getaffinity(_of_this_thread: Option<Infallible>) -> io::Result<CpuSet> {
+            Ok(CpuSet(()))
+        }
+    }
+}
 
 /// No sockets, for the same reason.
 pub mod net {}
@@ -215,6 +291,21 @@ pub mod thread {
 pub mod os {
     /// Those of Unix.
     pub mod unix {
+        /// What is known of files.
+        pub mod fs {
+            /// By numbers.
+            pub trait MetadataExt {
+                /// Links to the folder: of itself and from above, and one from each folder in it.
+                fn nlink(&self) -> u64;
+            }
+
+            impl MetadataExt for crate::fs::Metadata {
+                fn nlink(&self) -> u64 {
+                    self.0
+                }
+            }
+        }
+
         /// Handles on threads that the system does not know.
         pub mod thread {
             /// A number of which there is none.

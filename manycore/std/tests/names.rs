@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use cores_std::cell::UnsafeCell;
+use cores_std::fs;
+use cores_std::os::unix::fs::MetadataExt as _;
+use cores_std::rustix::thread::{MembarrierCommand, membarrier};
 use cores_std::sync::atomic::{AtomicUsize, Ordering};
-use cores_std::sync::{Arc, Condvar, Mutex, Once, OnceLock, RwLock};
+use cores_std::sync::{Arc, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use cores_std::thread;
 use cores_std::time::Instant;
 use manycore::{FrequencyMode, Machine, run};
@@ -81,6 +84,55 @@ fn a_wait_for_a_condition_ends_when_its_time_is_up_and_says_so() {
         (first.timed_out(), is_woken)
     });
     assert!(is_late && is_woken);
+}
+
+#[test]
+fn a_wait_for_a_message_ends_when_its_time_is_up() {
+    let (late, there, over) = on_four(|| {
+        let (sender, receiver) = mpsc::channel();
+        let late = receiver.recv_timeout(Duration::from_micros(4));
+        let other = thread::spawn(move || sender.send(1).unwrap());
+        let there = receiver.recv_timeout(Duration::from_secs(1));
+        other.join().unwrap();
+        (late, there, receiver.recv_timeout(Duration::from_secs(1)))
+    });
+    assert_eq!(late, Err(mpsc::RecvTimeoutError::Timeout));
+    assert_eq!((there, over), (Ok(1), Err(mpsc::RecvTimeoutError::Disconnected)));
+}
+
+#[test]
+fn a_wait_until_a_condition_holds_ends_when_its_time_is_up() {
+    let (took, is_late) = on_four(|| {
+        let (lock, nobody) = (Mutex::new(()), Condvar::new());
+        let start = Instant::now();
+        let time = Duration::from_micros(5);
+        let (_guard, told) =
+            nobody.wait_timeout_while(lock.lock().unwrap(), time, |()| true).unwrap();
+        (start.elapsed(), told.timed_out())
+    });
+    assert!(is_late && took >= Duration::from_micros(5), "{took:?}");
+}
+
+#[test]
+fn a_barrier_of_all_cores_costs_what_the_machine_says_and_threads_are_folders() {
+    let mut machine = Machine::free(2);
+    machine.prices.heavy_fence = 7_000_000;
+    let body = || {
+        let links = || fs::metadata("/proc/self/task").unwrap().nlink();
+        let alone = links();
+        let (end, ends) = mpsc::channel::<()>();
+        let other = thread::spawn(move || ends.recv().is_err());
+        let beside = links();
+        drop(end);
+        other.join().unwrap();
+        let start = Instant::now();
+        membarrier(MembarrierCommand::PrivateExpedited).unwrap();
+        (alone, beside, start.elapsed())
+    };
+    let (alone, beside, took) = run(&machine, FrequencyMode::Fixed, 1, body).unwrap().result;
+    assert_eq!((alone, beside), (3, 4));
+    assert!(took >= Duration::from_micros(7), "{took:?}");
+    assert!(fs::metadata("Cargo.toml").is_err());
 }
 
 #[test]

@@ -62,10 +62,10 @@ use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, Ordering};
 
 #[cfg(all(test, fork_loom))]
 mod models;
-#[cfg(all(test, not(fork_sim)))]
+#[cfg(test)]
 pub(crate) mod numbered;
 mod ring;
-#[cfg(all(test, not(any(fork_loom, fork_sim))))]
+#[cfg(all(test, not(fork_loom)))]
 mod tests;
 
 /// Jobs for which a deque has room at first. A guess.

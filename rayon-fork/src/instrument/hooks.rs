@@ -46,7 +46,6 @@ pub(crate) fn tried_to_exchange(word: Word, succeeded: bool) {
 }
 
 pub(crate) fn begin_search() {
-    crate::sync::price::set_searching(true);
     with_record(|record| {
         record.add_one(Event::Search as usize);
         record.enter(WorkerState::Searching);
@@ -55,7 +54,6 @@ pub(crate) fn begin_search() {
 }
 
 pub(crate) fn end_search() {
-    crate::sync::price::set_searching(false);
     with_record(|record| {
         record.say_where();
         record.set_woken(false);

@@ -180,14 +180,14 @@ impl Registry {
     /// Runs `op` on a worker of this pool: at once if the caller is one, else by injection.
     /// The second argument of `op` says whether it was injected by a thread that is no worker at all.
     pub(crate) fn in_worker<R: Send>(
-        self: &Arc<Self>,
+        this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         // SAFETY: used until this returns.
         match unsafe { Worker::current() } {
-            Some(worker) if worker.is_in(self) => op(worker, false),
-            Some(worker) => self.in_worker_of_another_pool(worker, op),
-            None => self.in_worker_from_outside(op),
+            Some(worker) if worker.is_in(this) => op(worker, false),
+            Some(worker) => this.in_worker_of_another_pool(worker, op),
+            None => this.in_worker_from_outside(op),
         }
     }
 
@@ -200,7 +200,6 @@ impl Registry {
         self.inject(unsafe { job.as_job_ref() });
         let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
         latch.wait(may_be_soon.then_some(&self.outlook));
-        hooks::reads(&job);
         job.into_result()
     }
 
@@ -216,7 +215,6 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         self.inject(unsafe { job.as_job_ref() });
         caller.wait_until(&job.latch, Awaited::NONE);
-        hooks::reads(&job);
         job.into_result()
     }
 
@@ -277,7 +275,7 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
         // Building the global pool may adopt this very thread, so the registry asks again who we are.
-        None => global().in_worker(op),
+        None => Registry::in_worker(global(), op),
     }
 }
 

@@ -192,7 +192,6 @@ impl Worker {
     /// Tries every other worker once, from a random one onwards; again while any was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
         // On the line of counters that are not padded.
-        hooks::reads(ptr::addr_of!(self.registry.stealers));
         if self.registry.num_threads() <= 1 {
             return None;
         }

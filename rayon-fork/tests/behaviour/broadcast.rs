@@ -1,10 +1,11 @@
 //! `broadcast`: once on every worker, results by index, the caller waits.
 
+use std::sync::Barrier;
+use std::thread;
 use std::time::Duration;
 
 use rayon_core::{ThreadPool, broadcast, current_num_threads, current_thread_index};
 
-use crate::common::machine::{Barrier, thread};
 use crate::common::{
     Count, Log, Occupation, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds,
 };

@@ -1,8 +1,10 @@
 //! `spawn_broadcast`: once on every worker, nobody waits.
 
+use std::sync::mpsc;
+use std::thread;
+
 use rayon_core::{ThreadPoolBuilder, spawn_broadcast};
 
-use crate::common::machine::{mpsc, thread};
 use crate::common::{Log, Tally, UNTIL_ASLEEP, patiently, pool};
 
 #[test]

@@ -2,10 +2,10 @@
 #![expect(deprecated, reason = "the deprecated items are what is tested")]
 
 use std::error::Error;
+use std::thread;
 
 use rayon_core::{Configuration, ThreadPool, ThreadPoolBuilder};
 
-use crate::common::machine::thread;
 use crate::common::{Tally, patiently};
 
 #[test]

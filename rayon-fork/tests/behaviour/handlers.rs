@@ -1,10 +1,10 @@
 //! Start, exit and panic handlers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::machine::{Barrier, mpsc, thread};
 use crate::common::{Log, Tally, meet, patiently, payload_text};
 
 #[test]

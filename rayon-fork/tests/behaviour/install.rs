@@ -1,10 +1,11 @@
 //! `install`, and how threads of different pools wait for each other.
 
 use std::cell::Cell;
+use std::sync::Barrier;
+use std::thread;
 
 use rayon_core::{current_num_threads, current_thread_index, join, scope, spawn};
 
-use crate::common::machine::{Barrier, thread, thread_local};
 use crate::common::{Count, Log, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
 
 #[test]

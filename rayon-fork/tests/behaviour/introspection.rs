@@ -1,11 +1,13 @@
 //! What a thread may ask about itself and its pool.
 
+use std::sync::Barrier;
+use std::thread;
+
 use rayon_core::{
     current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
     spawn, spawn_broadcast, yield_local,
 };
 
-use crate::common::machine::{Barrier, thread};
 use crate::common::{Occupation, patiently, pool};
 
 #[test]

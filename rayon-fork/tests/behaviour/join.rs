@@ -1,14 +1,12 @@
 //! `join`: both halves run, results and panics come back.
 
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use rayon_core::{current_thread_index, join, scope};
 
-use crate::common::machine::{
-    Barrier,
-    atomic::{AtomicBool, Ordering},
-    thread,
-};
 use crate::common::{AddsWhenDropped, Count, Log, Tally, panic_text, patiently, pool, rounds};
 
 fn sort(numbers: &mut [u32]) {

@@ -3,11 +3,6 @@
 //! Facts about the global pool's start, the environment and aborts need processes of their own: see
 //! `tests/process`. Miri needs `-Zmiri-ignore-leaks`, since nobody ever ends the global pool.
 
-// Its `#[test]` takes the place of the usual one, and runs the test on a simulated machine.
-#[cfg(fork_sim)]
-#[macro_use]
-extern crate test_on_cores;
-
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -1,9 +1,11 @@
 //! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from threads that
 //! are no workers go to the global pool: their rows are in `tests/process/global.rs`.
 
+use std::sync::Barrier;
+use std::thread;
+
 use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now};
 
-use crate::common::machine::{Barrier, thread};
 use crate::common::{Log, meet, panic_text, patiently, pool};
 
 /// What both halves are told when the first half does `during` before it returns.

@@ -1,8 +1,9 @@
 //! The order of jobs of one kind on one worker, where no theft can disturb it.
 
+use std::sync::Barrier;
+
 use rayon_core::{Scope, ScopeFifo, ThreadPool, scope, scope_fifo, spawn, spawn_fifo};
 
-use crate::common::machine::Barrier;
 use crate::common::{Log, Occupation, Tally, patiently, pool, rounds};
 
 const JOBS: i32 = 10;

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 use std::io;
+use std::thread;
 
 use rayon_core::{ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::common::machine::thread;
 use crate::common::{Log, Tally, panic_text, patiently, pool};
 
 #[test]
@@ -73,7 +73,6 @@ fn a_panic_of_the_name_closure_comes_out_and_started_workers_end() {
 }
 
 #[test]
-#[cfg_attr(fork_sim, ignore = "every simulated thread has the same stack, whatever is asked for")]
 fn an_absurd_stack_size_is_an_error_and_started_workers_end() {
     // Miri has no stacks of its own to run out of.
     if cfg!(miri) {

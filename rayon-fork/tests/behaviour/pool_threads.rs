@@ -1,13 +1,12 @@
 //! Threads that the program makes itself for a pool: spawn handlers and scoped pools.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::machine::{
-    atomic::{AtomicUsize, Ordering},
-    mpsc, thread, thread_local,
-};
 use crate::common::{Count, Log, Tally, panic_text, patiently, pool};
 
 thread_local!(static MARK: Cell<usize> = const { Cell::new(0) });
@@ -233,7 +232,6 @@ fn a_worker_that_is_never_run_leaves_the_others_to_work() {
 }
 
 #[test]
-#[cfg_attr(fork_sim, ignore = "every simulated thread has the same stack, whatever is asked for")]
 fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
     // Miri has no stacks of its own to run out of.
     if cfg!(miri) {

@@ -1,10 +1,11 @@
 //! `scope` and `scope_fifo`: what they wait for, and what jobs may borrow.
 
+use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
 use rayon_core::{Scope, ScopeFifo, ThreadPool, current_thread_index, join, scope, scope_fifo};
 
-use crate::common::machine::{Mutex, thread};
 use crate::common::{Count, patiently, pool, rounds};
 
 #[test]

@@ -1,8 +1,10 @@
 //! `spawn_broadcast` of both kinds of scope.
 
+use std::sync::Barrier;
+use std::thread;
+
 use rayon_core::{current_thread_index, scope, scope_fifo};
 
-use crate::common::machine::{Barrier, thread};
 use crate::common::{Count, UNTIL_ASLEEP, meet, panic_text, patiently, pool};
 
 #[test]

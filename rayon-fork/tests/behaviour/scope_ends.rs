@@ -1,7 +1,8 @@
 //! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes on until the
 //! scope has ended, and would wait for itself if it kept the scope open.
 
-use crate::common::machine::{mpsc, thread};
+use std::sync::mpsc;
+use std::thread;
 
 use rayon_core::{Scope, Yield, join, yield_local, yield_now};
 

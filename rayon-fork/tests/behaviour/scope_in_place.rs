@@ -1,10 +1,11 @@
 //! `in_place_scope` and its FIFO form: the closure stays where it is, the jobs go to the pool.
 
 use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread;
 
 use rayon_core::{current_thread_index, in_place_scope, in_place_scope_fifo};
 
-use crate::common::machine::{mpsc, thread};
 use crate::common::{Count, Log, panic_text, patiently, pool};
 
 #[test]

@@ -1,10 +1,11 @@
 //! `spawn` and `spawn_fifo`: detached jobs, and where their panics go.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::mpsc;
+use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index, spawn, spawn_fifo};
 
-use crate::common::machine::{mpsc, thread};
 use crate::common::{Log, Tally, patiently, payload_text, pool, rounds};
 
 #[test]

@@ -1,11 +1,11 @@
 //! How a pool ends: after its handle is gone and its jobs have run, and not later.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast, spawn_fifo};
 
-use crate::common::machine::{Barrier, mpsc, thread};
 use crate::common::{Tally, UNTIL_ASLEEP, patiently, rounds};
 
 type Job = Box<dyn FnOnce() + Send>;

@@ -1,11 +1,12 @@
 //! `use_current_thread`: the caller becomes worker 0 for good, so every test takes a thread of its own.
 
+use std::thread;
+
 use rayon_core::{
     ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn,
     yield_now,
 };
 
-use crate::common::machine::thread;
 use crate::common::{Count, Log, Tally, patiently};
 
 /// Runs `body` on a new thread and hands its panic on.

@@ -1,8 +1,10 @@
 //! `yield_now` and `yield_local`.
 
+use std::sync::Barrier;
+use std::thread;
+
 use rayon_core::{Yield, spawn, spawn_broadcast, yield_local, yield_now};
 
-use crate::common::machine::{Barrier, thread};
 use crate::common::{Log, Tally, patiently, pool};
 
 #[test]

@@ -4,15 +4,13 @@
 use std::any::Any;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
-
-use machine::atomic::{AtomicUsize, Ordering};
-use machine::{Barrier, Condvar, Mutex, mpsc};
-
-pub(crate) mod machine;
 
 /// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and
 /// because a variant with an events counter may notice an internal job late (it promises to run it,
@@ -28,8 +26,7 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
 }
 
 /// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends with a
-/// message that says what hung: a hung thread cannot be ended otherwise. On a simulated machine there is one
-/// watchdog for a whole test, and it is outside.
+/// message that says what hung: a hung thread cannot be ended otherwise.
 pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
     within_or(limit, what, String::new, body)
 }
@@ -41,19 +38,8 @@ pub(crate) fn within_or<R>(
     state: impl Fn() -> String + Send,
     body: impl FnOnce() -> R,
 ) -> R {
-    if cfg!(fork_sim) { body() } else { watched(limit, what, state, body) }
-}
-
-/// [`within_or`] of the host's time.
-fn watched<R>(
-    limit: Duration,
-    what: &str,
-    state: impl Fn() -> String + Send,
-    body: impl FnOnce() -> R,
-) -> R {
-    use std::sync::mpsc::{RecvTimeoutError, channel};
-    let (done, is_done) = channel::<()>();
-    std::thread::scope(|threads| {
+    let (done, is_done) = mpsc::channel::<()>();
+    thread::scope(|threads| {
         threads.spawn(move || {
             if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                 let seconds = limit.as_secs();

@@ -26,8 +26,11 @@ const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 /// The crate that rewritten ones have in place of the standard library.
 const FACADE: &str = "cores-std";
 
-/// Crates that ask the system, which knows nothing of the simulated machine.
-const SYSTEM: [&str; 10] = [
+/// A crate that asks the system, of which the facade has what a simulated machine answers.
+const ANSWERED: &str = "rustix";
+
+/// Others, which the machine does not answer.
+const SYSTEM: [&str; 9] = [
     "core_affinity",
     "hwloc",
     "hwlocality",
@@ -36,7 +39,6 @@ const SYSTEM: [&str; 10] = [
     "mio",
     "nix",
     "parking_lot_core",
-    "rustix",
     "windows-sys",
 ];
 
@@ -105,7 +107,8 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
         }
         _ => {
             let place = digest::identity(&folder(package).display().to_string());
-            below.join(&place[..12]).join(package.name.as_str())
+            let name = folder(package).file_name().unwrap_or(package.name.as_str().as_ref());
+            below.join(&place[..12]).join(name)
         }
     }
 }
@@ -135,11 +138,14 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
                 continue;
             }
             let name = metadata[&dependency.pkg].name.as_str();
+            if name == ANSWERED {
+                continue;
+            }
             if SYSTEM.contains(&name) {
                 bail!(Stop::BadInput(format!(
                     "{}: depends on {name}, which asks this host's system and not the simulated machine; leave it out \
-                     there: move it to `[target.'cfg(not(fork_sim))'.dependencies]`, and what needs it behind \
-                     `#[cfg(not(fork_sim))]`",
+                     there: move it to `[target.'cfg(not(manycore))'.dependencies]`, and what needs it behind \
+                     `#[cfg(not(manycore))]`",
                     package.manifest_path
                 )));
             }
@@ -216,13 +222,21 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest.insert("lib".to_owned(), Value::Table(Table::from_iter(library)));
         }
     }
+    // A build script may read what its author put there.
+    if let Ok(metadata @ Value::Table(_)) = Value::try_from(&package.metadata) {
+        about.insert("metadata".to_owned(), metadata);
+    }
     manifest.insert("package".to_owned(), Value::Table(about));
-    let features = package
-        .features
-        .iter()
-        .map(|(name, on)| (name.clone(), Value::Array(on.iter().map(|it| text(it)).collect())));
+    // A feature of the crate that is not linked turns nothing on.
+    let is_answered = |on: &str| {
+        on.trim_start_matches("dep:").split(['?', '/']).next().is_some_and(|it| it == ANSWERED)
+    };
+    let features = package.features.iter().map(|(name, on)| {
+        let on = on.iter().filter(|it| !is_answered(it)).map(|it| text(it));
+        (name.clone(), Value::Array(on.collect()))
+    });
     manifest.insert("features".to_owned(), Value::Table(features.collect()));
-    for dependency in &package.dependencies {
+    for dependency in package.dependencies.iter().filter(|it| it.name != ANSWERED) {
         let kind = match dependency.kind {
             DependencyKind::Normal => "dependencies",
             DependencyKind::Build => "build-dependencies",
@@ -237,7 +251,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
     }
     let facade = Table::from_iter([("path".to_owned(), text(&facade.display().to_string()))]);
     table(&mut manifest, "dependencies").insert(FACADE.to_owned(), Value::Table(facade));
-    toml::to_string(&manifest).context("the copy's Cargo.toml cannot be written as TOML")
+    toml::to_string_pretty(&manifest).context("the copy's Cargo.toml cannot be written as TOML")
 }
 
 fn table<'t>(table: &'t mut Table, key: &str) -> &'t mut Table {

@@ -1,5 +1,6 @@
 //! Sweeps on simulated machines: what is refused, and that one plan gives the same records.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::{fs, io};
 
@@ -65,24 +66,26 @@ fn a_workload_that_charges_nothing_is_refused_by_name_and_left_out_of_a_group() 
     plan(&["--workloads", "all"]).success().stderr(contains("without pcap-verify"));
 }
 
-/// A working tree of a rayon-core with these dependencies and this source.
+/// A folder with a working tree of a rayon-core that has these dependencies and this source.
 fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
-    let tree = tempfile::tempdir().unwrap();
-    fs::create_dir(tree.path().join("src")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("my-rayon-core");
+    fs::create_dir_all(tree.join("src")).unwrap();
     let manifest = format!(
         "[package]\nname = \"rayon-core\"\nversion = \"1.13.0\"\nedition = \"2021\"\nlinks = \"rayon-core\"\n\
          [dependencies]\n{dependencies}\n"
     );
-    fs::write(tree.path().join("Cargo.toml"), manifest).unwrap();
+    fs::write(tree.join("Cargo.toml"), manifest).unwrap();
     // Cargo wants one where `links` is.
-    fs::write(tree.path().join("build.rs"), "fn main() {}").unwrap();
-    fs::write(tree.path().join("src/lib.rs"), source).unwrap();
-    tree
+    fs::write(tree.join("build.rs"), "fn main() {}").unwrap();
+    fs::write(tree.join("src/lib.rs"), source).unwrap();
+    folder
 }
 
 /// What a sweep of this working tree on a simulated machine says.
 fn sweep_of(tree: &Path) -> Assert {
     let folder = tempfile::tempdir().unwrap();
+    let tree = tree.join("my-rayon-core");
     let branches = format!("mine=path:{},same=published:1.13.0", tree.display());
     common::runner(folder.path())
         .args(["sweep", "--machine", "zen4-64", "--workloads", "fib-join", "--size", "tiny"])
@@ -96,7 +99,7 @@ fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
     let tree = tree("libc = \"0.2\"", "");
     sweep_of(tree.path())
         .code(2)
-        .stderr(contains("depends on libc").and(contains("cfg(not(fork_sim))")));
+        .stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn a_tree_that_does_not_compile_there_is_told_with_its_own_file_and_line() {
     let files = tree("", "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n");
     sweep_of(files.path())
         .code(3)
-        .stderr(contains("rayon-core/src/lib.rs:3:").and(contains("without files, sockets")));
+        .stderr(contains("my-rayon-core/src/lib.rs:3:").and(contains("without files, sockets")));
 }
 
 #[test]
@@ -160,7 +163,7 @@ fn each_price_is_halved_and_doubled_and_a_misspelt_one_is_refused() {
         .stderr(contains("--prices all").and(contains("--machine")));
 }
 
-/// The records of a sweep of the published crate and of its twin in the fork in the order of their blocks, without what
+/// The records of a sweep of the published crate and of two of the fork in the order of their blocks, without what
 /// tells when they were made.
 fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
@@ -171,7 +174,7 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
             "--machine",
             "zen4-64",
             "--branches",
-            "packed",
+            "packed,champion",
             "--workloads",
             "ticks,fib-join",
         ])
@@ -197,12 +200,22 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let one = records(folder.path(), "1");
     assert!(one.len() > 8, "{} records", one.len());
-    let waits =
-        one.iter().filter(|it| it["branch"] == "master").map(|it| &it["simulated"]["waits"]);
-    let at = waits.flat_map(|waits| waits.as_array().unwrap()).map(|wait| &wait["at"]);
-    let at: Vec<&str> = at.map(|at| at.as_str().unwrap()).collect();
-    for line in ["rayon-core-1.13.0/src/sleep/mod.rs:", "crossbeam-deque-"] {
-        assert!(at.iter().any(|at| at.starts_with(line) && at.ends_with(')')), "{at:?}");
+    // Branches share the seeds of their replicates; the twin has its own.
+    let seeds: BTreeSet<_> =
+        one.iter().map(|it| it["simulated_seed"].as_u64().expect("a seed")).collect();
+    assert_eq!(seeds.len(), 4, "{seeds:?}");
+    for (branch, lines) in [
+        ("master", ["rayon-core-1.13.0/src/sleep/mod.rs:", "crossbeam-deque-"]),
+        ("packed", ["rayon-fork/src/sleep/counters/", "crossbeam-deque-"]),
+        ("champion", ["rayon-fork/src/deque/on_demand.rs:", "rayon-fork/src/sleep/"]),
+    ] {
+        let waits = one.iter().filter(|it| it["branch"] == branch);
+        let waits = waits.flat_map(|it| it["simulated"]["waits"].as_array().unwrap());
+        let at: Vec<&str> = waits.map(|wait| wait["at"].as_str().unwrap()).collect();
+        for line in lines {
+            let is_told = |at: &&str| at.starts_with(line) && at.ends_with(')');
+            assert!(at.iter().any(is_told), "{branch}, {line}: {at:?}");
+        }
     }
     assert_eq!(one, records(folder.path(), "2"));
 }

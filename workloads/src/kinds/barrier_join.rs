@@ -61,7 +61,7 @@ impl Workload for BarrierJoin {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        if cfg!(fork_sim) && setup.values.whole("cold-writes") > 0 {
+        if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
             return Err(Refusal::new(
                 "cold-writes: a simulated store buffer does not reorder what others see; leave it 0"
                     .to_owned(),

@@ -38,28 +38,24 @@ impl<N: WordName> CountedWord<N> {
     }
 
     #[inline]
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn load(&self, order: Ordering) -> usize {
         hooks::loaded(N::WORD);
         self.number.load(order)
     }
 
     #[inline]
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn fetch_add(&self, more: usize, order: Ordering) -> usize {
         hooks::changed(N::WORD);
         self.number.fetch_add(more, order)
     }
 
     #[inline]
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn fetch_sub(&self, less: usize, order: Ordering) -> usize {
         hooks::changed(N::WORD);
         self.number.fetch_sub(less, order)
     }
 
     #[inline]
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn compare_exchange_weak(
         &self,
         current: usize,
@@ -73,7 +69,6 @@ impl<N: WordName> CountedWord<N> {
     }
 
     #[inline]
-    #[cfg_attr(fork_sim, track_caller)]
     pub(crate) fn fetch_update(
         &self,
         success: Ordering,

@@ -141,7 +141,7 @@ impl Workload for Packets {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let firewall = Firewall::new(setup.seed, setup.values, setup.threads);
-        if cfg!(fork_sim) && !firewall.strategy.is_simulated() {
+        if cfg!(manycore) && !firewall.strategy.is_simulated() {
             return Err(Refusal::new(format!(
                 "strategy = {}: its locks and queues are not simulated; ask for `pool` or `pool-batch`",
                 setup.values.word("strategy")

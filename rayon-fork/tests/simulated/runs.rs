@@ -1,0 +1,64 @@
+//! Runs each test on simulated machines of 64 cores.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use manycore::{FrequencyMode, Machine};
+
+/// Addresses, and so what shares a line, do not depend on the host.
+#[global_allocator]
+static HEAP: manycore::Heap = manycore::Heap;
+
+/// More cores than any test has threads.
+const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/zen4-64.toml");
+
+/// Each test runs so many times. The seed decides how late woken threads run and where thieves begin to search, so
+/// each time threads meet in another order.
+const SEEDS: u64 = 10;
+
+/// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs `body` on machines of its own. Every `#[test]` does.
+///
+/// # Panics
+/// As `body` does, and if its threads wait for each other.
+pub(crate) fn run(test: &str, body: fn()) {
+    let machine = Machine::read(MACHINE.as_ref()).unwrap();
+    for seed in 1..=SEEDS {
+        let _told = TellsOfPanic(seed);
+        let (done, is_done) = channel::<()>();
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                    eprintln!("hung: `{test}` with seed {seed}");
+                    std::process::abort();
+                }
+            });
+            // The watchdog ends when this is dropped.
+            let _ends_watchdog = done;
+            let run = manycore::run_watched(
+                &machine,
+                FrequencyMode::Dynamic,
+                seed,
+                PATIENCE / 6,
+                body,
+            );
+            if let Err(stuck) = run {
+                panic!("{stuck}");
+            }
+        });
+    }
+}
+
+/// Tells the seed of a run that panics.
+struct TellsOfPanic(u64);
+
+impl Drop for TellsOfPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("the seed is {}", self.0);
+        }
+    }
+}

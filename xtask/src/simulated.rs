@@ -1,0 +1,103 @@
+//! The fork on simulated machines: it goes there as every branch does, and its tests of behaviour with it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow};
+use cargo_metadata::MetadataCommand;
+use runner::rewriting::{self, Rewritten};
+use toml::{Table, Value};
+use xshell::{Shell, cmd};
+
+use crate::shell::step;
+use crate::variants::Variant;
+
+/// Two tests ask for a stack that the host cannot have, and simulated threads all have the same.
+const LEFT_OUT: [&str; 4] = [
+    "--skip",
+    "an_absurd_stack_size_is_an_error_and_started_workers_end",
+    "--skip",
+    "a_scoped_pool_whose_threads_cannot_start_is_an_error",
+];
+
+/// Runs the tests of the pool and of its behaviour on `variants`, and one of a build that counts.
+pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    let root = sh.current_dir();
+    let folder = root.join("target/simulated-tests");
+    write(&root, &folder).context("the fork cannot be made ready for simulated machines")?;
+    let _folder = sh.push_dir(&folder);
+    let _target = sh.push_env("CARGO_TARGET_DIR", root.join("target/simulated"));
+    let _flags = sh.push_env("CARGO_ENCODED_RUSTFLAGS", "--cfg=manycore\x1f--cap-lints=allow");
+    // Pools of default size leave cores to other threads of a test.
+    let _threads = sh.push_env("RAYON_NUM_THREADS", "8");
+    for variant in variants {
+        let features = variant.features_of("rayon-core");
+        let tests = cmd!(sh, "cargo test --quiet --release {features...} -- {LEFT_OUT...}");
+        step(&format!("pool and behaviour on simulated machines, {}", variant.name()), tests)?;
+    }
+    let counted = ["--test", "pool", "--features", "instrument", "counted"];
+    step("counts on simulated machines", cmd!(sh, "cargo test --quiet --release {counted...}"))
+}
+
+/// Writes the package of the tests to `folder`.
+fn write(root: &Path, folder: &Path) -> Result<()> {
+    let fork = root.join("rayon-fork");
+    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).exec()?;
+    let copies = folder.join(rewriting::FOLDER);
+    let rewritten = rewriting::rewrite(&metadata, &copies, &root.join("manycore/std"))?;
+    write_if_changed(&folder.join("Cargo.toml"), &manifest(root, &rewritten)?)?;
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let mut files = vec![fork.join("tests/common/mod.rs")];
+    for entry in fs::read_dir(fork.join("tests/behaviour"))? {
+        files.push(entry?.path());
+    }
+    for file in files {
+        let told =
+            |fault: rewrite::Fault| anyhow!("{}:{}: {}", file.display(), fault.line, fault.why);
+        let text = rewrite::rewritten(&fs::read_to_string(&file)?, false).map_err(told)?;
+        let mut text = rewrite::with_tests_on(&text, "crate::runs::run").map_err(told)?;
+        if file.ends_with("main.rs") {
+            let runs = fork.join("tests/simulated/runs.rs").display().to_string();
+            text.extend(["\n#[path = \"", &runs, "\"]\nmod runs;\n"]);
+        }
+        write_if_changed(&folder.join(file.strip_prefix(&fork)?), &text)?;
+    }
+    Ok(())
+}
+
+/// Its `Cargo.toml`.
+fn manifest(root: &Path, rewritten: &[Rewritten]) -> Result<String> {
+    let mut manifest: Table = toml::from_str(
+        r#"
+        workspace = {}
+        package = { name = "fork-on-cores", version = "0.0.0", edition = "2021" }
+        features = { instrument = ["rayon-core/instrument"] }
+        dependencies = { rayon-core = "1" }
+        test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
+        # They are short: to compile them better would cost more than it saves.
+        profile = { release = { opt-level = 1 } }
+        "#,
+    )?;
+    let path = |inside: &str| {
+        let path = Value::String(root.join(inside).display().to_string());
+        Table::from_iter([("path".to_owned(), path)])
+    };
+    let dependencies = manifest["dependencies"].as_table_mut().context("it is written above")?;
+    dependencies.insert("manycore".to_owned(), Value::Table(path("manycore")));
+    dependencies.insert("cores-std".to_owned(), Value::Table(path("manycore/std")));
+    let pool = manifest["test"][1].as_table_mut().context("it is written above")?;
+    pool.extend(path("rayon-fork/tests/simulated/pool.rs"));
+    let patched = Value::Table(rewritten.iter().map(Rewritten::patch).collect());
+    let sources = Table::from_iter([("crates-io".to_owned(), patched)]);
+    manifest.insert("patch".to_owned(), Value::Table(sources));
+    Ok(toml::to_string(&manifest)?)
+}
+
+/// Cargo compiles again what was written again.
+fn write_if_changed(path: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
+    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}
