@@ -22,14 +22,7 @@ fn metadata(on: &[&str]) -> (Metadata, Package) {
 }
 
 fn branch(source: Source) -> Branch {
-    Branch {
-        name: "mine".to_owned(),
-        source,
-        baseline: false,
-        hypothesis: String::new(),
-        claims: Vec::new(),
-        typed: None,
-    }
+    Branch::new("mine".to_owned(), source)
 }
 
 #[test]

@@ -31,8 +31,6 @@ pub struct Experiment {
     pub size: String,
     /// As for `--branches`.
     pub branches: String,
-    /// As for `--config`, if its branches are not those of branches.toml.
-    pub config: Option<String>,
     /// As for `--threads`.
     pub threads: String,
     /// As for `--trials`.
@@ -59,9 +57,7 @@ impl Experiment {
     /// What measures it.
     #[must_use]
     pub fn command(&self) -> String {
-        let config =
-            self.config.as_ref().map(|file| format!("--config {file} ")).unwrap_or_default();
-        format!("cargo runner sweep {config}--experiment {}", self.name)
+        format!("cargo runner sweep --experiment {}", self.name)
     }
 
     /// What a sweep keeps of it.
@@ -178,7 +174,6 @@ struct Row {
     size: String,
     #[serde(default = "all")]
     branches: String,
-    config: Option<String>,
     threads: String,
     trials: u32,
     iterations: u32,
@@ -301,7 +296,6 @@ fn checked(row: Row, fault: &impl Fn(String) -> ConfigError) -> Result<Experimen
         workloads: row.workloads,
         size: row.size,
         branches: row.branches,
-        config: row.config,
         threads: row.threads,
         trials: row.trials,
         iterations: row.iterations,

@@ -7,41 +7,79 @@ use globset::Glob;
 
 use crate::stop::Stop;
 
+/// What stands before a group's name.
+pub const GROUP: &str = "group:";
+
 /// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The list was
 /// given as `field`, an option or a key of a file, and names things of a `kind`, such as `branch`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.
 pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
+    let known: Vec<Known<'a>> = known.iter().map(|name| Known { name, group: None }).collect();
+    pick_grouped(field, kind, list, &known)
+}
+
+/// A name that can be picked, by itself, by a glob, and by its group if it has one; without a group, by `all`.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What stands behind `group:`.
+    pub group: Option<&'a str>,
+}
+
+/// As [`pick`]; `all` means what is in no group, and `group:NAME` what is in that one.
+///
+/// # Errors
+/// As [`pick`].
+pub fn pick_grouped<'a>(
+    field: &str,
+    kind: &str,
+    list: &str,
+    known: &[Known<'a>],
+) -> Result<Vec<&'a str>> {
+    let names = || known.iter().map(|it| it.name);
+    let all_names = || names().collect::<Vec<_>>().join(", ");
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let Some(first) = words.first() else {
         bail!(Stop::BadInput(format!(
             "{field}: `{list}` names no {kind}; write `all`, names, globs or `!exclusions`; known: {}",
-            known.join(", ")
+            all_names()
         )));
     };
     let mut picked: BTreeSet<&str> = BTreeSet::new();
     // A list of exclusions alone means all but those.
     if first.starts_with('!') {
-        picked.extend(known);
+        picked.extend(known.iter().filter(|it| it.group.is_none()).map(|it| it.name));
     }
     for word in words {
         let (is_excluded, pattern) = match word.strip_prefix('!') {
             Some(rest) => (true, rest),
             None => (false, word),
         };
-        let glob = Glob::new(if pattern == "all" { "*" } else { pattern })
+        let glob = Glob::new(pattern)
             .map_err(|error| Stop::BadInput(format!("{field}: `{pattern}`: {error}")))?
             .compile_matcher();
-        let matched: Vec<&str> = known.iter().copied().filter(|name| glob.is_match(name)).collect();
+        let group = pattern.strip_prefix(GROUP);
+        let is_meant = |it: &&Known<'a>| match group {
+            Some(group) => it.group == Some(group),
+            None if pattern == "all" => it.group.is_none(),
+            None => glob.is_match(it.name),
+        };
+        let matched: Vec<&str> = known.iter().filter(is_meant).map(|it| it.name).collect();
+        if let (Some(group), true) = (group, matched.is_empty()) {
+            let groups: BTreeSet<&str> = known.iter().filter_map(|it| it.group).collect();
+            bail!(no_such(&format!("{field}:"), "group", group, groups));
+        }
         if matched.is_empty() {
-            let hint = nearest(pattern, known.iter().copied())
+            let hint = nearest(pattern, names())
                 .map(|near| format!("did you mean `{near}`? "))
                 .unwrap_or_default();
             // The hint first: the list is long.
             bail!(Stop::BadInput(format!(
                 "{field}: no {kind} matches `{pattern}`; {hint}known: {}",
-                known.join(", ")
+                all_names()
             )));
         }
         for name in matched {
@@ -55,10 +93,10 @@ pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Resul
     if picked.is_empty() {
         bail!(Stop::BadInput(format!(
             "{field}: `{list}` leaves no {kind}; known: {}",
-            known.join(", ")
+            all_names()
         )));
     }
-    Ok(known.iter().copied().filter(|name| picked.contains(name)).collect())
+    Ok(names().filter(|name| picked.contains(name)).collect())
 }
 
 /// What to say of a `name`, given by `option`, that no `kind` has.

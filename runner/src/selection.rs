@@ -132,7 +132,6 @@ const HEADLINE: &str = "quicksort,tsp,packets";
 /// # Errors
 /// As [`pick`], and if the baseline is excluded by name.
 pub fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
-    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
     let baseline = config.baseline().name.as_str();
     if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
         bail!(Stop::BadInput(format!(
@@ -140,7 +139,7 @@ pub fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
              move `baseline = true` in branches.toml to compare with another"
         )));
     }
-    let picked = pick("--branches", "branch", list, &known)?;
+    let picked = config.pick("--branches", list)?;
     let is_added = !picked.contains(&baseline);
     let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
     Ok((config.branches.iter().filter(chosen).cloned().collect(), is_added))

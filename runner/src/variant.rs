@@ -146,14 +146,7 @@ mod tests {
     }
 
     fn mine(source: Source) -> Branch {
-        Branch {
-            name: "mine".to_owned(),
-            source,
-            baseline: false,
-            hypothesis: String::new(),
-            claims: Vec::new(),
-            typed: None,
-        }
+        Branch::new("mine".to_owned(), source)
     }
 
     /// Asks a script that answers like a workload binary of the given variant.

@@ -37,17 +37,8 @@ pub(crate) enum Part {
 }
 
 /// What every part reads: versions, settings, and this program.
-const SHARED: [&str; 9] = [
-    ".cargo",
-    "Cargo.lock",
-    "Cargo.toml",
-    "branches-more.toml",
-    "branches-rivals.toml",
-    "branches-upstream.toml",
-    "branches.toml",
-    "rust-toolchain.toml",
-    "xtask",
-];
+const SHARED: [&str; 6] =
+    [".cargo", "Cargo.lock", "Cargo.toml", "branches.toml", "rust-toolchain.toml", "xtask"];
 
 impl Part {
     /// As on the command line.

@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn each_proposal_is_a_branch_that_sweeps_can_measure() {
         let sh = at_root().unwrap();
-        let branches = sh.read_file("branches-upstream.toml").unwrap();
+        let branches = sh.read_file("branches.toml").unwrap();
         for name in known(&sh).unwrap() {
             assert!(
                 branches.contains(&format!("edits = \"findings/{name}/edits.toml\"\n")),

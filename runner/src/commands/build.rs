@@ -14,7 +14,6 @@ use crate::config::Branch;
 use crate::exit::{exit_of, words_of};
 use crate::interrupt;
 use crate::options::complete;
-use crate::pick::pick;
 use crate::progress::{BuildBar, human};
 use crate::project::Project;
 use crate::stop::{Exit, Stop};
@@ -22,7 +21,7 @@ use crate::stop::{Exit, Stop};
 /// Arguments of `build`.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
-    /// Names, globs, `all`, `!exclusions`, separated by commas
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas
     #[arg(long, value_name = "LIST", default_value = "all",
           add = ArgValueCompleter::new(complete::branches))]
     branches: String,
@@ -35,8 +34,7 @@ Example:
 
 pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
     let config = project.config()?;
-    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
-    let picked = pick("--branches", "branch", &arguments.branches, &known)?;
+    let picked = config.pick("--branches", &arguments.branches)?;
     let branches: Vec<Branch> = config
         .branches
         .iter()

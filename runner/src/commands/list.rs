@@ -103,8 +103,7 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn branch(it: &'a Branch) -> Self {
-        let mark = if it.baseline { " (baseline)" } else { "" };
-        let what = format!("{}{mark}", it.source);
+        let what = format!("{}{}", it.source, mark(it));
         Self { list: "branch", name: &it.name, what, why: Cow::from(&it.hypothesis) }
     }
 
@@ -146,11 +145,21 @@ fn lines(lists: &[Vec<Line<'_>>], format: Format) -> Result<String> {
     Ok(tables.collect::<Vec<_>>().join("\n"))
 }
 
+/// What stands behind a branch's name.
+fn mark(branch: &Branch) -> String {
+    let group = branch.group.as_ref().map(|group| format!(" (group {group})"));
+    let baseline = branch.baseline.then(|| " (baseline)".to_owned());
+    group.into_iter().chain(baseline).collect()
+}
+
 fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
-    writeln!(out, "BRANCHES ({} in all; `--branches` takes these names)\n", config.branches.len())?;
+    writeln!(
+        out,
+        "BRANCHES ({}; `--branches` takes names, `group:NAME`, and `all`, which are those without a group)\n",
+        config.branches.len()
+    )?;
     for branch in &config.branches {
-        let mark = if branch.baseline { " (baseline)" } else { "" };
-        writeln!(out, "{}{mark}", branch.name)?;
+        writeln!(out, "{}{}", branch.name, mark(branch))?;
         writeln!(out, "    source      {}", branch.source)?;
         if !branch.hypothesis.is_empty() {
             writeln!(out, "    hypothesis  {}", branch.hypothesis)?;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::claims::Claim;
+use crate::pick::{Known, pick_grouped};
 
 /// What the A/A twin of the baseline is called: the baseline's name with this behind it.
 pub const TWIN_SUFFIX: &str = "-again";
@@ -19,6 +20,17 @@ pub struct Config {
 }
 
 impl Config {
+    /// Picks branches by their names and groups, in the order of the file; the list was given as `field`.
+    ///
+    /// # Errors
+    /// As [`crate::pick::pick`].
+    pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
+        let known = self.branches.iter();
+        let known = known.map(|it| Known { name: &it.name, group: it.group.as_deref() });
+        let known: Vec<Known<'_>> = known.collect();
+        pick_grouped(field, "branch", list, &known)
+    }
+
     /// The row with `baseline = true`.
     ///
     /// # Panics
@@ -38,6 +50,9 @@ pub struct Branch {
     pub source: Source,
     /// Whether the others are compared with this one.
     pub baseline: bool,
+    /// By which it is picked, unless it is of the study, or named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// What its author expects; may be empty.
     pub hypothesis: String,
     /// The same in a form that the analysis checks; may be empty.
@@ -52,6 +67,20 @@ pub struct Branch {
 pub const INSTRUMENT: &str = "instrument";
 
 impl Branch {
+    /// One that nobody expects anything of.
+    #[must_use]
+    pub fn new(name: String, source: Source) -> Self {
+        Self {
+            name,
+            source,
+            baseline: false,
+            group: None,
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            typed: None,
+        }
+    }
+
     /// The same branch as a build that counts events; `None` unless it is of the fork, since no other
     /// rayon-core can count.
     #[must_use]
@@ -59,14 +88,8 @@ impl Branch {
         let Source::Fork { features } = &self.source else { return None };
         let mut features = features.clone();
         features.insert(INSTRUMENT.to_owned());
-        Some(Self {
-            name: format!("{}{INSTRUMENTED_SUFFIX}", self.name),
-            source: Source::Fork { features },
-            baseline: false,
-            hypothesis: String::new(),
-            claims: Vec::new(),
-            typed: None,
-        })
+        let name = format!("{}{INSTRUMENTED_SUFFIX}", self.name);
+        Some(Self::new(name, Source::Fork { features }))
     }
 
     /// How messages call it: as it was typed, else by its name.

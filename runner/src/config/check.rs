@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_spanned::Spanned;
 
 use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
-use super::claims::Claim;
+use super::claims::{Claim, Expectation, Quantity};
 use super::fault::{ConfigError, FileText};
 use super::features::Features;
 use super::{git, wire};
@@ -24,8 +24,7 @@ const LONGEST_NAME: usize = 64;
 pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     let place = FileText { file, text };
     let written: wire::File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-    let names: Vec<String> =
-        written.branch.iter().map(|row| row.get_ref().name.get_ref().clone()).collect();
+    let names: Vec<String> = written.branch.iter().flat_map(|row| names(row.get_ref())).collect();
     let mut branches: Vec<Branch> = Vec::new();
     let mut first_lines: Vec<usize> = Vec::new();
     let mut baseline: Option<(String, usize)> = None;
@@ -33,15 +32,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
         let line = place.line(row.span().start);
         let row = row.into_inner();
         let checked = check_row(&place, &row, line, &names)?;
-        if let Some(earlier) = branches.iter().position(|other| other.name == checked.name) {
-            return Err(place.at(
-                row.name.span().start,
-                format!(
-                    "branch `{}`: the name is taken by line {}; give every branch its own",
-                    checked.name, first_lines[earlier]
-                ),
-            ));
-        }
+        let without = without_each(&place, &row, &checked)?;
         if let (true, Some(mark)) = (checked.baseline, &row.baseline) {
             if let Some((other, other_line)) = &baseline {
                 return Err(place.at(
@@ -55,8 +46,19 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
             }
             baseline = Some((checked.name.clone(), place.line(mark.span().start)));
         }
-        first_lines.push(place.line(row.name.span().start));
-        branches.push(checked);
+        for branch in std::iter::once(checked).chain(without) {
+            if let Some(earlier) = branches.iter().position(|other| other.name == branch.name) {
+                return Err(place.at(
+                    row.name.span().start,
+                    format!(
+                        "branch `{}`: the name is taken by line {}; give every branch its own",
+                        branch.name, first_lines[earlier]
+                    ),
+                ));
+            }
+            first_lines.push(place.line(row.name.span().start));
+            branches.push(branch);
+        }
     }
     if branches.is_empty() {
         return Err(place.nowhere("no branch; add a `[[branch]]` table with a name and a source"));
@@ -79,13 +81,76 @@ fn check_row(
     check_name(name)
         .map_err(|why| place.at(row.name.span().start, format!("branch `{name}`: {why}")))?;
     Ok(Branch {
-        name: name.clone(),
-        source: check_source(place, row, line)?,
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
+        group: check_group(place, name, "group", row.group.as_ref())?,
         hypothesis: row.hypothesis.clone(),
         claims: check_claims(place, name, &row.claims, names)?,
-        typed: None,
+        ..Branch::new(name.clone(), check_source(place, row, line)?)
     })
+}
+
+/// The name of a group, given as `key`.
+fn check_group(
+    place: &FileText<'_>,
+    branch: &str,
+    key: &str,
+    group: Option<&Spanned<String>>,
+) -> Result<Option<String>, ConfigError> {
+    let Some(written) = group else { return Ok(None) };
+    let group = written.get_ref();
+    check_name(group).map_err(|why| {
+        place.at(written.span().start, format!("branch `{branch}`: `{key} = \"{group}\"`: {why}"))
+    })?;
+    Ok(Some(group.clone()))
+}
+
+/// What the branch `name` is called without one of its features.
+fn without(name: &str, feature: &str) -> String {
+    format!("{name}-without-{feature}")
+}
+
+/// The names of all branches of a row.
+fn names(row: &wire::Branch) -> Vec<String> {
+    let name = row.name.get_ref();
+    let features = row.fork.iter().flatten().filter(|_| row.without_each.is_some());
+    let without = features.map(|feature| without(name, feature.get_ref()));
+    std::iter::once(name.clone()).chain(without).collect()
+}
+
+/// The further branches of a row: its own without each of its features.
+fn without_each(
+    place: &FileText<'_>,
+    row: &wire::Branch,
+    whole: &Branch,
+) -> Result<Vec<Branch>, ConfigError> {
+    let name = &whole.name;
+    let group = check_group(place, name, "without-each", row.without_each.as_ref())?;
+    let (Some(written), Some(_)) = (&row.without_each, &group) else { return Ok(Vec::new()) };
+    let wrong = |why: String| {
+        place.at(written.span().start, format!("branch `{name}`: `without-each`{why}"))
+    };
+    let Source::Fork { features } = &whole.source else {
+        return Err(wrong(" goes with `fork` only; remove it".to_owned()));
+    };
+    let one = |feature: &String| {
+        let features: BTreeSet<String> =
+            features.iter().filter(|it| *it != feature).cloned().collect();
+        let name_without = without(name, feature);
+        check_name(&name_without).map_err(|why| wrong(format!(": `{name_without}`: {why}")))?;
+        Ok(Branch {
+            group: group.clone(),
+            hypothesis: format!("no faster than {name}"),
+            claims: vec![Claim {
+                expect: Expectation::NoFaster,
+                against: Some(name.clone()),
+                workloads: Vec::new(),
+                threads: None,
+                quantity: Quantity::default(),
+            }],
+            ..Branch::new(name_without, Source::Fork { features })
+        })
+    };
+    features.iter().map(one).collect()
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), String> {

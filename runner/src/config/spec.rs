@@ -7,11 +7,11 @@ use serde_spanned::Spanned;
 
 use super::check::{check_fork, check_name, check_version};
 use super::{Branch, Config, Source, git, seen_from};
-use crate::pick::nearest;
+use crate::pick::{GROUP, nearest};
 
 /// What the words may be, for messages and help.
-pub const SPECS: &str = "a branch of branches.toml, published:1.13.0, path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; \
-                         NAME= before it gives it a name";
+pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT or \
+                         fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
 /// Where specs are read: relative paths start from `here`, and all are kept as seen from `config_folder`, where
 /// a row of branches.toml would have them.
@@ -32,20 +32,35 @@ impl Reader<'_> {
     /// The word that is wrong, why, and what would be right.
     pub fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
-        for word in words {
-            let branch = self.branch(word).map_err(|why| format!("`{word}`: {why}"))?;
+        let in_words = |word: &String| {
+            let found = self.branches(word).map_err(|why| format!("`{word}`: {why}"));
+            found.map(|found| {
+                found.into_iter().map(|branch| (word.clone(), branch)).collect::<Vec<_>>()
+            })
+        };
+        let found: Vec<_> = words.iter().map(in_words).collect::<Result<_, _>>()?;
+        for (word, branch) in found.into_iter().flatten() {
             if branches.iter().any(|other| other.name == branch.name) {
-                let (_, spec) = name_and_spec(word);
+                let (_, spec) = name_and_spec(&word);
                 return Err(format!(
                     "`{word}`: there is a `{0}` already; give this one a name of its own, for example \
                      {0}-b={spec}",
                     branch.name
                 ));
             }
-            let typed = Some(word.clone());
+            let typed = Some(word);
             branches.push(Branch { baseline: branches.is_empty(), typed, ..branch });
         }
         Ok(Config { branches })
+    }
+
+    /// Those of a group, or the one that a word means.
+    fn branches(&self, word: &str) -> Result<Vec<Branch>, String> {
+        if !word.starts_with(GROUP) {
+            return Ok(vec![self.branch(word)?]);
+        }
+        let names = self.config.pick("compare", word).map_err(|error| error.to_string())?;
+        names.into_iter().map(|name| self.row(name).cloned()).collect()
     }
 
     fn branch(&self, word: &str) -> Result<Branch, String> {
@@ -129,14 +144,7 @@ fn name_and_spec(word: &str) -> (Option<&str>, &str) {
 fn named(name: String, source: Source) -> Result<Branch, String> {
     check_name(&name)
         .map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
-    Ok(Branch {
-        name,
-        source,
-        baseline: false,
-        hypothesis: String::new(),
-        claims: Vec::new(),
-        typed: None,
-    })
+    Ok(Branch::new(name, source))
 }
 
 /// What a working tree is called: its folder, or the one above where that is just `rayon-core`.
@@ -207,6 +215,18 @@ mod tests {
             (url.as_str(), rev.as_str()),
             ("https://example.org/rayon?a=b", "0123456789abcdef")
         );
+    }
+
+    #[test]
+    fn a_group_stands_for_its_branches() {
+        let rows = format!("{ROWS}group = \"mine\"\n");
+        let config = super::super::parse("branches.toml", &rows).unwrap();
+        let reader =
+            Reader { config: &config, here: Path::new("/"), config_folder: Path::new("/") };
+        let read = |word: &str| reader.config(&["fork:split".to_owned(), word.to_owned()]);
+        assert_eq!(read("group:mine").unwrap().branches[1].name, "packed");
+        let error = read("group:yours").unwrap_err();
+        assert!(error.contains("no such group; known: mine"), "{error}");
     }
 
     #[test]

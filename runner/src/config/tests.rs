@@ -14,34 +14,52 @@ fn fault(rows: &str) -> String {
 }
 
 #[test]
-fn the_committed_file_is_accepted_and_has_the_studys_ten_branches_and_the_champion() {
+fn the_committed_file_is_accepted_and_all_means_the_studys_ten_branches_and_the_champion() {
     let text = include_str!("../../../branches.toml");
     let config = parse("branches.toml", text).unwrap();
-    assert_eq!(config.branches.len(), 11);
+    assert_eq!(config.pick("--branches", "all").unwrap().len(), 11);
     assert_eq!(config.baseline().name, "master");
     assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
 }
 
-/// The committed files of branches beside branches.toml.
-const FURTHER: [&str; 3] = [
-    include_str!("../../../branches-more.toml"),
-    include_str!("../../../branches-rivals.toml"),
-    include_str!("../../../branches-upstream.toml"),
-];
+#[test]
+fn a_row_may_be_in_a_group_that_all_leaves_out_and_that_is_picked_by_its_name() {
+    let rows = "[[branch]]\nname = \"a\"\ngroup = \"mine\"\nfork = []\n\
+                [[branch]]\nname = \"b\"\nfork = [\"split\"]\n";
+    let config = parse("branches.toml", &format!("{BASE}{rows}")).unwrap();
+    let pick = |list| config.pick("--branches", list).unwrap();
+    assert_eq!(pick("all"), ["master", "b"]);
+    assert_eq!(pick("!b"), ["master"]);
+    assert_eq!(pick("b,group:mine"), ["a", "b"]);
+    assert_eq!(pick("*,!group:mine"), ["master", "b"]);
+    let error = config.pick("--branches", "group:mien").unwrap_err().to_string();
+    assert_eq!(error, "--branches: mien: no such group; known: mine; did you mean `mine`?");
+    let fault = fault("[[branch]]\nname = \"x\"\ngroup = \"All of it\"\nfork = []\n");
+    assert!(fault.starts_with("branches.toml:8: branch `x`: `group = \"All of it\"`: "), "{fault}");
+}
 
 #[test]
-fn the_committed_files_of_further_branches_are_accepted_and_share_only_the_references() {
-    let read = |text| parse("branches.toml", text).unwrap().branches;
-    let study = read(include_str!("../../../branches.toml"));
-    for further in FURTHER.map(read) {
-        assert_eq!(further[0], study[0], "the baseline, so that results can be put side by side");
-        let shared: Vec<_> =
-            further.iter().filter(|row| study.iter().any(|other| other.name == row.name)).collect();
-        assert!(
-            shared.iter().all(|row| study.contains(row)),
-            "a name may not mean two things: {shared:#?}"
-        );
-    }
+fn a_row_without_each_of_its_features_is_a_branch_for_each_of_them() {
+    let row =
+        "[[branch]]\nname = \"x\"\nfork = [\"demand\", \"split\"]\nwithout-each = \"parts\"\n";
+    let config = parse("branches.toml", &format!("{BASE}{row}")).unwrap();
+    assert_eq!(
+        config.pick("--branches", "x-without-*").unwrap(),
+        ["x-without-demand", "x-without-split"]
+    );
+    let [_, _, without, _] = &config.branches[..] else { panic!("{:?}", config.branches) };
+    assert_eq!(without.source, Source::Fork { features: ["split".to_owned()].into() });
+    assert_eq!(without.group.as_deref(), Some("parts"));
+    assert_eq!(without.claims[0].to_string(), "no faster than x");
+    let own = "[[branch]]\nname = \"x-without-split\"\nfork = []\n";
+    assert_eq!(
+        fault(&format!("{row}{own}")),
+        "branches.toml:11: branch `x-without-split`: the name is taken by line 7; give every branch its own"
+    );
+    assert_eq!(
+        fault("[[branch]]\nname = \"x\"\npublished = \"1.13.0\"\nwithout-each = \"parts\"\n"),
+        "branches.toml:9: branch `x`: `without-each` goes with `fork` only; remove it"
+    );
 }
 
 #[test]
@@ -300,10 +318,8 @@ fn every_form_of_a_range_of_threads_is_taken() {
 
 #[test]
 fn every_committed_hypothesis_but_the_baseline_s_can_be_checked() {
-    for text in FURTHER.into_iter().chain([include_str!("../../../branches.toml")]) {
-        let config = parse("branches.toml", text).unwrap();
-        let silent: Vec<_> =
-            config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
-        assert!(silent.is_empty(), "{silent:#?}");
-    }
+    let config = parse("branches.toml", include_str!("../../../branches.toml")).unwrap();
+    let silent: Vec<_> =
+        config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
+    assert!(silent.is_empty(), "{silent:#?}");
 }

@@ -13,12 +13,14 @@ pub(super) struct File {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Branch {
     pub(super) name: Spanned<String>,
+    pub(super) group: Option<Spanned<String>>,
     pub(super) published: Option<Spanned<String>>,
     pub(super) edits: Option<Spanned<String>>,
     pub(super) fork: Option<Vec<Spanned<String>>>,
+    pub(super) without_each: Option<Spanned<String>>,
     pub(super) path: Option<Spanned<String>>,
     pub(super) git: Option<Spanned<String>>,
     pub(super) rev: Option<Spanned<String>>,

@@ -213,15 +213,6 @@ impl Start {
             });
         };
         let experiment = experiments::find(experiments::read(project.checkout.root())?, name)?;
-        if let (Some(file), None) = (&experiment.config, &selection.branches)
-            && !project.config.ends_with(file)
-        {
-            bail!(Stop::BadInput(format!(
-                "--experiment {name}: its branches are rows of {file}, and this sweep has {}; say `{}`",
-                project.config.display(),
-                experiment.command()
-            )));
-        }
         Ok(Self {
             preset: "experiment".to_owned(),
             experiment: Some(experiment.asked()),

@@ -56,8 +56,8 @@ pub(crate) struct Selection {
     /// Named starting point for one table or figure; see `list experiments`
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::experiments))]
     pub(crate) experiment: Option<String>,
-    /// Names, globs, `all`, `!exclusions`, separated by commas [default: all]; or names and words as `compare` takes
-    /// them (path:DIR), the baseline first
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or names and words as
+    /// `compare` takes them (path:DIR), the baseline first
     #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::branches))]
     pub(crate) branches: Option<String>,
     /// Names, globs, `all`, `!exclusions`, separated by commas

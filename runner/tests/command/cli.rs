@@ -177,11 +177,17 @@ fn an_experiment_sets_what_the_command_line_does_not() {
 }
 
 #[test]
-fn an_experiment_on_branches_of_another_file_says_which() {
+fn a_group_is_picked_by_its_name_and_a_misspelt_one_is_refused_with_the_likely_one() {
     let folder = folder();
-    run(&folder, &["plan", "--experiment", "rivals"]).code(2).stderr(contains(
-        "say `cargo runner sweep --config branches-rivals.toml --experiment rivals`",
+    run(&folder, &["plan", "--experiment", "rivals"]).success().stdout(contains(
+        "branches    master\n            champion\n            chili\n            forte\n",
     ));
+    run(&folder, &["plan", "--branches", "group:rivls"])
+        .code(2)
+        .stderr(contains(
+            "--branches: rivls: no such group; known: designs, parts, rivals, upstream",
+        ))
+        .stderr(contains("did you mean `rivals`?"));
 }
 
 #[test]

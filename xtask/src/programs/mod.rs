@@ -26,7 +26,7 @@ use turns::Contest;
 /// Which programs to run, and how often.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The branch to compare with the published rayon-core: one of the fork, of branches.toml or branches-more.toml.
+    /// The branch to compare with the published rayon-core: one of the fork.
     #[arg(long, value_name = "NAME", default_value = "champion")]
     branch: String,
     /// Programs: names, globs, `!exclusions`; may be repeated (default: all; an unknown name lists them).

@@ -13,8 +13,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use runner::builds::Builder;
 use runner::checkout::Checkout;
-use runner::config::Branch;
-use runner::pick::pick;
+use runner::config::{Branch, Config};
 use runner::stop::Stop;
 use runner::{interrupt, trial};
 use xshell::Shell;
@@ -29,8 +28,7 @@ const PROCESS_LIMIT: Duration = Duration::from_hours(12);
 /// What to run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Scope {
-    /// Branches: names, globs, `!exclusions`; may be repeated (default: all of branches.toml and
-    /// branches-more.toml).
+    /// Branches: names, globs, `!exclusions`; may be repeated (default: all but rivals and proposals).
     #[arg(long = "branch", value_name = "NAME", value_delimiter = ',')]
     pub(crate) branches: Vec<String>,
     /// A million joins and ping-pongs and a hundred thousand broadcasts, instead of some thousands:
@@ -42,7 +40,7 @@ pub(crate) struct Scope {
 /// Builds the branches, runs every scenario on each, and prints a row for each as it ends.
 pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
     let checkout = Checkout::find(Some(&sh.current_dir()))?;
-    let branches = scope.chosen(branches::all(&checkout)?)?;
+    let branches = scope.chosen(branches::read(&checkout)?)?;
     let form = if scope.long { Form::Long } else { Form::Short };
     interrupt::install()?;
     let folder = checkout.root().to_owned();
@@ -85,14 +83,15 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
 }
 
 impl Scope {
-    fn chosen(&self, all: Vec<Branch>) -> Result<Vec<Branch>> {
-        let known: Vec<&str> = all.iter().map(|branch| branch.name.as_str()).collect();
-        if self.branches.is_empty() {
-            return Ok(all);
-        }
-        let picked = pick("--branch", "branch", &self.branches.join(","), &known)?;
-        let picked: Vec<String> = picked.into_iter().map(str::to_owned).collect();
-        Ok(all.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
+    fn chosen(&self, config: Config) -> Result<Vec<Branch>> {
+        let list = if self.branches.is_empty() {
+            "all,group:designs,group:parts".to_owned()
+        } else {
+            self.branches.join(",")
+        };
+        let picked: Vec<String> =
+            config.pick("--branch", &list)?.into_iter().map(str::to_owned).collect();
+        Ok(config.branches.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
     }
 }
 
@@ -107,17 +106,18 @@ mod tests {
     fn chosen(branches: &[&str]) -> Result<Vec<String>> {
         let branches = branches.iter().map(|&name| name.to_owned()).collect();
         let scope = Scope { branches, long: false };
-        let chosen = scope.chosen(branches::all(&checkout())?)?;
+        let chosen = scope.chosen(branches::read(&checkout())?)?;
         Ok(chosen.into_iter().map(|branch| branch.name).collect())
     }
 
     #[test]
-    fn every_branch_of_both_files_is_stressed_once_and_master_first() {
+    fn every_branch_of_the_fork_is_stressed_once_and_master_first() {
         let names = chosen(&[]).unwrap();
         assert_eq!(names.iter().filter(|name| *name == "packed").count(), 1);
         assert_eq!(names.first().map(String::as_str), Some("master"));
         assert!(names.contains(&"split-idle".to_owned()), "{names:?}");
-        assert!(names.contains(&"split-counters-no-jec".to_owned()), "{names:?}");
+        assert!(names.contains(&"champion-without-demand".to_owned()), "{names:?}");
+        assert!(!names.contains(&"chili".to_owned()), "{names:?}");
     }
 
     #[test]

@@ -43,16 +43,22 @@ def _evidence(asked: Asked) -> str:
                 "on": host(analysis),
                 "each branch in": count(sweep.layouts, unit),
                 "trials": f"{trials}{f', {failed} failed' if failed else ''}",
-                "again": f"`{_command(sweep)}`",
+                "again": _command(sweep),
             }
         )
     return tables.markdown(pl.DataFrame(rows))
 
 
 def _command(sweep: Sweep) -> str:
-    """What measures a sweep again; one build is said, because it was once what one got without a word."""
+    """What measures a sweep again; one build is said, because it was once what one got without a word.
+
+    A file of branches that is no longer there was one at the commit of the sweep, which is then told.
+    """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
-    return " ".join(words if sweep.machine or sweep.layouts > 1 or "--layouts" in words else [*words, "--layouts", "1"])
+    words += [] if sweep.machine or sweep.layouts > 1 or "--layouts" in words else ["--layouts", "1"]
+    is_gone = any(word.endswith(".toml") and not (CHECKOUT / word).exists() for word in words)
+    at = f", at commit `{sweep.manifest['checkout']['commit'][:12]}`" if is_gone else ""
+    return f"`{' '.join(words)}`{at}"
 
 
 def _advice(asked: Asked) -> str:

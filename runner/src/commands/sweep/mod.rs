@@ -12,6 +12,7 @@ use anyhow::Result;
 use super::frequency::restore_leftover;
 use super::show::{Broken, summarized};
 use crate::host::Host;
+use crate::pick::GROUP;
 use crate::project::Project;
 use crate::stop::Exit;
 use crate::sweep::Tally;
@@ -21,7 +22,9 @@ pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     // Branches that are in no file are compared as by `compare`: the first is the baseline.
-    let is_elsewhere = |list: &&String| list.contains(':');
+    let is_spec =
+        |word: &str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
+    let is_elsewhere = |list: &&String| list.split(',').map(str::trim).any(is_spec);
     let list = arguments.selection.branches.as_ref().filter(is_elsewhere);
     let words: Option<Vec<String>> = list.map(|list| list.split(',').map(str::to_owned).collect());
     let config = words.map(|words| project.named(&words)).transpose()?;

@@ -54,12 +54,10 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
         .builds()
         .filter(|branch| branch.receipt.is_some())
         .map(|branch| Branch {
-            name: branch.name.clone(),
-            source: branch.source.clone(),
             baseline: branch.baseline,
             hypothesis: branch.hypothesis.clone(),
             claims: branch.claims.clone(),
-            typed: None,
+            ..Branch::new(branch.name.clone(), branch.source.clone())
         })
         .collect();
     let started = Instant::now();
