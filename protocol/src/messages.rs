@@ -13,12 +13,15 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// Which of a workload's two programs runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Program {
     /// The same work on the calling thread alone, without any pool: the base of the speed-up.
     Sequential,
     /// The program on the pool under test.
+    #[default]
     Parallel,
 }
 

@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result};
 use cargo_metadata::semver::Version;
 use protocol::MachineRequest;
 use serde::Deserialize;
+use serde_json::json;
 use toml::{Table, Value};
 
 use crate::catalogue::Programs;
@@ -152,83 +153,58 @@ impl Recipe<'_> {
     /// # Errors
     /// If the checkout's own cannot be read.
     pub fn manifest(&self, branch: &Branch, rewritten: &[Rewritten]) -> Result<String> {
-        let text = |value: &str| Value::String(value.to_owned());
-        let folder_text = |folder: &Path| text(&folder.display().to_string());
-        let features = branch.source.features().into_iter().map(Value::String).collect();
+        let root = self.checkout.root();
         let version = match &branch.source {
             Source::Published { version } => format!("={version}"),
             // The patch decides; whether it was taken is checked after the build.
             _ => "1".to_owned(),
         };
-        let rayon_core = Table::from_iter([
-            ("version".to_owned(), Value::String(version)),
-            ("features".to_owned(), Value::Array(features)),
-        ]);
         // The services have the other workloads in them, and are called the same.
         let (package, folder, features) = match self.programs {
-            Programs::Study => ("workloads", WORKLOADS, Vec::new()),
-            Programs::Workloads => ("workloads", WORKLOADS, vec![text("further")]),
-            Programs::Services => ("services", SERVICES, Vec::new()),
+            Programs::Study => ("workloads", WORKLOADS, &[][..]),
+            Programs::Workloads => ("workloads", WORKLOADS, &["further"][..]),
+            Programs::Services => ("services", SERVICES, &[][..]),
         };
-        let workloads = Table::from_iter([
-            ("package".to_owned(), text(package)),
-            ("path".to_owned(), folder_text(&self.checkout.root().join(folder))),
-            // Without its command line: a measured binary gets its requests from the runner.
-            ("default-features".to_owned(), Value::Boolean(false)),
-            ("features".to_owned(), Value::Array(features)),
-        ]);
-        let mut dependencies = Table::from_iter([
-            ("workloads".to_owned(), Value::Table(workloads)),
-            ("rayon-core".to_owned(), Value::Table(rayon_core)),
-        ]);
+        let mut manifest = json!({
+            "workspace": { "resolver": "3" },
+            "package": {
+                "name": Self::package(&branch.name),
+                "version": "0.0.0",
+                "edition": "2024",
+                "publish": false,
+            },
+            "dependencies": {
+                // Without its command line: a measured binary gets its requests from the runner.
+                "workloads": {
+                    "package": package,
+                    "path": root.join(folder),
+                    "default-features": false,
+                    "features": features,
+                },
+                "rayon-core": { "version": version, "features": branch.source.features() },
+            },
+            "profile": { "release": self.profile()? },
+        });
         if self.is_simulated() {
-            let folder = folder_text(&self.checkout.root().join("manycore"));
-            let manycore = Table::from_iter([("path".to_owned(), folder)]);
-            dependencies.insert("manycore".to_owned(), Value::Table(manycore));
+            manifest["dependencies"]["manycore"] = json!({ "path": root.join("manycore") });
         }
-        let mut manifest = Table::from_iter([
-            (
-                "workspace".to_owned(),
-                Value::Table(Table::from_iter([("resolver".to_owned(), text("3"))])),
-            ),
-            (
-                "package".to_owned(),
-                Value::Table(Table::from_iter([
-                    ("name".to_owned(), Value::String(Self::package(&branch.name))),
-                    ("version".to_owned(), text("0.0.0")),
-                    ("edition".to_owned(), text("2024")),
-                    ("publish".to_owned(), Value::Boolean(false)),
-                ])),
-            ),
-            ("dependencies".to_owned(), Value::Table(dependencies)),
-        ]);
         let patch = match (&branch.source, self.folder(&branch.source)) {
-            (_, Some(folder)) => {
-                Some(Table::from_iter([("path".to_owned(), folder_text(&folder))]))
+            (_, Some(folder)) => Some(json!({ "path": folder })),
+            (Source::Git { url, rev, .. }, None) => {
+                Some(json!({ "git": git::address(url, self.config_folder), "rev": rev }))
             }
-            (Source::Git { url, rev, .. }, None) => Some(Table::from_iter([
-                ("git".to_owned(), text(&git::address(url, self.config_folder))),
-                ("rev".to_owned(), text(rev)),
-            ])),
             (_, None) => None,
         };
-        let mut patched: Table = rewritten.iter().map(Rewritten::patch).collect();
+        for (name, patch) in rewritten.iter().map(Rewritten::patch) {
+            manifest["patch"]["crates-io"][name] = patch;
+        }
         if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {
-            patched.insert("rayon-core".to_owned(), Value::Table(patch));
+            manifest["patch"]["crates-io"]["rayon-core"] = patch;
         }
-        if !patched.is_empty() {
-            let crates_io = Table::from_iter([("crates-io".to_owned(), Value::Table(patched))]);
-            manifest.insert("patch".to_owned(), Value::Table(crates_io));
-        }
-        let binaries = std::iter::once(0).chain(self.layouts_of(&branch.source)).map(|layout| {
-            Value::Table(Table::from_iter([
-                ("name".to_owned(), Value::String(Self::binary(&branch.name, layout))),
-                ("path".to_owned(), text("src/main.rs")),
-            ]))
-        });
-        manifest.insert("bin".to_owned(), Value::Array(binaries.collect()));
-        let profile = Table::from_iter([("release".to_owned(), Value::Table(self.profile()?))]);
-        manifest.insert("profile".to_owned(), Value::Table(profile));
+        let layouts = std::iter::once(0).chain(self.layouts_of(&branch.source));
+        let binary =
+            |layout| json!({ "name": Self::binary(&branch.name, layout), "path": "src/main.rs" });
+        manifest["bin"] = layouts.map(binary).collect();
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 

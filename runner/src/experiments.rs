@@ -16,8 +16,9 @@ use crate::stop::Stop;
 
 const FILE: &str = "experiments.toml";
 
-/// A row of the file, checked.
-#[derive(Clone, Debug, Serialize)]
+/// A row of the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Experiment {
     /// Its name on the command line.
     pub name: String,
@@ -30,6 +31,7 @@ pub struct Experiment {
     /// As for `--size`.
     pub size: String,
     /// As for `--branches`.
+    #[serde(default = "all")]
     pub branches: String,
     /// As for `--threads`.
     pub threads: String,
@@ -38,18 +40,32 @@ pub struct Experiment {
     /// As for `--iterations`.
     pub iterations: u32,
     /// Untimed iterations at the start of a trial.
+    #[serde(default = "one")]
     pub warmup_iterations: u32,
     /// Whether the baseline's A/A twin runs.
+    #[serde(default = "yes")]
     pub twin: bool,
     /// As for `--placement`.
+    #[serde(default)]
     pub placement: PlacementChoice,
     /// As for `--prices`.
     pub prices: Option<String>,
     /// What is drawn.
     pub figure: Figure,
     /// Parameters that mean nothing to the sequential program.
+    #[serde(default)]
     pub sequential_ignores: Vec<String>,
-    /// Parameters of each cell set, as `--parameter` takes them.
+    /// Parameters of all cell sets.
+    #[serde(default, skip_serializing)]
+    set: BTreeMap<String, Scalar>,
+    /// Parameters of which every value meets every other.
+    #[serde(default, skip_serializing)]
+    vary: BTreeMap<String, Vec<Scalar>>,
+    /// Parameters that go together.
+    #[serde(default, skip_serializing)]
+    cases: Vec<BTreeMap<String, Scalar>>,
+    /// Parameters of each cell set, as `--parameter` takes them: what the three before make.
+    #[serde(skip_deserializing)]
     pub cells: Vec<BTreeMap<String, String>>,
 }
 
@@ -160,39 +176,7 @@ pub fn find(experiments: Vec<Experiment>, name: &str) -> Result<Experiment> {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    experiment: Vec<Row>,
-}
-
-/// As written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Row {
-    name: Spanned<String>,
-    shows: String,
-    source: String,
-    workloads: String,
-    size: String,
-    #[serde(default = "all")]
-    branches: String,
-    threads: String,
-    trials: u32,
-    iterations: u32,
-    #[serde(default = "one")]
-    warmup_iterations: u32,
-    #[serde(default = "yes")]
-    twin: bool,
-    #[serde(default)]
-    placement: PlacementChoice,
-    prices: Option<String>,
-    figure: Figure,
-    #[serde(default)]
-    sequential_ignores: Vec<String>,
-    #[serde(default)]
-    set: BTreeMap<String, Scalar>,
-    #[serde(default)]
-    vary: BTreeMap<String, Vec<Scalar>>,
-    #[serde(default)]
-    cases: Vec<BTreeMap<String, Scalar>>,
+    experiment: Vec<Spanned<Experiment>>,
 }
 
 fn all() -> String {
@@ -208,7 +192,7 @@ fn yes() -> bool {
 }
 
 /// A parameter's value: people write numbers without quotation marks.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Scalar {
     Whole(u64),
@@ -233,8 +217,9 @@ fn parse(text: &str) -> Result<Vec<Experiment>> {
     })?;
     let mut experiments: Vec<Experiment> = Vec::new();
     for row in file.experiment {
-        let line = line_of(row.name.span().start);
-        let name = row.name.get_ref().clone();
+        let line = line_of(row.span().start);
+        let mut experiment = row.into_inner();
+        let name = experiment.name.clone();
         let fault = |message: String| ConfigError {
             file: FILE.to_owned(),
             line: Some(line),
@@ -243,12 +228,13 @@ fn parse(text: &str) -> Result<Vec<Experiment>> {
         if experiments.iter().any(|other| other.name == name) {
             return Err(fault("the name is taken; give every experiment its own".to_owned()).into());
         }
-        for (what, count) in [("trials", row.trials), ("iterations", row.iterations)] {
+        for (what, count) in [("trials", experiment.trials), ("iterations", experiment.iterations)]
+        {
             if count == 0 {
                 return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
             }
         }
-        let experiment = checked(row, &fault)?;
+        experiment.cells = cells(&experiment, &fault)?;
         // Told now, with the experiment's name, rather than when it is started.
         experiment
             .loads(&experiment.workloads, &experiment.size, &[], None)
@@ -259,7 +245,11 @@ fn parse(text: &str) -> Result<Vec<Experiment>> {
     Ok(experiments)
 }
 
-fn checked(row: Row, fault: &impl Fn(String) -> ConfigError) -> Result<Experiment, ConfigError> {
+/// Every combination of what is set, varies, and goes together.
+fn cells(
+    row: &Experiment,
+    fault: &impl Fn(String) -> ConfigError,
+) -> Result<Vec<BTreeMap<String, String>>, ConfigError> {
     let mut cells = vec![BTreeMap::new()];
     let add = |cells: &mut Vec<BTreeMap<String, String>>, group: Vec<Vec<(&String, &Scalar)>>| {
         let mut product = Vec::new();
@@ -289,24 +279,7 @@ fn checked(row: Row, fault: &impl Fn(String) -> ConfigError) -> Result<Experimen
     if !row.cases.is_empty() {
         add(&mut cells, row.cases.iter().map(|case| case.iter().collect()).collect())?;
     }
-    Ok(Experiment {
-        name: row.name.into_inner(),
-        shows: row.shows,
-        source: row.source,
-        workloads: row.workloads,
-        size: row.size,
-        branches: row.branches,
-        threads: row.threads,
-        trials: row.trials,
-        iterations: row.iterations,
-        warmup_iterations: row.warmup_iterations,
-        twin: row.twin,
-        placement: row.placement,
-        prices: row.prices,
-        figure: row.figure,
-        sequential_ignores: row.sequential_ignores,
-        cells,
-    })
+    Ok(cells)
 }
 
 #[cfg(test)]
@@ -391,7 +364,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     #[test]
     fn faults_are_told_with_line_experiment_and_remedy() {
         let faults = [
-            ("trials = 2", "trials = 0", "experiments.toml:3: experiment `one`: trials = 0"),
+            ("trials = 2", "trials = 0", "experiments.toml:2: experiment `one`: trials = 0"),
             ("trials = 2", "trails = 2", "experiments.toml:9: unknown key `trails`"),
             ("words = [10, 20]", "words = []", "vary.words is empty"),
             ("words = [10, 20]", "generator = [\"uniform\"]", "`generator` stands in two of"),

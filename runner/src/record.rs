@@ -9,7 +9,7 @@ use crate::id::Id;
 use crate::plan::{Asked, Mode, Regime};
 
 /// What a sweep knows of the CPU frequency during a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreqState {
     /// Set, read back and held.
@@ -21,14 +21,16 @@ pub enum FreqState {
     /// The host shows no frequency driver, so nothing is known and nothing can be set.
     Uncontrolled,
     /// Could not be found out.
+    #[default]
     Unknown,
 }
 
 /// How a trial ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// An answer, checked, with its times.
+    #[default]
     Ok,
     /// Killed after the time limit.
     Timeout,
@@ -63,7 +65,7 @@ impl std::fmt::Display for Ending {
 
 /// A trial that ran, or could not.
 #[expect(missing_docs, reason = "results/README.md describes every field, for all readers")]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub schema: u32,
     pub trial: Id,

@@ -237,8 +237,6 @@ struct Before {
 fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
     let load = &job.asked.workloads[trial.kind.load];
     Request {
-        schema: SCHEMA,
-        workload: load.workload.clone(),
         size: load.size.clone(),
         parameters: load.own_parameters(),
         input: job.inputs[trial.kind.load].clone(),
@@ -248,10 +246,8 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
         seed: job.asked.seed,
         warmup_iterations: job.asked.warmup_iterations,
         iterations: job.asked.iterations,
-        hang_after_ms: None,
-        prepare_only: false,
         machine: machines::request(job.root, job.asked, trial),
-        trace: None,
+        ..Request::tiny(&load.workload)
     }
 }
 
@@ -286,16 +282,6 @@ fn record(
         seed: job.asked.seed,
         started_at: started_at.to_string(),
         process_ns: nanoseconds(ended.process),
-        outcome: Ending::Ok,
-        reason: None,
-        stderr_tail: None,
-        variant: None,
-        answer: None,
-        work_unit: None,
-        warmup: Vec::new(),
-        iterations: Vec::new(),
-        usage: None,
-        metrics: std::collections::BTreeMap::new(),
         load_before: before.load,
         core_to_core_ns,
         steal_ns: gauges::since(before.steal_ns, after.steal_ns),
@@ -304,11 +290,10 @@ fn record(
         quota_throttled_ns: gauges::since(before.quota_throttled_ns, after.quota_throttled_ns),
         layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch))
             .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
-        events: None,
         simulated_seed: machines::request(job.root, job.asked, trial).map(|it| it.seed),
-        simulated: None,
         ghz_before: seen.ghz_before,
         ghz_after: seen.ghz_after,
+        ..Record::default()
     };
     match ended.result {
         Ok(outcome) => {

@@ -7,15 +7,13 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::builds::{Builder, check_folder};
-use crate::estimate::Past;
-use crate::host::Host;
+use crate::estimate;
 use crate::options::Selection;
 use crate::options::meaning::{asked, builds};
 use crate::plan;
 use crate::progress::{count, human};
 use crate::project::Project;
 use crate::stop::Exit;
-use crate::sweep_dir::SweepDir;
 use crate::table::{Column, Format, Terminal, TextTable, data, wrapped};
 
 /// Arguments of `plan`.
@@ -54,9 +52,6 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let cpus = asked.cpus();
     let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count, cpus)).collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
-    let past =
-        Past::read(&SweepDir::all(&project.checkout.sweeps()), &Host::default().id(), &asked);
-    let estimate = past.estimate(&asked, &plan);
     let mut facts = Vec::new();
     if let Some(machine) = &asked.machine {
         facts.push(Fact::new("simulated", format!("{}: {}", machine.name, machine.title)));
@@ -98,17 +93,8 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
         // Virtual time tells nothing of how long the host takes.
         return print(&facts, arguments.format);
     }
-    let guess = if estimate.measured_share < 1.0 {
-        ", the others are a guess from other hosts or their size"
-    } else {
-        ""
-    };
-    let time = format!(
-        "about {} for the trials and what is between them;\n{:.0} % of them were measured on this host \
-         before{guess}",
-        human(estimate.time),
-        100.0 * estimate.measured_share,
-    );
+    let time = human(estimate::of(&asked, &plan));
+    let time = format!("about {time} for the trials, as their sizes and parameters say");
     facts.push(Fact::new("time", time));
     facts.push(Fact::new(
         "builds",

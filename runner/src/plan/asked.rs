@@ -175,7 +175,7 @@ pub struct AskedMachine {
 }
 
 /// Everything that defines a sweep, apart from the binaries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// Preset that the rest started from.
     pub preset: String,

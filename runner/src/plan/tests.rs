@@ -12,9 +12,6 @@ pub(super) fn asked() -> Asked {
         input: None,
     };
     Asked {
-        machine: None,
-        preset: "quick".to_owned(),
-        experiment: None,
         branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
         baseline: "master".to_owned(),
         twin: true,
@@ -28,7 +25,7 @@ pub(super) fn asked() -> Asked {
         seed: 7,
         timeout_s: 60.0,
         layouts: 1,
-        instrument: None,
+        ..Asked::default()
     }
 }
 

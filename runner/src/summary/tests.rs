@@ -6,16 +6,12 @@ use std::time::Duration;
 use protocol::{Events, Iteration, Placement, SCHEMA};
 
 use super::*;
-use crate::id::Id;
 use crate::plan::{Asked, Instrument, Load};
 use crate::record::{Ending, FreqState, Record};
 use crate::table::{Format, Terminal};
 
 pub(crate) fn asked() -> Asked {
     Asked {
-        machine: None,
-        preset: "quick".to_owned(),
-        experiment: None,
         branches: vec!["slow".to_owned(), "master".to_owned(), "same".to_owned()],
         baseline: "master".to_owned(),
         twin: true,
@@ -29,12 +25,11 @@ pub(crate) fn asked() -> Asked {
         modes: vec![Mode::Dynamic],
         placements: vec![Placement::Free],
         trials: 5,
-        warmup_iterations: 0,
         iterations: 3,
         seed: 1,
         timeout_s: 1.0,
         layouts: 1,
-        instrument: None,
+        ..Asked::default()
     }
 }
 
@@ -63,52 +58,22 @@ pub(crate) fn record(
         work_units: 100,
     };
     Record {
-        simulated_seed: None,
-        simulated: None,
         schema: SCHEMA,
-        trial: Id::default(),
-        cell: Id::default(),
-        replicate: 0,
         block,
-        position: 0,
         branch: branch.to_owned(),
         program,
         workload: "quicksort".to_owned(),
         size: "small".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
         threads,
-        mode: Mode::Dynamic,
-        placement: Placement::Free,
         freq_state: FreqState::Uncontrolled,
         oversubscribed: threads > 2,
         seed: 1,
-        started_at: String::new(),
-        process_ns: 0,
-        outcome: Ending::Ok,
-        reason: None,
-        stderr_tail: None,
-        variant: None,
-        answer: None,
-        work_unit: None,
-        warmup: Vec::new(),
         iterations: vec![
             iteration(elapsed_ns),
             iteration(elapsed_ns * 50),
             iteration(elapsed_ns - 1),
         ],
-        usage: None,
-        metrics: BTreeMap::new(),
-        load_before: None,
-        core_to_core_ns: None,
-        ghz_before: None,
-        ghz_after: None,
-        steal_ns: None,
-        celsius_after: None,
-        throttles: None,
-        quota_throttled_ns: None,
-        layout: None,
-        events: None,
+        ..Record::default()
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write as _};
 
 use runner::id::Id;
 use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
-use runner::record::{Ending, FreqState, Record};
+use runner::record::{FreqState, Record};
 use runner::summary::Summary;
 use runner::sweep_dir::SweepDir;
 
@@ -22,9 +22,6 @@ const TRIALS_PER_REPLICATE: usize = 9;
 fn asked(trials: u32) -> Asked {
     let names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"];
     Asked {
-        machine: None,
-        preset: "quick".to_owned(),
-        experiment: None,
         branches: names.map(str::to_owned).into(),
         baseline: "master".to_owned(),
         twin: true,
@@ -43,7 +40,7 @@ fn asked(trials: u32) -> Asked {
         seed: 1,
         timeout_s: 60.0,
         layouts: 7,
-        instrument: None,
+        ..Asked::default()
     }
 }
 
@@ -59,8 +56,6 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         Iteration { elapsed_ns: 24_893_463, user_ns: 24_851_000, system_ns: 0, work_units: 21_600 };
     let metric = |name: &str| (name.to_owned(), Metric { value: 0.5, unit: "switches".to_owned() });
     Record {
-        simulated_seed: None,
-        simulated: None,
         schema: SCHEMA,
         trial: trial.id,
         cell: trial.cell,
@@ -72,18 +67,13 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         workload: load.workload.clone(),
         size: load.size.clone(),
         parameters: load.parameters.clone(),
-        input: None,
         threads: trial.kind.threads,
         mode: trial.regime.mode,
         placement: trial.regime.placement,
         freq_state: FreqState::Uncontrolled,
-        oversubscribed: false,
         seed: 1,
         started_at: "2026-11-20T10:33:35.417506637Z".to_owned(),
         process_ns: 175_679_415,
-        outcome: Ending::Ok,
-        reason: None,
-        stderr_tail: None,
         variant: Some("split+no-jec".to_owned()),
         // Of a program that does what it can in a given time: another one each time.
         answer: Some(format!("{} packets", trial.id)),
@@ -95,13 +85,9 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         load_before: Some(2.57),
         core_to_core_ns: Some(92.5),
         steal_ns: Some(0),
-        celsius_after: None,
-        throttles: None,
-        quota_throttled_ns: None,
-        layout: None,
-        events: None,
         ghz_before: Some(2.6),
         ghz_after: Some(2.6),
+        ..Record::default()
     }
 }
 

@@ -16,9 +16,6 @@ use runner::trial::{Ended, RunTrial, TrialFailure};
 
 fn asked() -> Asked {
     Asked {
-        machine: None,
-        preset: "smoke".to_owned(),
-        experiment: None,
         branches: vec!["master".to_owned(), "packed".to_owned()],
         baseline: "master".to_owned(),
         twin: true,
@@ -37,7 +34,7 @@ fn asked() -> Asked {
         seed: 5,
         timeout_s: 1.0,
         layouts: 1,
-        instrument: None,
+        ..Asked::default()
     }
 }
 

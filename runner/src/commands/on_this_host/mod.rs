@@ -87,7 +87,7 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
         return Ok(Exit::Good);
     }
     if work.record.steps.is_empty() {
-        work.record.announced_s = forecast.total().as_secs();
+        work.record.announced_s = forecast.time.as_secs();
         work.record.write(&work.folder)?;
     }
     interrupt::install()?;

@@ -10,15 +10,14 @@ use jiff::Timestamp;
 use super::arguments::{SweepArgs, SweepCommand};
 use super::finish::finish;
 use super::ready::Ready;
-use crate::estimate::Past;
 use crate::frequency::control::Controller;
 use crate::host::Host;
 use crate::host::gauges::Gauges;
 use crate::id::Id;
 use crate::interrupt;
 use crate::manifest::{Manifest, Run};
-use crate::plan::{Asked, Plan};
-use crate::progress::{Progress, headline, human};
+use crate::plan::Plan;
+use crate::progress::{Progress, headline};
 use crate::project::Project;
 use crate::record::Record;
 use crate::stop::{Exit, Stop};
@@ -43,7 +42,11 @@ pub(super) fn measure(
         );
     }
     let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
-    announce(project, &sweep, &manifest.asked, &plan, done.len());
+    tell!("{}", headline(&manifest.asked, &plan));
+    tell!("writing {}", project.checkout.shown(sweep.path()));
+    if !done.is_empty() {
+        tell!("resuming: {} trials are there, {} are missing", done.len(), plan.len() - done.len());
+    }
     let started_at = Timestamp::now();
     let mut run = Run {
         started_at: started_at.to_string(),
@@ -122,22 +125,6 @@ fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summa
         )));
     }
     Ok((summary, done))
-}
-
-fn announce(project: &Project, sweep: &SweepDir, asked: &Asked, plan: &Plan, done: usize) {
-    let time = || {
-        let sweeps = SweepDir::all(&project.checkout.sweeps());
-        let left = 1.0 - done as f64 / plan.len().max(1) as f64;
-        let past = Past::read(&sweeps, &Host::default().id(), asked);
-        format!(", about {}", human(past.estimate(asked, plan).time.mul_f64(left)))
-    };
-    // Virtual time tells nothing of how long the host takes.
-    let time = asked.machine.is_none().then(time).unwrap_or_default();
-    tell!("{}", headline(asked, plan));
-    tell!("writing {}{time}", project.checkout.shown(sweep.path()));
-    if done > 0 {
-        tell!("resuming: {done} trials are there, {} are missing", plan.len() - done);
-    }
 }
 
 fn run_trials(
