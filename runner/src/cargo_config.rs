@@ -16,8 +16,7 @@ const OF_BUILD: [&str; 6] =
 
 /// By file, innermost first as `0 checkout`, `1 above it` …, `home`: what it says about code, as TOML. Files
 /// that say nothing about it are left out.
-#[must_use]
-pub fn about_code(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn about_code(root: &Path) -> BTreeMap<String, String> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));

@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::id::Id;
 
 /// Digest of some bytes, 64 hexadecimal digits.
-#[must_use]
-pub fn of_bytes(bytes: &[u8]) -> String {
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
         let _ = write!(text, "{byte:02x}"); // writing to a String cannot fail
@@ -19,18 +18,12 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 }
 
 /// Digest of a file's content.
-///
-/// # Errors
-/// If the file cannot be read.
-pub fn of_file(path: &Path) -> io::Result<String> {
+pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
 /// Digest of all files below some folders: their names and contents, in order of their names.
-///
-/// # Errors
-/// If one of them cannot be read.
-pub fn of_folders(folders: &[&Path]) -> io::Result<String> {
+pub(crate) fn of_folders(folders: &[&Path]) -> io::Result<String> {
     let mut files = Vec::new();
     let mut left: Vec<_> = folders.iter().map(|folder| folder.to_path_buf()).collect();
     while let Some(folder) = left.pop() {
@@ -49,10 +42,7 @@ pub fn of_folders(folders: &[&Path]) -> io::Result<String> {
 
 /// Digest of what a working tree's build may read: all its files but what cargo and git keep there, by their places
 /// in the tree.
-///
-/// # Errors
-/// If one of them cannot be read.
-pub fn of_tree(root: &Path) -> io::Result<String> {
+pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     let mut left = vec![root.to_owned()];
     while let Some(folder) = left.pop() {
@@ -78,8 +68,7 @@ pub fn of_tree(root: &Path) -> io::Result<String> {
 ///
 /// # Panics
 /// As [`Id::of`].
-#[must_use]
-pub fn identity(value: &impl Serialize) -> String {
+pub(crate) fn identity(value: &impl Serialize) -> String {
     Id::of(value).to_string()
 }
 

@@ -12,8 +12,7 @@ use crate::sweep::SETTLE;
 const AROUND: Duration = SETTLE.saturating_add(Duration::from_millis(27));
 
 /// The time of a plan of what was asked; on a host of which nothing is known, a guess.
-#[must_use]
-pub fn of(asked: &Asked, plan: &Plan) -> Duration {
+pub(crate) fn of(asked: &Asked, plan: &Plan) -> Duration {
     let iterations = asked.warmup_iterations + asked.iterations;
     let of_kind = |(load, trials): (usize, usize)| {
         let trial = iteration(&asked.workloads[load]).saturating_mul(iterations);

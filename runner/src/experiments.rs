@@ -19,7 +19,7 @@ const FILE: &str = "experiments.toml";
 /// A row of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
-pub struct Experiment {
+pub(crate) struct Experiment {
     /// Its name on the command line.
     pub name: String,
     /// What it is for, in one line.
@@ -71,14 +71,12 @@ pub struct Experiment {
 
 impl Experiment {
     /// What measures it.
-    #[must_use]
-    pub fn command(&self) -> String {
+    pub(crate) fn command(&self) -> String {
         format!("cargo runner sweep --experiment {}", self.name)
     }
 
     /// What a sweep keeps of it.
-    #[must_use]
-    pub fn asked(&self) -> AskedExperiment {
+    pub(crate) fn asked(&self) -> AskedExperiment {
         AskedExperiment {
             name: self.name.clone(),
             shows: self.shows.clone(),
@@ -90,10 +88,7 @@ impl Experiment {
 
     /// The instances that it runs, after `overriding` parameters of the command line have taken the
     /// place of its own; what becomes equal thereby runs once.
-    ///
-    /// # Errors
-    /// As [`selection::loads`].
-    pub fn loads(
+    pub(crate) fn loads(
         &self,
         workloads: &str,
         size: &str,
@@ -148,10 +143,7 @@ fn bare(key: &str) -> &str {
 }
 
 /// Reads and checks the file of a checkout.
-///
-/// # Errors
-/// [`ConfigError`] with the line, or [`BadInput`](crate::stop::Stop::BadInput) with experiment and field.
-pub fn read(root: &Path) -> Result<Vec<Experiment>> {
+pub(crate) fn read(root: &Path) -> Result<Vec<Experiment>> {
     let path = root.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| ConfigError {
         file: path.display().to_string(),
@@ -162,10 +154,7 @@ pub fn read(root: &Path) -> Result<Vec<Experiment>> {
 }
 
 /// The experiment called `name`.
-///
-/// # Errors
-/// [`BadInput`](crate::stop::Stop::BadInput) with the known names.
-pub fn find(experiments: Vec<Experiment>, name: &str) -> Result<Experiment> {
+pub(crate) fn find(experiments: Vec<Experiment>, name: &str) -> Result<Experiment> {
     let known: Vec<String> = experiments.iter().map(|it| it.name.clone()).collect();
     let found = experiments.into_iter().find(|it| it.name == name);
     let known = known.iter().map(String::as_str);

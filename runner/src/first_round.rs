@@ -15,7 +15,7 @@ const MOST_WORKLOADS: usize = 5;
 
 /// Times of the sweep's first round, in which every block is visited once.
 #[derive(Debug)]
-pub struct FirstRound {
+pub(crate) struct FirstRound {
     baseline: String,
     /// Branches in the order of the sweep, the twin last.
     names: Vec<String>,
@@ -28,8 +28,7 @@ pub struct FirstRound {
 
 impl FirstRound {
     /// Of a plan with several rounds of times to compare, unless some of the first were run earlier.
-    #[must_use]
-    pub fn of(asked: &Asked, plan: &Plan, done: &HashSet<Id>) -> Option<Self> {
+    pub(crate) fn of(asked: &Asked, plan: &Plan, done: &HashSet<Id>) -> Option<Self> {
         let names: Vec<String> = asked.branches.iter().cloned().chain(asked.twin_name()).collect();
         if asked.trials < 2 || names.len() < 2 || asked.is_about_answers() {
             return None;
@@ -50,7 +49,7 @@ impl FirstRound {
     }
 
     /// Takes a trial in; the comparison, if it was the last of the round.
-    pub fn add(&mut self, record: &Record) -> Option<String> {
+    pub(crate) fn add(&mut self, record: &Record) -> Option<String> {
         if !self.missing.remove(&record.trial) {
             return None;
         }

@@ -23,9 +23,6 @@ const UNKNOWN_MHZ: f64 = 1_000.0;
 const DIGITS: usize = 3;
 
 /// Measures the host, and says what the file has to say. It takes some seconds. `file_of` finds a shipped machine.
-///
-/// # Errors
-/// If the shipped machine that is most like it cannot be read.
 pub(crate) fn measured(
     file_of: impl Fn(&str) -> PathBuf,
     host: &Host,

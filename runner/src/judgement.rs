@@ -18,8 +18,7 @@ const COLUMNS: usize = 80;
 /// get it; `None` if the sweep compares nothing.
 ///
 /// `reference` is what a command must be given to find the sweep.
-#[must_use]
-pub fn of(
+pub(crate) fn of(
     root: &Path,
     sweep: &SweepDir,
     asked: &Asked,

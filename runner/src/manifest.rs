@@ -185,9 +185,6 @@ pub struct Run {
 
 impl Manifest {
     /// A manifest from its text; `place` names it in errors.
-    ///
-    /// # Errors
-    /// [`Stop::BadInput`] if it is damaged, of another version, or says what nothing can be planned from.
     pub fn parse(text: &str, place: &str) -> Result<Self> {
         check_schema(text, || place.to_owned())?;
         let manifest: Self = serde_json::from_str(text).map_err(|error| {
@@ -214,7 +211,6 @@ impl Manifest {
     }
 
     /// Identities of the planned trials; `None` of a plan that another version of the runner made.
-    #[must_use]
     pub fn planned(&self) -> Option<HashSet<Id>> {
         let plan = plan::order(&self.asked, &identities(self.builds()));
         let is_ours = plan.digest() == self.plan_digest;
@@ -222,13 +218,11 @@ impl Manifest {
     }
 
     /// Whether a record is of one of its branches and workloads.
-    #[must_use]
     pub fn knows(&self, record: &Record) -> bool {
         self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
     }
 
     /// Whether its last run came to the end of the plan; what was merged has no run of its own.
-    #[must_use]
     pub fn is_finished(&self) -> bool {
         !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
     }
@@ -239,7 +233,6 @@ impl Manifest {
     }
 
     /// The entry of a branch or an instrumented build, the baseline's for its twin.
-    #[must_use]
     pub fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
         let name = self.asked.binary_of(name);
         self.builds().find(|branch| branch.name == name)
@@ -247,16 +240,14 @@ impl Manifest {
 }
 
 /// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
-#[must_use]
-pub fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
     let commit = checkout.commit.as_deref().unwrap_or("nogit");
     let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
     format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
 }
 
 /// What a cell is known by: the binary, or, where there is none, the source that gave none.
-#[must_use]
-pub fn identities<'a>(
+pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {

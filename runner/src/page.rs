@@ -16,7 +16,7 @@ use crate::table::{Format, Terminal, data, json, wrapped};
 
 /// Everything that is printed.
 #[derive(Debug)]
-pub struct Page<'a> {
+pub(crate) struct Page<'a> {
     /// The sweep it is of.
     pub manifest: &'a Manifest,
     /// Its `host.json`.
@@ -35,10 +35,7 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     /// The page as text that ends with a line end.
-    ///
-    /// # Errors
-    /// If a row has no JSON or CSV form, which cannot happen.
-    pub fn text(&self, format: Format, terminal: Terminal) -> Result<String> {
+    pub(crate) fn text(&self, format: Format, terminal: Terminal) -> Result<String> {
         match format {
             Format::Csv => Ok(data(self.rows, format)?.unwrap_or_default()),
             Format::Json => json(&serde_json::json!({
@@ -172,8 +169,7 @@ fn commit(commit: &Commit) -> String {
 }
 
 /// A word as a shell reads it back.
-#[must_use]
-pub fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%#-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
         word.to_owned()

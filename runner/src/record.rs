@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use protocol::{Events, Iteration, Metric, Placement, Program, Simulated, Usage};
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 use crate::id::Id;
 use crate::plan::{Asked, Mode, Regime};
 
 /// What a sweep knows of the CPU frequency during a trial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FreqState {
     /// Set, read back and held.
     FixedVerified,
@@ -26,8 +28,11 @@ pub enum FreqState {
 }
 
 /// How a trial ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Ending {
     /// An answer, checked, with its times.
     #[default]
@@ -46,21 +51,6 @@ pub enum Ending {
     BadOutput,
     /// Its branch could not be built.
     BuildFailed,
-}
-
-impl std::fmt::Display for Ending {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Ok => "ok",
-            Self::Timeout => "timeout",
-            Self::Hang => "hang",
-            Self::Crash => "crash",
-            Self::WrongAnswer => "wrong-answer",
-            Self::Refused => "refused",
-            Self::BadOutput => "bad-output",
-            Self::BuildFailed => "build-failed",
-        })
-    }
 }
 
 /// A trial that ran, or could not.

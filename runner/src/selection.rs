@@ -16,8 +16,9 @@ use crate::plan::{Input, Load};
 use crate::stop::Stop;
 
 /// What a sweep is for; explicit options override what it sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Preset {
     /// Proves the tool in seconds; its times mean nothing.
     Smoke,
     /// Every branch on the three headline workloads; `plan` says how long.
@@ -31,7 +32,7 @@ pub enum Preset {
 /// Where workers run, as it is asked for on the command line and by experiments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum PlacementChoice {
+pub(crate) enum PlacementChoice {
     /// Where the kernel puts them
     #[default]
     Free,
@@ -43,8 +44,7 @@ pub enum PlacementChoice {
 
 impl PlacementChoice {
     /// What it stands for.
-    #[must_use]
-    pub fn placements(self) -> Vec<Placement> {
+    pub(crate) fn placements(self) -> Vec<Placement> {
         match self {
             Self::Free => vec![Placement::Free],
             Self::Pinned => vec![Placement::Pinned],
@@ -55,7 +55,7 @@ impl PlacementChoice {
 
 /// The values a preset stands for.
 #[derive(Clone, Copy, Debug)]
-pub struct PresetValues {
+pub(crate) struct PresetValues {
     /// As for `--workloads`.
     pub workloads: &'static str,
     /// As for `--size`.
@@ -69,23 +69,8 @@ pub struct PresetValues {
 }
 
 impl Preset {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Full, Self::Simulated];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Smoke => "smoke",
-            Self::Quick => "quick",
-            Self::Full => "full",
-            Self::Simulated => "simulated",
-        }
-    }
-
     /// What it stands for.
-    #[must_use]
-    pub fn values(self) -> PresetValues {
+    pub(crate) fn values(self) -> PresetValues {
         match self {
             Self::Smoke => PresetValues {
                 workloads: HEADLINE,
@@ -128,10 +113,7 @@ const HEADLINE: &str = "quicksort,tsp,packets";
 
 /// Picks branches. The baseline is always among them, since everything is compared with it; the flag
 /// says whether it had to be added.
-///
-/// # Errors
-/// As [`pick`], and if the baseline is excluded by name.
-pub fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
+pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
     let baseline = config.baseline().name.as_str();
     if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
         bail!(Stop::BadInput(format!(
@@ -146,10 +128,7 @@ pub fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
 }
 
 /// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
-///
-/// # Errors
-/// [`Stop::BadInput`] naming the part that is none of these.
-pub fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
+pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
     /// More would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
     const MAX: usize = 4096;
     let mut counts = BTreeSet::new();
@@ -188,10 +167,7 @@ pub fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
 /// slip is reported before anything is built.
 ///
 /// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
-///
-/// # Errors
-/// [`Stop::BadInput`], naming what the workload would accept.
-pub fn loads(
+pub(crate) fn loads(
     list: &str,
     size: &str,
     parameters: &[String],
@@ -318,10 +294,11 @@ fn check_regular(path: &Path) -> Result<()> {
 
 /// The instance file as a trial's process must be given it, wherever the runner was started. What an
 /// earlier run was given lies below the checkout at `root`, or is `given` again.
-///
-/// # Errors
-/// [`Stop::BadInput`] if it is gone or is not the file that the sweep began with.
-pub fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn input_for_trials(
+    input: &Input,
+    root: &Path,
+    given: Option<&Path>,
+) -> Result<PathBuf> {
     let recorded = root.join(&input.path);
     let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
     check_regular(path)?;

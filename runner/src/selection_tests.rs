@@ -1,5 +1,7 @@
 //! What words on the command line mean, and which are refused.
 
+use clap::ValueEnum as _;
+
 use super::*;
 
 const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
@@ -58,7 +60,7 @@ fn the_readme_says_what_presets_stand_for() {
         row.trim_end_matches(" |").split(" | ").skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
     let [size, threads, trials] = ["size", "threads", "trials`, `--iterations"].map(row);
-    for (column, preset) in Preset::ALL.into_iter().enumerate() {
+    for (column, preset) in Preset::value_variants().iter().enumerate() {
         let values = preset.values();
         assert_eq!(size[column], values.size);
         assert_eq!(threads[column], values.threads.replace(',', ", "));
@@ -68,7 +70,7 @@ fn the_readme_says_what_presets_stand_for() {
 
 #[test]
 fn every_preset_names_workloads_sizes_and_threads_that_exist() {
-    for preset in Preset::ALL {
+    for preset in Preset::value_variants() {
         let values = preset.values();
         assert!(loads(values.workloads, values.size, &[], None).unwrap().len() >= 3);
         assert!(!threads(values.threads, 2, 2).unwrap().is_empty());

@@ -1,19 +1,18 @@
 //! A sweep's folder: a manifest that is whole or absent, and trials that are only ever appended.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::checkout::Checkout;
 use crate::manifest::Manifest;
 use crate::stop::Stop;
 use crate::trials_file::{self, Appender, Records};
-use crate::whole_file;
+use crate::whole_file::{self, write_json};
 
 /// A folder with a manifest.
 #[derive(Clone, Debug)]
@@ -358,14 +357,6 @@ impl SweepDir {
 fn without_path(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    whole_file::write(path, |file| {
-        serde_json::to_writer_pretty(&mut *file, value)?;
-        file.write_all(b"\n")
-    })?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -17,8 +17,7 @@ use crate::{interrupt, subprocess, trial};
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// What a branch's binary must call itself.
-#[must_use]
-pub fn expected_variant(source: &Source) -> BTreeSet<String> {
+pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
     Features::of_the_fork().words(features)
 }
@@ -29,10 +28,7 @@ pub(crate) fn smallest_request() -> Request {
 }
 
 /// Gives a binary a tiny request and compares the variant it names with its row.
-///
-/// # Errors
-/// [`Stop::BuildFailed`] if it cannot answer or names another variant; [`Stop::Interrupted`].
-pub fn who_are_you(
+pub(crate) fn who_are_you(
     branch: &Branch,
     binary: &Path,
     machine: Option<&MachineRequest>,
@@ -77,10 +73,7 @@ pub fn who_are_you(
 
 /// Asks a binary for its workloads, which must be those of the files that plans are made from, as far as it is built
 /// with them.
-///
-/// # Errors
-/// [`Stop::BuildFailed`] naming what differs; [`Stop::Interrupted`].
-pub fn which_workloads(
+pub(crate) fn which_workloads(
     branch: &Branch,
     binary: &Path,
     programs: Programs,

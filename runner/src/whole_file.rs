@@ -1,11 +1,12 @@
 //! Files that a crash leaves old or new, never half of one; and files that keep their time stamps where they are right.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 /// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this returns.
@@ -23,6 +24,14 @@ pub(crate) fn write(
     temporary.as_file().sync_all()?;
     temporary.persist(path)?;
     sync_folder(folder)
+}
+
+/// [`write`] of a value as indented JSON.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    write(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })
 }
 
 /// Writes the file unless it says the same already, for those who look at time stamps; returns whether it did.

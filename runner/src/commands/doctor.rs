@@ -1,6 +1,5 @@
 //! `doctor`: what is wrong with this host, and what to do about it.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -40,14 +39,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
     let host = arguments.host.as_deref().map_or_else(Host::default, Host::at);
     let diagnosis = diagnose(project, &host);
-    let mut out = std::io::stdout().lock();
-    match arguments.format {
-        ListFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &diagnosis)?;
-            writeln!(out)?;
-        }
-        ListFormat::Table => write!(out, "{diagnosis}")?,
-    }
+    arguments.format.print(&diagnosis)?;
     Ok(if diagnosis.is_fit() { Exit::Good } else { Exit::HostNotFit })
 }
 

@@ -1,7 +1,5 @@
 //! `frequency`: what a sweep does about the CPU frequency, by hand.
 
-use std::io::Write as _;
-
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
@@ -64,15 +62,7 @@ pub(crate) fn run(arguments: &FrequencyArgs) -> Result<Exit> {
 }
 
 fn status(setup: &Setup, format: ListFormat) -> Result<Exit> {
-    let status = Status::of(setup);
-    let mut out = std::io::stdout().lock();
-    match format {
-        ListFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &status)?;
-            writeln!(out)?;
-        }
-        ListFormat::Table => write!(out, "{status}")?,
-    }
+    format.print(&Status::of(setup))?;
     Ok(Exit::Good)
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
     let table = Table::of(project, &sweep, &manifest, &summary, arguments.format)?;
     std::io::stdout().lock().write_all(table.text.as_bytes())?;
-    if summary.trials() < manifest.trials_planned {
+    if summary.trials < manifest.trials_planned {
         let remedy = if manifest.shards.is_empty() {
             format!(
                 "`cargo runner sweep --resume {}` runs the others",
@@ -52,7 +52,7 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
         } else {
             "finish the shards and merge them again".to_owned()
         };
-        tell!("note: {} of {} trials; {remedy}", summary.trials(), manifest.trials_planned);
+        tell!("note: {} of {} trials; {remedy}", summary.trials, manifest.trials_planned);
     }
     Ok(Exit::Good)
 }
@@ -143,7 +143,7 @@ impl Table {
         let look = Terminal::of_stdout();
         let rows = summary.rows();
         let mut text = summary::table(asked, &rows, format, look)?;
-        let foot = || summary::foot(asked, &summary.conditions(), manifest.settle_ms);
+        let foot = || summary::foot(asked, &summary.conditions, manifest.settle_ms);
         match format {
             Format::Table => text.extend(["\n", &foot()]),
             Format::Markdown => text.extend(["\n```text\n", &foot(), "```\n"]),
@@ -165,11 +165,11 @@ impl Table {
         if let (Some(judgement), Format::Table | Format::Markdown) = (&judgement, format) {
             text.extend(["\n", judgement, "\n"]);
         }
-        if summary.counted() > 0 {
+        if summary.counted > 0 {
             tell!(
                 "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
                  `cargo runner analysis table SWEEP events` prints them",
-                summary.counted()
+                summary.counted
             );
         }
         Ok(Self { text, judgement, rows })

@@ -1,11 +1,11 @@
 //! `record.json`: which steps of `on-this-host` are done, and what each made. A second call goes on from it.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::checkout::Commit;
 use crate::schema::check_schema;
@@ -16,8 +16,11 @@ use crate::whole_file;
 pub const RECORD: &str = "record.json";
 
 /// What is done on a host, in the order in which it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Step {
     /// What makes times on this host doubtful: `doctor.json`.
     Doctor,
@@ -36,29 +39,10 @@ pub enum Step {
 }
 
 impl Step {
-    /// All, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Doctor,
-        Self::Calibrate,
-        Self::Predict,
-        Self::Study,
-        Self::Classics,
-        Self::Validate,
-        Self::Report,
-    ];
-
     /// Its name, as in the file.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Doctor => "doctor",
-            Self::Calibrate => "calibrate",
-            Self::Predict => "predict",
-            Self::Study => "study",
-            Self::Classics => "classics",
-            Self::Validate => "validate",
-            Self::Report => "report",
-        }
+        self.into()
     }
 
     /// Whether it leaves a sweep, under whose name it is kept.
@@ -144,10 +128,7 @@ impl Record {
         let path = folder.join(RECORD);
         let write = || {
             fs::create_dir_all(folder)?;
-            whole_file::write(&path, |file| {
-                serde_json::to_writer_pretty(&mut *file, self)?;
-                file.write_all(b"\n")
-            })
+            whole_file::write_json(&path, self)
         };
         write().with_context(|| format!("{} cannot be written", path.display()))
     }
@@ -214,7 +195,7 @@ pub(crate) mod tests {
 
     #[test]
     fn names_are_those_of_the_file() {
-        for step in Step::ALL {
+        for &step in Step::VARIANTS {
             assert_eq!(serde_json::to_value(step).unwrap(), step.name());
         }
     }

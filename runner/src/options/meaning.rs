@@ -193,7 +193,7 @@ impl Start {
             };
             let values = preset.values();
             return Ok(Self {
-                preset: preset.name().to_owned(),
+                preset: preset.to_string(),
                 experiment: None,
                 branches: "all".to_owned(),
                 threads: values.threads.to_owned(),

@@ -4,16 +4,20 @@ pub(crate) mod complete;
 pub(crate) mod frequency;
 pub(crate) mod meaning;
 
+use std::fmt::Display;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
 
 use crate::checkout::Checkout;
 use crate::plan::{Mode, Shard};
 use crate::project::Project;
 use crate::selection::{PlacementChoice, Preset};
+use crate::table::json;
 
 use frequency::{FrequencyOptions, HEADING};
 
@@ -30,9 +34,6 @@ pub(crate) struct Globals {
 
 impl Globals {
     /// Where the command works.
-    ///
-    /// # Errors
-    /// If there is no checkout.
     pub(crate) fn place(&self) -> Result<Project> {
         let checkout = Checkout::find(self.root.as_deref())?;
         let config = self.config.clone().unwrap_or_else(|| checkout.root().join("branches.toml"));
@@ -45,6 +46,14 @@ impl Globals {
 pub(crate) enum ListFormat {
     Table,
     Json,
+}
+
+impl ListFormat {
+    /// Prints what both know how to read.
+    pub(crate) fn print(self, it: &(impl Serialize + Display)) -> Result<()> {
+        let text = if self == Self::Json { json(it)? } else { it.to_string() };
+        Ok(std::io::stdout().write_all(text.as_bytes())?)
+    }
 }
 
 /// What defines a sweep.

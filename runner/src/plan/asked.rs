@@ -27,23 +27,16 @@ pub const PRICE: &str = "price";
     Serialize,
     Deserialize,
     clap::ValueEnum,
+    strum::Display,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Mode {
     /// The host decides.
     #[default]
     Dynamic,
     /// One frequency on all CPUs.
     Fixed,
-}
-
-impl std::fmt::Display for Mode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Dynamic => "dynamic",
-            Self::Fixed => "fixed",
-        })
-    }
 }
 
 /// What a sweep varies around a program, its load and its threads.

@@ -4,26 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::Summary;
 use crate::plan::Asked;
-use crate::record::{Ending, FreqState, Record};
+use crate::record::{Ending, Record};
 
 /// The conditions name a trial if at least this share of its wall time was stolen, on all CPUs together.
 const MUCH_STOLEN: f64 = 0.01;
 
 /// What the trials ran under.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
     /// Timed trials that gave an answer.
     pub trials: usize,
     /// Of these, the ones that the hypervisor took much time from; `None` if the host shows none.
-    pub stolen_from: Option<usize>,
+    pub stolen_from: Counted,
     /// Stolen time in all of them.
     pub stolen: Duration,
     /// Trials in which heat slowed a CPU down; `None` if the host does not count that.
-    pub throttled: Option<usize>,
+    pub throttled: Counted,
     /// Trials in which a used-up CPU quota stopped the threads; `None` if the host does not count that.
-    pub out_of_quota: Option<usize>,
+    pub out_of_quota: Counted,
     /// How many trials had which state of the frequency.
     pub frequency: BTreeMap<&'static str, usize>,
     /// Lowest and highest clock measured beside a trial, in GHz.
@@ -32,23 +31,10 @@ pub struct Conditions {
     pub core_to_core_ns: Option<(f64, f64)>,
 }
 
-/// What is kept of the records for [`Conditions`].
-#[derive(Debug, Default)]
-pub(super) struct Gathered {
-    trials: usize,
-    stolen_from: Counted,
-    stolen_ns: u64,
-    throttled: Counted,
-    out_of_quota: Counted,
-    frequency: BTreeMap<&'static str, usize>,
-    ghz: Option<(f64, f64)>,
-    core_to_core_ns: Option<(f64, f64)>,
-}
-
 /// In how many trials something was so; `None` until one tells.
 type Counted = Option<usize>;
 
-impl Gathered {
+impl Conditions {
     pub(super) fn add(&mut self, record: &Record) {
         if record.outcome != Ending::Ok || record.iterations.is_empty() {
             return;
@@ -61,10 +47,10 @@ impl Gathered {
         self.trials += 1;
         let much = MUCH_STOLEN * record.process_ns as f64;
         count(&mut self.stolen_from, record.steal_ns.map(|stolen| stolen as f64 > much));
-        self.stolen_ns += record.steal_ns.unwrap_or(0);
+        self.stolen += Duration::from_nanos(record.steal_ns.unwrap_or(0));
         count(&mut self.throttled, record.throttles.map(|throttles| throttles > 0));
         count(&mut self.out_of_quota, record.quota_throttled_ns.map(|stopped| stopped > 0));
-        *self.frequency.entry(name(record.freq_state)).or_default() += 1;
+        *self.frequency.entry(record.freq_state.into()).or_default() += 1;
         for ghz in [record.ghz_before, record.ghz_after].into_iter().flatten() {
             widen(&mut self.ghz, ghz);
         }
@@ -77,34 +63,6 @@ impl Gathered {
 fn widen(range: &mut Option<(f64, f64)>, value: f64) {
     let (low, high) = range.unwrap_or((value, value));
     *range = Some((low.min(value), high.max(value)));
-}
-
-impl Summary {
-    /// What the trials ran under.
-    #[must_use]
-    pub fn conditions(&self) -> Conditions {
-        let gathered = &self.gathered;
-        Conditions {
-            trials: gathered.trials,
-            stolen_from: gathered.stolen_from,
-            stolen: Duration::from_nanos(gathered.stolen_ns),
-            throttled: gathered.throttled,
-            out_of_quota: gathered.out_of_quota,
-            frequency: gathered.frequency.clone(),
-            ghz: gathered.ghz,
-            core_to_core_ns: gathered.core_to_core_ns,
-        }
-    }
-}
-
-fn name(state: FreqState) -> &'static str {
-    match state {
-        FreqState::FixedVerified => "fixed-verified",
-        FreqState::FixedFailed => "fixed-failed",
-        FreqState::Dynamic => "dynamic",
-        FreqState::Uncontrolled => "uncontrolled",
-        FreqState::Unknown => "unknown",
-    }
 }
 
 /// The foot of a table: a line for each condition.
@@ -181,7 +139,7 @@ mod tests {
     use super::*;
 
     fn conditions(asked: &Asked, records: &[Record]) -> Conditions {
-        summary(asked, records).conditions()
+        summary(asked, records).conditions
     }
 
     /// Three branches at two thread counts, seven replicates.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use protocol::{Iteration, Program};
 
-use super::conditions::Gathered;
+use super::conditions::Conditions;
 use crate::plan::{Asked, Kind, Regime};
 use crate::record::{Ending, Record};
 use crate::stats::median;
@@ -17,10 +17,14 @@ pub struct Summary {
     pub(super) names: Vec<String>,
     cells: BTreeMap<CellKey, Cell>,
     answers: BTreeMap<CellKey, Answers>,
-    pub(super) gathered: Gathered,
-    trials: usize,
-    failed: usize,
-    counted: usize,
+    /// What its trials ran under.
+    pub conditions: Conditions,
+    /// Number of trials.
+    pub trials: usize,
+    /// Of which failed.
+    pub failed: usize,
+    /// Of which were counted, not timed.
+    pub counted: usize,
 }
 
 /// What tells cells apart; the last is an index into [`Summary::names`].
@@ -83,7 +87,7 @@ impl Summary {
             names,
             cells: BTreeMap::new(),
             answers: BTreeMap::new(),
-            gathered: Gathered::default(),
+            conditions: Conditions::default(),
             trials: 0,
             failed: 0,
             counted: 0,
@@ -98,7 +102,7 @@ impl Summary {
         self.trials += 1;
         self.failed += usize::from(record.outcome != Ending::Ok);
         self.counted += usize::from(record.events.is_some());
-        self.gathered.add(record);
+        self.conditions.add(record);
         let Some(name) = self.names.iter().position(|name| *name == record.branch) else { return };
         let Some(load) = record.load(&self.asked) else { return };
         let kind = Kind { load, program: record.program, threads: record.threads };
@@ -114,24 +118,6 @@ impl Summary {
                 *answers.good.entry(answer.clone()).or_default() += 1;
             }
         }
-    }
-
-    /// Number of trials.
-    #[must_use]
-    pub fn trials(&self) -> usize {
-        self.trials
-    }
-
-    /// Of which failed.
-    #[must_use]
-    pub fn failed(&self) -> usize {
-        self.failed
-    }
-
-    /// Of which were counted, not timed.
-    #[must_use]
-    pub fn counted(&self) -> usize {
-        self.counted
     }
 
     pub(super) fn cell(&self, kind: Kind, regime: Regime, name: usize) -> Option<&Cell> {

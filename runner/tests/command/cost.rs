@@ -124,7 +124,7 @@ fn what_the_tables_need_of_a_trial_is_a_few_numbers() {
                 summary.add(&record(&asked, &trial));
             }
             assert!(summary.rows().iter().all(|row| row.failed == 0 && row.median_ns.is_some()));
-            assert_eq!(summary.conditions().trials, plan.len());
+            assert_eq!(summary.conditions.trials, plan.len());
         });
         bytes
     });

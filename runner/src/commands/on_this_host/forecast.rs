@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use strum::VariantArray as _;
 
 use super::plans;
 use super::work::Work;
@@ -79,7 +80,7 @@ impl Forecast {
             let done: Vec<&str> = record.steps.iter().map(|done| done.step.name()).collect();
             text.extend(["done already: ", &done.join(", "), "\n"]);
         }
-        if record.steps.len() == Step::ALL.len() {
+        if record.steps.len() == Step::VARIANTS.len() {
             return text;
         }
         let table = self.table.text(Format::Table, Terminal::of_stdout());

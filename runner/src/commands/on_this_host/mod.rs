@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Args;
+use strum::VariantArray as _;
 
 use crate::host::Host;
 use crate::interrupt;
@@ -100,9 +101,9 @@ impl Work<'_> {
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for step in self.left().collect::<Vec<_>>() {
-            let number = 1 + Step::ALL.iter().position(|it| *it == step).unwrap_or_default();
+            let number = 1 + Step::VARIANTS.iter().position(|it| *it == step).unwrap_or_default();
             let [_, says] = plans::says(step);
-            tell!("\n[{number} of {}] {}: {says}", Step::ALL.len(), step.name());
+            tell!("\n[{number} of {}] {}: {says}", Step::VARIANTS.len(), step.name());
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
                 tell!("\nwhat is done is kept; the same command goes on with `{}`", step.name());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use jiff::Timestamp;
+use strum::VariantArray as _;
 
 use super::plans::Plans;
 use crate::here;
@@ -45,7 +46,7 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
 impl Work<'_> {
     /// Steps that are left, in order.
     pub(super) fn left(&self) -> impl Iterator<Item = Step> {
-        Step::ALL.into_iter().filter(|step| self.record.made(*step).is_none())
+        Step::VARIANTS.iter().copied().filter(|step| self.record.made(*step).is_none())
     }
 
     /// Refuses to go on with what was begun otherwise.

@@ -68,7 +68,7 @@ pub(super) fn finish(
     tally: Tally,
 ) -> Result<Exit> {
     let which = project.reference_to(sweep);
-    let left = manifest.trials_planned.saturating_sub(summary.trials());
+    let left = manifest.trials_planned.saturating_sub(summary.trials);
     if tally.is_interrupted {
         let again = if command.goes_on {
             "The same command goes on".to_owned()
@@ -91,10 +91,10 @@ pub(super) fn finish(
         None => table.text,
     };
     std::io::stdout().write_all(text.as_bytes())?;
-    let failed = summary.failed();
+    let failed = summary.failed;
     let end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(summary.trials(), failed, tally, manifest.asked.machine.is_some()),
+        done_now(summary.trials, failed, tally, manifest.asked.machine.is_some()),
         project.checkout.shown(sweep.path()),
     );
     match arguments.format {

@@ -87,7 +87,7 @@ fn already_finished(
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
     let summary = summarized(sweep, &manifest, Broken::Refused)?;
-    if summary.trials() < manifest.trials_planned {
+    if summary.trials < manifest.trials_planned {
         return Ok(None);
     }
     finish::finish(project, arguments, command, sweep, &manifest, &summary, Tally::default())
