@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use crate::checkout::Checkout;
 use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
+use crate::pick::GROUP;
 use crate::plan::Asked;
 use crate::selection;
 use crate::stop::Stop;
@@ -33,6 +34,16 @@ impl Project {
             config_folder: &self.config_folder()?,
         };
         Ok(reader.config(words).map_err(Stop::BadInput)?)
+    }
+
+    /// The branches of a list in which one is in no file, as `compare` takes them: the first is the baseline.
+    pub(crate) fn elsewhere(&self, list: Option<&str>) -> Result<Option<Config>> {
+        let words: Vec<&str> = list.unwrap_or_default().split(',').map(str::trim).collect();
+        let is_spec =
+            |word: &&str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
+        let words =
+            words.iter().any(is_spec).then(|| words.into_iter().map(str::to_owned).collect());
+        words.map(|words: Vec<String>| self.named(&words)).transpose()
     }
 
     /// Folder that relative paths in the file of branches start from.

@@ -84,6 +84,8 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let config = branches(project, &arguments.sweep)?;
     let mut simulation = arguments.sweep.clone();
     simulation.selection.experiment = Some(EXPERIMENT.to_owned());
+    // What is wrong with the command line is told before minutes go into prices.
+    asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
     simulation.selection.instrument = Some(COUNTED);
     let wanted =

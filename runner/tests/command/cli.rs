@@ -177,6 +177,15 @@ fn an_experiment_sets_what_the_command_line_does_not() {
 }
 
 #[test]
+fn a_plan_takes_branches_that_are_in_no_file_as_a_sweep_does() {
+    let list = "packed,mine=path:rayon-fork,group:rivals";
+    run(&folder(), &["plan", "--branches", list])
+        .success()
+        .stdout(contains("branches    packed\n            mine\n            chili\n"))
+        .stdout(contains("twin        packed-again"));
+}
+
+#[test]
 fn a_group_is_picked_by_its_name_and_a_misspelt_one_is_refused_with_the_likely_one() {
     let folder = folder();
     run(&folder, &["plan", "--experiment", "rivals"]).success().stdout(contains(
@@ -358,7 +367,13 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     let who = format!("another sweep runs on this host, process {} (`", std::process::id());
     sweep.assert().code(4).stderr(contains(who));
     // What is wrong with the command line is told all the same.
-    run(&folder, &["sweep", "--threads", "-1"]).code(2).stderr(contains("`-1` is no thread count"));
+    for (arguments, told) in [
+        (&["sweep", "--threads", "-1"][..], "`-1` is no thread count"),
+        (&["compare", "packed", "path:nowhere"], "`path:nowhere`: the folder is not there"),
+        (&["sweep", "--resume", "nothing"], "no sweep called `nothing`"),
+    ] {
+        run(&folder, arguments).code(2).stderr(contains(told));
+    }
 }
 
 #[test]

@@ -49,6 +49,17 @@ fn what_validate_decides_by_itself_is_refused() {
     }
 }
 
+#[test]
+fn arguments_are_looked_at_before_the_host_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, told) in
+        [(["--trials", "1000000000"], "nobody waits"), (["--threads", "-1"], "no thread count")]
+    {
+        let refused = runner(folder.path()).arg("validate").args(option).assert();
+        refused.code(2).stderr(contains(told).and(contains("building").not()));
+    }
+}
+
 /// Manifests of the sweeps in a folder, oldest first.
 fn manifests(sweeps: &Path) -> Vec<Value> {
     let mut names: Vec<_> =

@@ -9,7 +9,7 @@ use protocol::{Request, SCHEMA};
 
 use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Ready, build_all, warn_of};
-use crate::builds::Builder;
+use crate::builds::{Builder, check_folder};
 use crate::config::Branch;
 use crate::host::Host;
 use crate::interrupt;
@@ -35,6 +35,8 @@ pub(super) fn wanted(
 ) -> Result<Wanted> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
     arguments.check_jobs(&asked)?;
+    let folder = project.config_folder()?;
+    branches.iter().try_for_each(|branch| check_folder(&folder, branch))?;
     let inputs = project.inputs(&asked, None)?;
     Ok((asked, branches, inputs))
 }

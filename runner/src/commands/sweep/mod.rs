@@ -12,7 +12,6 @@ use anyhow::Result;
 use super::frequency::restore_leftover;
 use super::show::{Broken, summarized};
 use crate::host::Host;
-use crate::pick::GROUP;
 use crate::project::Project;
 use crate::stop::Exit;
 use crate::sweep::Tally;
@@ -21,18 +20,9 @@ use crate::sweep_dir::{HostLock, SweepDir};
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
-    // Branches that are in no file are compared as by `compare`: the first is the baseline.
-    let is_spec =
-        |word: &str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
-    let is_elsewhere = |list: &&String| list.split(',').map(str::trim).any(is_spec);
-    let list = arguments.selection.branches.as_ref().filter(is_elsewhere);
-    let words: Option<Vec<String>> = list.map(|list| list.split(',').map(str::to_owned).collect());
-    let config = words.map(|words| project.named(&words)).transpose()?;
-    run_for(
-        project,
-        arguments,
-        &SweepCommand { command: "sweep", config, page: None, goes_on: false },
-    )
+    let config = project.elsewhere(arguments.selection.branches.as_deref())?;
+    let command = SweepCommand { command: "sweep", config, page: None, goes_on: false };
+    run_for(project, arguments, &command)
 }
 
 /// Sweeps for a command.
@@ -42,25 +32,23 @@ pub(crate) fn run_for(
     command: &SweepCommand,
 ) -> Result<Exit> {
     // Before the lock: what is wrong with the command line does not depend on what else runs.
-    let wanted = match &arguments.resume {
-        None => Some(begin::wanted(project, arguments, command)?),
-        Some(_) => None,
+    let wanted = match arguments.resume.as_deref() {
+        None => Ok(begin::wanted(project, arguments, command)?),
+        Some(which) => Err(to_resume(project, arguments, which)?),
     };
+    // Nothing will be measured, so it does not matter whether the branches can still be built.
+    if let Err(sweep) = &wanted
+        && let Some(exit) = already_finished(project, arguments, command, sweep)?
+    {
+        return Ok(exit);
+    }
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take(arguments.selection.machine.is_some())?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match wanted {
-        None => {
-            let which = arguments.resume.as_deref().unwrap_or("latest");
-            let sweep = to_resume(project, arguments, which)?;
-            // Nothing will be measured, so it does not matter whether the branches can still be built.
-            if let Some(exit) = already_finished(project, arguments, command, &sweep)? {
-                return Ok(exit);
-            }
-            resume::resume(project, arguments, sweep)?
-        }
-        Some(wanted) => begin::begin(project, arguments, command, wanted)?,
+        Ok(wanted) => begin::begin(project, arguments, command, wanted)?,
+        Err(sweep) => resume::resume(project, arguments, sweep)?,
     };
     measure::measure(project, arguments, command, ready)
 }
