@@ -152,8 +152,7 @@ impl<'a> Builder<'a> {
 
     /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what
     /// branches have in common is compiled anew; that pays from two builds in a folder on.
-    #[must_use]
-    pub fn at_once(builds: usize) -> usize {
+    pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
@@ -188,10 +187,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Digest of the sources that branches share and that somebody may be editing, working trees included.
-    ///
-    /// # Errors
-    /// If they cannot be read.
-    pub fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
+    pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
         let [protocol, workloads, services, fork] =
             ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
@@ -386,10 +382,7 @@ impl<'a> Builder<'a> {
     }
 
     /// [`check_folder`] for the folder of branches.toml.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn check_folder(&self, branch: &Branch) -> Result<()> {
+    pub(crate) fn check_folder(&self, branch: &Branch) -> Result<()> {
         check_folder(self.recipe.config_folder, branch)
     }
 
@@ -591,8 +584,7 @@ fn folder(root: &Path) -> PathBuf {
 }
 
 /// Folder of its builds for simulated machines.
-#[must_use]
-pub fn simulated_folder(root: &Path) -> PathBuf {
+pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
     folder(root).join("simulated")
 }
 
@@ -628,10 +620,7 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
 
 /// A `path` source must be there and be rayon-core, told before cargo's less direct words, and edits must be well
 /// formed. Both start from `config_folder`.
-///
-/// # Errors
-/// [`Stop::BadInput`] with what lies there.
-pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
+pub(crate) fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     if let Source::Edited { version, edits } = &branch.source {
         return edits_of(config_folder, version, edits).map(drop);
     }

@@ -70,8 +70,7 @@ impl Programs {
 
 impl File {
     /// The command that writes it anew.
-    #[must_use]
-    pub fn renew(&self) -> String {
+    pub(crate) fn renew(&self) -> String {
         format!("cargo run -p {} -- list --json > {}", self.package, self.path)
     }
 

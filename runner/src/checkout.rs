@@ -70,8 +70,7 @@ impl Checkout {
     }
 
     /// [`Self::shown`] for paths that may lie anywhere: outside the checkout, the file's name alone.
-    #[must_use]
-    pub fn shown_without_folders(&self, path: &Path) -> String {
+    pub(crate) fn shown_without_folders(&self, path: &Path) -> String {
         let name = || path.file_name().map_or(path, Path::new);
         path.strip_prefix(&self.root).unwrap_or_else(|_| name()).display().to_string()
     }
@@ -79,8 +78,7 @@ impl Checkout {
     /// An argument of the command line as it may be written into results: `--input=/home/me/map.tsp`
     /// becomes `--input=map.tsp`, and paths of branches start from the checkout, where the command can then be
     /// repeated. It was typed in the folder `here`.
-    #[must_use]
-    pub fn shown_argument(&self, argument: &str, here: &Path) -> String {
+    pub(crate) fn shown_argument(&self, argument: &str, here: &Path) -> String {
         // A branch of `compare`: NAME=path:DIR or NAME=git:DIR#COMMIT.
         for kind in ["path:", "git:"] {
             if let Some((name, value)) = argument.split_once(kind)
@@ -108,15 +106,13 @@ impl Checkout {
     }
 
     /// The checkout's path taken out of a text, so that records do not depend on where it lies.
-    #[must_use]
-    pub fn without_root(&self, text: &str) -> String {
+    pub(crate) fn without_root(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
     /// The same, and of every other absolute path the last two parts, unless it is one that many systems
     /// have: compilers and panics name files wherever somebody keeps them.
-    #[must_use]
-    pub fn without_folders(&self, text: &str) -> String {
+    pub(crate) fn without_folders(&self, text: &str) -> String {
         // The first is what follows the scheme of an address.
         const COMMON: [&str; 9] =
             ["//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/"];
@@ -152,8 +148,7 @@ impl Checkout {
 }
 
 /// The commit of the work tree that holds `folder`, and whether anything under `folder` differs from it.
-#[must_use]
-pub fn commit_of(folder: &Path) -> Commit {
+pub(crate) fn commit_of(folder: &Path) -> Commit {
     let git = |arguments: &[&str]| -> Option<String> {
         let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

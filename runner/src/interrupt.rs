@@ -40,8 +40,7 @@ pub fn install() -> Result<()> {
 }
 
 /// Whether somebody asked to stop.
-#[must_use]
-pub fn is_requested() -> bool {
+pub(crate) fn is_requested() -> bool {
     state().is_requested
 }
 

@@ -141,10 +141,12 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
 }
 
 /// `loads` as they are, and with each price in `list` halved, and doubled.
-///
-/// # Errors
-/// [`Stop::BadInput`] if there is no such machine, or if it has no such price.
-pub fn with_prices(root: &Path, name: &str, loads: &[Load], list: &str) -> Result<Vec<Load>> {
+pub(crate) fn with_prices(
+    root: &Path,
+    name: &str,
+    loads: &[Load],
+    list: &str,
+) -> Result<Vec<Load>> {
     read(root, name)?;
     let text = std::fs::read_to_string(file(root, name)).context("it was read a moment ago")?;
     let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
@@ -184,7 +186,7 @@ pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>
 }
 
 /// Workloads that run on simulated machines.
-pub fn marked() -> impl Iterator<Item = &'static Description> {
+pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
 
@@ -252,8 +254,7 @@ pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineR
 }
 
 /// What a build is asked with before anything is measured.
-#[must_use]
-pub fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
+pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let file = file(root, &machine.name);
     Some(MachineRequest { file, is_fixed: true, seed: 1, charge_ns: 1.0, scaled: None })
@@ -274,14 +275,12 @@ pub fn binaries(
 }
 
 /// What stands for the machine in folder names: a simulated one's name, or the host's hash.
-#[must_use]
-pub fn host_id(asked: &Asked) -> String {
+pub(crate) fn host_id(asked: &Asked) -> String {
     asked.machine.as_ref().map_or_else(|| Host::default().id(), |machine| machine.name.clone())
 }
 
 /// What `host.json` holds.
-#[must_use]
-pub fn host_facts(asked: &Asked) -> Value {
+pub(crate) fn host_facts(asked: &Asked) -> Value {
     match &asked.machine {
         None => Host::default().facts(),
         Some(machine) => json!({
@@ -295,10 +294,7 @@ pub fn host_facts(asked: &Asked) -> Value {
 }
 
 /// Whether the machine of a sweep is still the one that it began with.
-///
-/// # Errors
-/// [`Stop::BadInput`] if its file has changed or is gone.
-pub fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()> {
+pub(crate) fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()> {
     if digest::of_file(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
         bail!(Stop::BadInput(format!(
             "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",

@@ -223,7 +223,7 @@ impl Manifest {
     }
 
     /// Whether its last run came to the end of the plan; what was merged has no run of its own.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
     }
 

@@ -30,10 +30,7 @@ pub struct Known<'a> {
 }
 
 /// As [`pick`]; `all` means what is in no group, and `group:NAME` what is in that one.
-///
-/// # Errors
-/// As [`pick`].
-pub fn pick_grouped<'a>(
+pub(crate) fn pick_grouped<'a>(
     field: &str,
     kind: &str,
     list: &str,
@@ -100,7 +97,7 @@ pub fn pick_grouped<'a>(
 }
 
 /// What to say of a `name`, given by `option`, that no `kind` has.
-pub fn no_such<'a>(
+pub(crate) fn no_such<'a>(
     option: &str,
     kind: &str,
     name: &str,

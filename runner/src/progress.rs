@@ -185,8 +185,7 @@ impl Watch for Progress {
 }
 
 /// What to say of a sweep before it starts: its size in one line.
-#[must_use]
-pub fn headline(asked: &Asked, plan: &Plan) -> String {
+pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
     let mut workloads: Vec<&str> =
         asked.workloads.iter().map(|load| load.workload.as_str()).collect();
     workloads.dedup();
@@ -217,8 +216,7 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
 }
 
 /// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.
-#[must_use]
-pub fn human(time: Duration) -> String {
+pub(crate) fn human(time: Duration) -> String {
     let seconds = (time + Duration::from_millis(500)).as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),

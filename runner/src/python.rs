@@ -120,10 +120,7 @@ fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command>
 
 /// The first Python that is new enough, with its version, or what is there instead; whether it has its
 /// module `venv`, too.
-///
-/// # Errors
-/// In words.
-pub fn usable() -> Result<String, String> {
+pub(crate) fn usable() -> Result<String, String> {
     let name = find_python().map_err(|error| format!("{error:#}"))?;
     let probe = Command::new(&name).args(["-c", "import venv, ensurepip"]).output();
     if probe.is_ok_and(|output| output.status.success()) {

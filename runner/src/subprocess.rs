@@ -173,8 +173,7 @@ fn read_tail(mut pipe: impl Read) -> String {
 }
 
 /// The last `count` lines of a text that are not blank.
-#[must_use]
-pub fn last_lines(text: &str, count: usize) -> Option<String> {
+pub(crate) fn last_lines(text: &str, count: usize) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let from = lines.len().saturating_sub(count);
     (!lines.is_empty()).then(|| lines[from..].join("\n"))

@@ -31,10 +31,7 @@ impl SweepDir {
     }
 
     /// [`Self::create`], and `fill` puts into the folder what else belongs there before it appears.
-    ///
-    /// # Errors
-    /// As there, and those of `fill`.
-    pub fn create_with(
+    pub(crate) fn create_with(
         parent: &Path,
         manifest: &Manifest,
         host: &Value,
@@ -112,8 +109,7 @@ impl SweepDir {
     }
 
     /// The newest sweep of a host, or of a simulated machine, that has trials left to run.
-    #[must_use]
-    pub fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
+    pub(crate) fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
         Self::newest(parent, |manifest| {
             let is_ours = manifest.host == host || manifest.asked.machine.is_some();
             is_ours && !manifest.is_finished()
@@ -201,10 +197,7 @@ impl SweepDir {
     }
 
     /// Replaces `manifest.json` as a whole.
-    ///
-    /// # Errors
-    /// If the disk refuses; the old one is then still there.
-    pub fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
+    pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
         let path = self.path.join("manifest.json");
         write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
     }
@@ -227,18 +220,12 @@ impl SweepDir {
 
     /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
     /// run left of its last line is set aside first.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
-    pub fn appender(&self) -> Result<Appender> {
+    pub(crate) fn appender(&self) -> Result<Appender> {
         Appender::open(&self.path)
     }
 
     /// Compresses the records of a sweep that has no trials left to run, unless they are.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
-    pub fn pack(&self) -> Result<()> {
+    pub(crate) fn pack(&self) -> Result<()> {
         if trials_file::is_packed(&self.trials()) { Ok(()) } else { self.appender()?.pack() }
     }
 }
@@ -289,8 +276,7 @@ impl HostLock {
     }
 
     /// Whether a sweep runs on this host now.
-    #[must_use]
-    pub fn is_held() -> bool {
+    pub(crate) fn is_held() -> bool {
         let file = File::open(Self::path());
         // Shared: two who only look do not see each other.
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -315,10 +301,7 @@ fn holder(file: &File) -> Option<String> {
 }
 
 /// Checks that sweeps can be made in a folder, before minutes go into builds.
-///
-/// # Errors
-/// [`Stop::HostNotFit`] if nothing can be written there.
-pub fn check_parent(parent: &Path) -> Result<()> {
+pub(crate) fn check_parent(parent: &Path) -> Result<()> {
     let probe = || {
         fs::create_dir_all(parent)?;
         tempfile::NamedTempFile::new_in(parent).map(drop)
@@ -335,10 +318,7 @@ pub fn check_parent(parent: &Path) -> Result<()> {
 
 impl SweepDir {
     /// Checks that trials can be added, before minutes go into builds.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] if not.
-    pub fn check_writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         let opened = OpenOptions::new().append(true).open(self.trials());
         let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
         probed.map(drop).map_err(|error| {

@@ -90,8 +90,7 @@ impl Column {
     }
 
     /// The same with at least so many characters, so that tables below each other line up.
-    #[must_use]
-    pub fn at_least(self, width: usize) -> Self {
+    pub(crate) fn at_least(self, width: usize) -> Self {
         Self { width, ..self }
     }
 }
@@ -196,8 +195,7 @@ impl TextTable {
 
 /// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words stay whole, so
 /// that names can be copied.
-#[must_use]
-pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let options = Options::new(width).subsequent_indent(indent).break_words(false);
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }

@@ -7,21 +7,18 @@ use std::process::Command;
 const SHORTEST: usize = 7;
 
 /// Whether a word is a commit's number, perhaps abbreviated; anything else is a name that may move.
-#[must_use]
-pub fn is_commit(rev: &str) -> bool {
+pub(crate) fn is_commit(rev: &str) -> bool {
     (SHORTEST..=40).contains(&rev.len()) && rev.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Whether an address is a path on this machine.
-#[must_use]
-pub fn is_local(url: &str) -> bool {
+pub(crate) fn is_local(url: &str) -> bool {
     // What is before the colon of `git@host:path` has no slash.
     !url.contains("://") && url.split_once(':').is_none_or(|(before, _)| before.contains('/'))
 }
 
 /// The address as cargo takes it; paths start from `folder`.
-#[must_use]
-pub fn address(url: &str, folder: &Path) -> String {
+pub(crate) fn address(url: &str, folder: &Path) -> String {
     if !is_local(url) {
         return url.to_owned();
     }

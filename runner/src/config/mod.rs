@@ -45,10 +45,7 @@ impl Config {
 }
 
 /// The folder of a file of branches, absolute: relative paths in the file start there.
-///
-/// # Errors
-/// If the folder does not exist, or the current one is gone.
-pub fn folder_of(file: &Path) -> io::Result<PathBuf> {
+pub(crate) fn folder_of(file: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(file)?;
     // Without links, so that `..` leads to the folder above.
     absolute.parent().unwrap_or(Path::new("/")).canonicalize()

@@ -36,8 +36,7 @@ pub struct Clock {
 
 impl Clock {
     /// Whether every CPU runs at `khz`.
-    #[must_use]
-    pub fn is_at(&self, khz: u64) -> bool {
+    pub(crate) fn is_at(&self, khz: u64) -> bool {
         let ghz = khz as f64 / 1e6;
         [self.slowest_ghz, self.fastest_ghz].iter().all(|seen| agrees(*seen, ghz))
     }

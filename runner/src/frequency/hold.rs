@@ -123,7 +123,7 @@ impl Held {
     }
 
     /// Ends without a restore: the fix stays until somebody restores from the journal.
-    pub fn leave_fixed(mut self) {
+    pub(crate) fn leave_fixed(mut self) {
         self.journal = None;
     }
 

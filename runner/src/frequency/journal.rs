@@ -78,8 +78,7 @@ impl Entry {
     }
 
     /// Whether the system was started anew since, which has undone the fix.
-    #[must_use]
-    pub fn is_of_earlier_boot(&self) -> bool {
+    pub(crate) fn is_of_earlier_boot(&self) -> bool {
         self.boot != boot()
     }
 }
@@ -91,8 +90,7 @@ fn boot() -> String {
 
 /// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found from
 /// every checkout, and outside of all results.
-#[must_use]
-pub fn default_path(tree: &Tree) -> PathBuf {
+pub(crate) fn default_path(tree: &Tree) -> PathBuf {
     let identity = digest::identity(&("frequency journal", Host::default().id(), tree.root()));
     Path::new("/var/tmp").join(format!("work-stealing-sweep-frequency-{}.json", &identity[..8]))
 }
@@ -190,10 +188,7 @@ impl Journal {
     }
 
     /// Deletes it: everything is back.
-    ///
-    /// # Errors
-    /// If the file cannot be deleted.
-    pub fn delete(self) -> Result<()> {
+    pub(crate) fn delete(self) -> Result<()> {
         fs::remove_file(&self.path)
             .with_context(|| format!("{} cannot be deleted", self.path.display()))
     }

@@ -103,10 +103,7 @@ impl Setup {
     }
 
     /// Undoes the fix of a runner that did not get to do so; returns what its journal said.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] if the journal is held or cannot be trusted, or a file cannot be put back.
-    pub fn restore_leftover(&self) -> Result<Option<Entry>> {
+    pub(crate) fn restore_leftover(&self) -> Result<Option<Entry>> {
         let Some(journal) = Journal::open(&self.journal, &self.tree)? else { return Ok(None) };
         let entry = journal.entry.clone();
         if entry.is_of_earlier_boot() {
@@ -120,16 +117,12 @@ impl Setup {
 
     /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told
     /// without doing it.
-    #[must_use]
-    pub fn reason_against_fixed(&self) -> Option<String> {
+    pub(crate) fn reason_against_fixed(&self) -> Option<String> {
         self.prepare().err().map(|error| format!("{error:#}"))
     }
 
     /// Refuses modes that this host cannot keep, unless the caller takes the consequences.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] with the reason.
-    pub fn check_modes(&self, modes: &[Mode], allow_uncontrolled: bool) -> Result<()> {
+    pub(crate) fn check_modes(&self, modes: &[Mode], allow_uncontrolled: bool) -> Result<()> {
         if !modes.contains(&Mode::Fixed) || allow_uncontrolled {
             return Ok(());
         }

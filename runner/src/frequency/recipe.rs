@@ -22,7 +22,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// Everything that must be read back for the fix to hold.
-    pub fn wanted(&self) -> impl Iterator<Item = (Knob, String)> + '_ {
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (Knob, String)> + '_ {
         let limits = self.policies.iter().flat_map(|&policy| {
             [Kind::Max, Kind::Min].map(|kind| (Knob::of(policy, kind), self.khz.to_string()))
         });

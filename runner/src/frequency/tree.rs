@@ -87,8 +87,7 @@ impl Knob {
 
     /// The knob with this path below the tree's root, as [`Knob`] prints it. Nothing else can be named,
     /// so a damaged journal cannot lead outside.
-    #[must_use]
-    pub fn from_path(path: &str) -> Option<Self> {
+    pub(crate) fn from_path(path: &str) -> Option<Self> {
         if let Some(kind) = Kind::OF_HOST.into_iter().find(|kind| kind.file() == path) {
             return Some(Self::of_host(kind));
         }
@@ -138,8 +137,7 @@ impl Tree {
     }
 
     /// Whether these are the files of this host's kernel, so that they say something about its clock.
-    #[must_use]
-    pub fn is_system(&self) -> bool {
+    pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new(SYSTEM)
     }
 
@@ -174,8 +172,7 @@ impl Tree {
     }
 
     /// Every file of `policies` and of the host that a fix may write and that exists.
-    #[must_use]
-    pub fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
+    pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
         let of_host = Kind::OF_HOST.into_iter().map(Knob::of_host);
         let of_policies = policies
             .iter()
@@ -219,8 +216,7 @@ impl Tree {
     }
 
     /// What a file of a CPU says.
-    #[must_use]
-    pub fn number_of_cpu(&self, cpu: usize, file: &str) -> Option<u64> {
+    pub(crate) fn number_of_cpu(&self, cpu: usize, file: &str) -> Option<u64> {
         self.text_at(&format!("cpu{cpu}/{file}"))?.parse().ok()
     }
 
@@ -235,7 +231,6 @@ fn cannot_read(path: &Path, error: &io::Error) -> Stop {
 }
 
 /// A value without the end of its line.
-#[must_use]
-pub fn trimmed(bytes: &[u8]) -> String {
+pub(crate) fn trimmed(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }

@@ -24,8 +24,7 @@ pub struct Throttled {
 
 impl Host {
     /// The tightest CPU quota of the groups that this process is in; `None` if none has one.
-    #[must_use]
-    pub fn cpu_quota(&self) -> Option<Quota> {
+    pub(crate) fn cpu_quota(&self) -> Option<Quota> {
         let quotas = self.groups("cpu").into_iter().filter_map(|folder| {
             let file = format!("{folder}/cpu.max");
             if let Ok(printed) = self.read(&file) {
@@ -39,8 +38,7 @@ impl Host {
     }
 
     /// The tightest limit of memory in bytes; `None` if no group has one.
-    #[must_use]
-    pub fn memory_limit(&self) -> Option<u64> {
+    pub(crate) fn memory_limit(&self) -> Option<u64> {
         let limits = self.groups("memory").into_iter().filter_map(|folder| {
             let new = self.number(&format!("{folder}/memory.max"));
             new.or_else(|| self.number(&format!("{folder}/memory.limit_in_bytes")))
@@ -50,8 +48,7 @@ impl Host {
     }
 
     /// The CPUs that this process's group may use, as the system prints them.
-    #[must_use]
-    pub fn group_cpus(&self) -> Option<String> {
+    pub(crate) fn group_cpus(&self) -> Option<String> {
         let names = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
         let mut folders = self.groups("cpuset").into_iter();
         folders.find_map(|folder| {
@@ -60,15 +57,13 @@ impl Host {
     }
 
     /// File that counts how often this process's group used its quota up.
-    #[must_use]
-    pub fn throttle_file(&self) -> Option<String> {
+    pub(crate) fn throttle_file(&self) -> Option<String> {
         let mut files = self.groups("cpu").into_iter().map(|folder| format!("{folder}/cpu.stat"));
         files.find(|file| self.throttled(file).is_some())
     }
 
     /// What such a file counts, since the group exists.
-    #[must_use]
-    pub fn throttled(&self, file: &str) -> Option<Throttled> {
+    pub(crate) fn throttled(&self, file: &str) -> Option<Throttled> {
         let text = self.read(file).ok()?;
         let field = |name: &str| -> Option<u64> {
             let line = text.lines().find_map(|line| line.strip_prefix(name));

@@ -14,8 +14,7 @@ struct Facts<'a> {
 
 impl Host {
     /// All facts, for `host.json`.
-    #[must_use]
-    pub fn facts(&self) -> Value {
+    pub(crate) fn facts(&self) -> Value {
         let mut facts = Facts { host: self, missing: Map::new() };
         let mut all = json!({
             "id": self.id(),

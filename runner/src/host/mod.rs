@@ -40,8 +40,7 @@ impl Host {
     }
 
     /// Whether files are read of the running system, and not of a made-up tree.
-    #[must_use]
-    pub fn is_system(&self) -> bool {
+    pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new("/")
     }
 
@@ -83,15 +82,13 @@ impl Host {
     }
 
     /// Whether a hypervisor runs beneath.
-    #[must_use]
-    pub fn is_virtual(&self) -> bool {
+    pub(crate) fn is_virtual(&self) -> bool {
         let flags = self.cpu_field("flags").unwrap_or_default();
         flags.split(' ').any(|flag| flag == "hypervisor")
     }
 
     /// CPUs that the scheduler gives to this process.
-    #[must_use]
-    pub fn allowed_cpus(&self) -> Vec<usize> {
+    pub(crate) fn allowed_cpus(&self) -> Vec<usize> {
         let status = self.read("proc/self/status").unwrap_or_default();
         let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         list.map(cpu_list).unwrap_or_default()
@@ -157,8 +154,7 @@ impl Host {
     }
 
     /// Share of the CPUs' time since boot that the hypervisor gave to others.
-    #[must_use]
-    pub fn steal_share(&self) -> Option<f64> {
+    pub(crate) fn steal_share(&self) -> Option<f64> {
         let ticks = self.cpu_ticks()?;
         // What follows is guests' time, which `user` and `nice` contain already.
         let all: u64 = ticks.get(..=STEAL)?.iter().sum();
@@ -173,8 +169,7 @@ impl Host {
     }
 
     /// Whether the machine runs from its battery; `None` if it shows no power supply.
-    #[must_use]
-    pub fn is_on_battery(&self) -> Option<bool> {
+    pub(crate) fn is_on_battery(&self) -> Option<bool> {
         let folder = "sys/class/power_supply";
         let says = |name: &String, file: &str, what: &str| {
             self.read(&format!("{folder}/{name}/{file}")).is_ok_and(|text| text == what)

@@ -92,22 +92,19 @@ impl Load {
     }
 
     /// The parameters that are the workload's, not the simulated machine's.
-    #[must_use]
-    pub fn own_parameters(&self) -> BTreeMap<String, String> {
+    pub(crate) fn own_parameters(&self) -> BTreeMap<String, String> {
         let mut own = self.parameters.clone();
         own.remove(PRICE);
         own
     }
 
     /// Whether branches can differ in it; see [`Description::uses_pool`].
-    #[must_use]
-    pub fn uses_pool(&self) -> bool {
+    pub(crate) fn uses_pool(&self) -> bool {
         self.resolved().is_none_or(|(workload, values)| workload.uses_pool(&values))
     }
 
     /// Whether a clock sets its time, so that CPU time comes first; see [`Description::is_paced`].
-    #[must_use]
-    pub fn is_paced(&self) -> bool {
+    pub(crate) fn is_paced(&self) -> bool {
         self.resolved().is_some_and(|(workload, values)| workload.is_paced(&values))
     }
 }
@@ -284,14 +281,12 @@ impl Asked {
     }
 
     /// The name of the baseline's A/A twin, if it runs.
-    #[must_use]
-    pub fn twin_name(&self) -> Option<String> {
+    pub(crate) fn twin_name(&self) -> Option<String> {
         self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
     }
 
     /// Every mode with every placement.
-    #[must_use]
-    pub fn regimes(&self) -> Vec<Regime> {
+    pub(crate) fn regimes(&self) -> Vec<Regime> {
         let of_mode =
             |&mode| self.placements.iter().map(move |&placement| Regime { mode, placement });
         self.modes.iter().flat_map(of_mode).collect()
@@ -305,8 +300,7 @@ impl Asked {
 
     /// The first of [`Asked::workloads`] with the same sequential program as the given one: the same
     /// instance, apart from parameters that mean nothing to that program.
-    #[must_use]
-    pub fn sequential_load(&self, load: usize) -> usize {
+    pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
         let is_same = |other: &Load| {
@@ -318,8 +312,7 @@ impl Asked {
     }
 
     /// Whether a parameter means nothing to the sequential program.
-    #[must_use]
-    pub fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
+    pub(crate) fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
         self.experiment.as_ref().is_some_and(|experiment| {
             experiment.sequential_ignores.iter().any(|it| it == parameter)
         })
@@ -333,14 +326,12 @@ impl Asked {
     }
 
     /// Whether the result is not time but agreement.
-    #[must_use]
-    pub fn is_about_answers(&self) -> bool {
+    pub(crate) fn is_about_answers(&self) -> bool {
         self.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
     }
 
     /// Names and values of the parameters that tell a load from the others of its workload.
-    #[must_use]
-    pub fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
+    pub(crate) fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
         let own = &self.workloads[load];
         let rivals: Vec<&Load> =
             self.workloads.iter().filter(|other| other.workload == own.workload).collect();
@@ -354,8 +345,7 @@ impl Asked {
     }
 
     /// The branch whose binary runs under `name`: the baseline for its twin.
-    #[must_use]
-    pub fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(crate) fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
         if self.twin_name().as_deref() == Some(name) { &self.baseline } else { name }
     }
 }

@@ -176,8 +176,7 @@ impl Plan {
     }
 
     /// How many trials there are of each kind.
-    #[must_use]
-    pub fn trials_by_kind(&self) -> BTreeMap<Kind, usize> {
+    pub(crate) fn trials_by_kind(&self) -> BTreeMap<Kind, usize> {
         let mut counts = vec![0; self.kinds.len()];
         for block in &self.blocks {
             counts[block.kind as usize] += usize::from(block.trials);

@@ -35,8 +35,7 @@ pub struct Agreement {
 
 impl Agreement {
     /// Whether there is something to agree with, and all trials do.
-    #[must_use]
-    pub fn is_proven(&self) -> bool {
+    pub(crate) fn is_proven(&self) -> bool {
         self.expected.is_some() && self.trials > 0 && self.agreeing == self.trials
     }
 
@@ -59,8 +58,7 @@ impl Agreement {
 
 impl Summary {
     /// One row for each instance and branch, in the order of the plan; only of experiments about answers.
-    #[must_use]
-    pub fn agreements(&self) -> Vec<Agreement> {
+    pub(crate) fn agreements(&self) -> Vec<Agreement> {
         let asked = &self.asked;
         let mut rows = Vec::new();
         for (index, load) in asked.workloads.iter().enumerate() {
@@ -97,10 +95,7 @@ impl Summary {
 }
 
 /// The rows as text that ends with a line end.
-///
-/// # Errors
-/// If a row has no JSON or CSV form, which cannot happen.
-pub fn answers_table(rows: &[Agreement], format: Format) -> Result<String> {
+pub(crate) fn answers_table(rows: &[Agreement], format: Format) -> Result<String> {
     Ok(match data(rows, format)? {
         Some(text) => text,
         None => grouped(rows),

@@ -66,8 +66,7 @@ fn widen(range: &mut Option<(f64, f64)>, value: f64) {
 }
 
 /// The foot of a table: a line for each condition.
-#[must_use]
-pub fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64>) -> String {
+pub(crate) fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64>) -> String {
     let mut text = String::new();
     let mut line = |label: &str, what: &str| {
         let _ = writeln!(text, "{:<14}{what}", format!("{label}:"));

@@ -13,8 +13,10 @@ use crate::plan::{Kind, Mode, Regime};
 use fold::{Cell, Time};
 use protocol::{Placement, Program};
 
-pub use answers::{Agreement, answers_table};
-pub use conditions::{Conditions, foot};
+pub use answers::Agreement;
+pub(crate) use answers::answers_table;
+pub use conditions::Conditions;
+pub(crate) use conditions::foot;
 pub use fold::Summary;
 pub use show::table;
 
