@@ -104,9 +104,7 @@ pub(crate) fn no_such<'a>(
     known: impl IntoIterator<Item = &'a str>,
 ) -> Stop {
     let known: Vec<&str> = known.into_iter().collect();
-    let hint = nearest(name, known.iter().copied())
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default();
+    let hint = hint(name, known.iter().copied());
     Stop::BadInput(format!("{option} {name}: no such {kind}; known: {}{hint}", known.join(", ")))
 }
 
@@ -147,6 +145,12 @@ pub fn plain(said: &str) -> String {
         Some((_, words)) => format!("{before}; write {words}"),
         None => said,
     }
+}
+
+/// What to add to an error about a misspelt word: the candidate that was probably meant, if one is close.
+pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest(word, candidates);
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// The candidate that a misspelt word probably meant, if one is close.

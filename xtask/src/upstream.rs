@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use runner::edits::{Changed, Edits};
-use runner::pick::nearest;
+use runner::pick::hint;
 use runner::stop::Stop;
 use similar::TextDiff;
 use xshell::{PushEnv, Shell, cmd};
@@ -39,8 +39,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     }
     for name in &options.names {
         if !known.contains(name) {
-            let hint = nearest(name, known.iter().map(String::as_str));
-            let hint = hint.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let hint = hint(name, known.iter().map(String::as_str));
             let known = known.join(", ");
             return Err(Stop::BadInput(format!(
                 "`{name}` has no findings/{name}/edits.toml; known: {known}{hint}"

@@ -10,7 +10,7 @@ use super::fault::{ConfigError, FileText};
 use super::features::Features;
 use super::{git, wire};
 use crate::catalogue;
-use crate::pick::{nearest, pick};
+use crate::pick::{hint, pick};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
@@ -288,9 +288,7 @@ pub(super) fn check_fork(
         let (at, name) = (Some(feature.span().start), feature.get_ref());
         if !known.contains(name) {
             let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let hint = nearest(name, known.iter().map(String::as_str))
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
+            let hint = hint(name, known.iter().map(String::as_str));
             return Err((at, format!("unknown feature `{name}`; known: {list}{hint}")));
         }
         if !checked.insert(name.clone()) {

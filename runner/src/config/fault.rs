@@ -1,6 +1,6 @@
 //! A fault in a file that somebody wrote: where it stands, and how to mend it.
 
-use crate::pick::{nearest, plain};
+use crate::pick::{hint, plain};
 
 /// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,9 +54,7 @@ impl FileText<'_> {
         } else {
             let hint = match quoted.split_first() {
                 Some((unknown, known)) if said.starts_with("unknown key") => {
-                    nearest(unknown, known.iter().copied())
-                        .map(|near| format!("; did you mean `{near}`?"))
-                        .unwrap_or_default()
+                    hint(unknown, known.iter().copied())
                 }
                 _ => String::new(),
             };

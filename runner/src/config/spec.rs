@@ -7,7 +7,7 @@ use serde_spanned::Spanned;
 
 use super::check::{check_fork, check_name, check_version};
 use super::{Branch, Config, Source, git, seen_from};
-use crate::pick::{GROUP, nearest};
+use crate::pick::{GROUP, hint};
 
 /// What the words may be, for messages and help.
 pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT or \
@@ -124,10 +124,7 @@ impl Reader<'_> {
         let branches = &self.config.branches;
         branches.iter().find(|branch| branch.name == name).ok_or_else(|| {
             let known = branches.iter().map(|branch| branch.name.as_str());
-            let hint = nearest(name, known)
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
-            format!("no branch has this name; write {SPECS}{hint}")
+            format!("no branch has this name; write {SPECS}{}", hint(name, known))
         })
     }
 }

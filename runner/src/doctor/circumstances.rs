@@ -7,7 +7,6 @@ use crate::affinity::allowed_cpus;
 use crate::checkout::Checkout;
 use crate::frequency::Setup;
 use crate::frequency::clock::{self, Clock};
-use crate::frequency::journal::Journal;
 use crate::host::Host;
 use crate::host::stacking::{self, Stacking};
 use crate::python;
@@ -72,17 +71,7 @@ impl Circumstances {
                 Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),
                 Err(error) => Err(format!("{error:#}")),
             },
-            fix_in_force: match Journal::open(setup.journal(), tree) {
-                Ok(None) => None,
-                Ok(Some(journal)) => Some(format!(
-                    "{}: {} kHz since {}, by process {}, which has ended",
-                    setup.journal().display(),
-                    journal.entry.khz,
-                    journal.entry.since,
-                    journal.entry.process
-                )),
-                Err(error) => Some(format!("{error:#}")),
-            },
+            fix_in_force: setup.fix_in_force(),
             clock: tree.is_system().then(|| clock::measure(&allowed_cpus())),
             stacking: if tree.is_system() { stacking::measure(&allowed_cpus()) } else { None },
             is_another_sweep_running: HostLock::is_held(),

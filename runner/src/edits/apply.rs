@@ -11,7 +11,7 @@ use proc_macro2::TokenStream;
 use super::items::{Place, places};
 use super::{Action, Changed, Edit, Edits, Target};
 use crate::digest;
-use crate::pick::nearest;
+use crate::pick::hint;
 use crate::stop::Stop;
 use crate::whole_file::write_if_changed;
 
@@ -105,9 +105,7 @@ fn target(places: &[Place], text: &str, edit: &Edit) -> Result<Range<usize>, Str
     let named: Vec<&Place> = places.iter().filter(|place| place.name == edit.item).collect();
     let [place] = named[..] else {
         let all = places.iter().map(|place| place.name.as_str());
-        let hint = nearest(&edit.item, all)
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
+        let hint = hint(&edit.item, all);
         return Err(match named.len() {
             0 => format!(
                 "the file has no such item; write `name`, `Type::name` or `impl Trait for Type / name`{hint}"

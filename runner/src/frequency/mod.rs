@@ -115,6 +115,19 @@ impl Setup {
         Ok(Some(entry))
     }
 
+    /// The fix that is in force, by hand or left by a runner that died, or why that cannot be told.
+    pub(crate) fn fix_in_force(&self) -> Option<String> {
+        match Journal::open(&self.journal, &self.tree) {
+            Ok(journal) => journal.map(|Journal { entry, .. }| {
+                format!(
+                    "{} kHz since {}, by process {}, which has ended; `cargo runner frequency restore` undoes it",
+                    entry.khz, entry.since, entry.process
+                )
+            }),
+            Err(error) => Some(format!("{error:#}")),
+        }
+    }
+
     /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told
     /// without doing it.
     pub(crate) fn reason_against_fixed(&self) -> Option<String> {

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Setup;
 use super::clock::{self, Clock};
-use super::journal::Journal;
 use super::tree::{Kind, Knob, Policy, Tree};
 use crate::affinity::allowed_cpus;
 
@@ -72,18 +71,7 @@ impl Status {
             fixable_khz: prepared.as_ref().ok().map(|(recipe, _)| recipe.khz),
             backend: prepared.as_ref().ok().map(|(_, backend)| backend.name()),
             reason_against: prepared.err().map(|error| format!("{error:#}")),
-            fix_in_force: match Journal::open(setup.journal(), tree) {
-                Ok(None) => None,
-                Ok(Some(journal)) => {
-                    let entry = &journal.entry;
-                    Some(format!(
-                        "{} kHz since {}, by process {}, which has ended; `cargo runner frequency restore` \
-                         undoes it",
-                        entry.khz, entry.since, entry.process
-                    ))
-                }
-                Err(error) => Some(format!("{error:#}")),
-            },
+            fix_in_force: setup.fix_in_force(),
             measured_ghz: clock::measure(&allowed_cpus())
                 .map(|Clock { ghz, slowest_ghz, fastest_ghz }| [ghz, slowest_ghz, fastest_ghz]),
         }
