@@ -57,7 +57,7 @@ def _command(sweep: Sweep) -> str:
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
     words += [] if sweep.machine or sweep.layouts > 1 or "--layouts" in words else ["--layouts", "1"]
     is_gone = any(word.endswith(".toml") and not (CHECKOUT / word).exists() for word in words)
-    at = f", at commit `{sweep.manifest['checkout']['commit'][:12]}`" if is_gone else ""
+    at = f", at `{sweep.manifest['checkout']['commit'][:12]}`" if is_gone else ""
     return f"`{' '.join(words)}`{at}"
 
 
