@@ -1,4 +1,4 @@
-//! The list of commands; each file of [`commands`](crate::commands) has one's arguments, help text and run.
+//! The list of commands; each file of `commands` has one's arguments, help text and run.
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
