@@ -151,7 +151,7 @@ pub struct Toolchain {
 }
 
 /// One run of the runner on this sweep.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// RFC 3339, UTC.

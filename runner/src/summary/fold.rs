@@ -209,13 +209,3 @@ impl Cost {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_trial_four_times_and_its_block_are_kept() {
-        assert!(size_of::<Timed>() <= 4 * size_of::<f64>() + size_of::<u64>());
-    }
-}

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::{TimeVal, TimeValLike as _};
 use runner::stop::Stop;
 use runner::subprocess;
+
+use crate::shell::cpu_seconds_of_children;
 
 /// A run takes a second or less. One that takes so long hangs.
 const LIMIT: Duration = Duration::from_mins(2);
@@ -75,7 +75,7 @@ impl Contest<'_> {
     fn run(&self, binary: &Path) -> Result<(Cost, Vec<u8>)> {
         let mut command = Command::new(binary);
         command.args(self.arguments).env("RAYON_NUM_THREADS", self.threads.to_string());
-        let before = cpu_ms()?;
+        let before = cpu_seconds_of_children()?;
         let ended = subprocess::run(&mut command, b"", Some(LIMIT));
         let ended = ended.with_context(|| format!("{} cannot be run", binary.display()))?;
         if ended.is_interrupted {
@@ -95,15 +95,9 @@ impl Contest<'_> {
             ended.stderr
         );
         let time_ms = ended.elapsed.as_secs_f64() * 1e3;
-        Ok((Cost { time_ms, cpu_ms: cpu_ms()? - before }, ended.stdout))
+        let cpu_ms = (cpu_seconds_of_children()? - before) * 1e3;
+        Ok((Cost { time_ms, cpu_ms }, ended.stdout))
     }
-}
-
-/// CPU time of all processes that this one has waited for.
-fn cpu_ms() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("the CPU time of child processes")?;
-    let ms = |time: TimeVal| time.num_microseconds() as f64 / 1e3;
-    Ok(ms(usage.user_time()) + ms(usage.system_time()))
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use xshell::Shell;
 
 use crate::branches;
 use scenarios::{Form, SCENARIOS};
-use table::Row;
 
 /// Longest time for one process. Hangs are noticed long before, by the process itself.
 const PROCESS_LIMIT: Duration = Duration::from_hours(12);
@@ -64,8 +63,7 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
                 trial::ask(binary, &scenario.request(form), PROCESS_LIMIT).ok_or_else(|| {
                     Stop::Interrupted("interrupted; the rows above are complete".to_owned())
                 })?;
-            let row = Row::new(&branch.name, scenario, &ended.result);
-            println!("{row}");
+            println!("{}", table::row(&branch.name, scenario, &ended.result));
             if let Err(failure) = &ended.result {
                 failures += 1;
                 let report = failure.stderr_tail.as_deref().unwrap_or_default();

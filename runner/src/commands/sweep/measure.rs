@@ -52,14 +52,8 @@ pub(super) fn measure(
         started_at: started_at.to_string(),
         ended_at: started_at.to_string(),
         end: "killed".to_owned(),
-        trials: 0,
-        failed: 0,
-        wall_ns: 0,
-        in_trials_ns: 0,
-        settling_ns: 0,
-        clocking_ns: 0,
-        writing_ns: 0,
         builds_ns: nanoseconds(building),
+        ..Run::default()
     };
     // Written now, so that a run which is killed has left its trace; replaced at its end.
     manifest.runs.push(run.clone());
@@ -87,15 +81,18 @@ pub(super) fn measure(
         Ok(tally) if tally.is_interrupted => "interrupted",
         Ok(_) => "finished",
     };
-    run.ended_at = Timestamp::now().to_string();
-    end.clone_into(&mut run.end);
-    run.trials = tally.trials;
-    run.failed = tally.failed;
-    run.wall_ns = nanoseconds(tally.wall);
-    run.in_trials_ns = nanoseconds(tally.in_trials);
-    run.settling_ns = nanoseconds(tally.settling);
-    run.clocking_ns = nanoseconds(tally.clocking);
-    run.writing_ns = nanoseconds(tally.writing);
+    run = Run {
+        ended_at: Timestamp::now().to_string(),
+        end: end.to_owned(),
+        trials: tally.trials,
+        failed: tally.failed,
+        wall_ns: nanoseconds(tally.wall),
+        in_trials_ns: nanoseconds(tally.in_trials),
+        settling_ns: nanoseconds(tally.settling),
+        clocking_ns: nanoseconds(tally.clocking),
+        writing_ns: nanoseconds(tally.writing),
+        ..run
+    };
     manifest.runs.pop();
     manifest.runs.push(run);
     let noted = sweep.write_manifest(&manifest);
