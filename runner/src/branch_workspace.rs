@@ -196,7 +196,7 @@ impl Recipe<'_> {
             (_, None) => None,
         };
         for (name, patch) in rewritten.iter().map(Rewritten::patch) {
-            manifest["patch"]["crates-io"][name] = patch;
+            manifest["patch"]["crates-io"][name] = serde_json::to_value(patch)?;
         }
         if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {
             manifest["patch"]["crates-io"]["rayon-core"] = patch;

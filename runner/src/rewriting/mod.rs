@@ -55,9 +55,13 @@ pub struct Rewritten {
 impl Rewritten {
     /// The entry by which a workspace takes the copy in place of what cargo would take.
     #[must_use]
-    pub fn patch(&self) -> (String, serde_json::Value) {
-        let name = format!("{}-{}", self.name, self.version.replace(['.', '+'], "_"));
-        (name, serde_json::json!({ "package": self.name, "path": self.folder }))
+    pub fn patch(&self) -> (String, Value) {
+        let text = |text: String| Value::String(text);
+        let patch = Table::from_iter([
+            ("package".to_owned(), text(self.name.clone())),
+            ("path".to_owned(), text(self.folder.display().to_string())),
+        ]);
+        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), Value::Table(patch))
     }
 }
 

@@ -23,7 +23,7 @@ type Figures = [Option<String>; 7];
 
 /// The first line.
 pub(super) fn heading() -> String {
-    line(COLUMNS.map(|(title, _)| title.to_owned()), "ended")
+    line(&COLUMNS.map(|(title, _)| title.to_owned()), "ended")
 }
 
 /// How one scenario went on one branch, from what the branch's binary answered.
@@ -40,7 +40,7 @@ pub(super) fn row(
         figures.map(|text| text.unwrap_or_else(|| "-".to_owned()));
     let (branch, scenario) = (branch.to_owned(), scenario.name.to_owned());
     let cells = [branch, scenario, repetitions, median, worst, slow, cpu, doubled, unshared];
-    line(cells, &ended)
+    line(&cells, &ended)
 }
 
 fn figures(outcome: &Outcome, tells_cpu_time: bool) -> Figures {
@@ -60,7 +60,7 @@ fn figures(outcome: &Outcome, tells_cpu_time: bool) -> Figures {
     ]
 }
 
-fn line(cells: [String; 9], ended: &str) -> String {
+fn line(cells: &[String; 9], ended: &str) -> String {
     let columns = cells.iter().zip(COLUMNS).enumerate();
     let padded =
         columns.map(
