@@ -521,7 +521,7 @@ def _statements(asked: argparse.Namespace) -> int:
 
 
 def _notebooks(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report import notebooks  # noqa: PLC0415 - a kernel is not started by any other command
+    from sweep_analysis.report import notebooks  # noqa: PLC0415 - no other command needs IPython
 
     notebooks.execute_all(asked.sweep)
 
