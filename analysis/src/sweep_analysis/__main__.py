@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
     report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
 
-    found = commands.add_parser("findings", help="write results/FINDINGS.md as one HTML page with charts")
+    found = commands.add_parser("findings", help="write results/FINDINGS.md as one HTML page")
     found.add_argument(
         "--output", type=Path, required=True, metavar="DIR|FILE", help="folder to write, or a file that ends in .html"
     )
