@@ -142,10 +142,17 @@ def write_sweep(folder: Path, truth: Truth) -> Path:
     return folder
 
 
-def pack(folder: Path) -> Path:
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".zst": lambda lines: zstd.compress(lines, options={zstd.CompressionParameter.checksum_flag: 1}),
+    ".gz": gzip.compress,
+}
+"""How the runner compresses the records of a finished sweep, and how it did before, by the ending of their file."""
+
+
+def pack(folder: Path, ending: str = ".zst") -> Path:
     """Compress the records of a sweep, as the runner does at its end; returns their file."""
-    plain, packed = folder / "trials.jsonl", folder / "trials.jsonl.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain, packed = folder / "trials.jsonl", folder / f"trials.jsonl{ending}"
+    packed.write_bytes(PACKERS[ending](plain.read_bytes()))
     plain.unlink()
     return packed
 

@@ -1,20 +1,20 @@
 //! The records of a sweep, one a line: read line by line, whatever their number, and only ever appended to.
 //!
-//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in `trials.jsonl.gz`. Each
-//! of the two is made whole before the other is removed, and records are appended only when `trials.jsonl` is
-//! alone. So where a killed run left both, `trials.jsonl` holds every record, and is the one that is read.
+//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in `trials.jsonl.zst` (as
+//! runners before did, in `trials.jsonl.gz`). Each of the two is made whole before the other is removed, and records
+//! are appended only when `trials.jsonl` is alone. So where a killed run left both, `trials.jsonl` holds every record,
+//! and is the one that is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use flate2::Compression;
 use flate2::read::MultiGzDecoder;
-use flate2::write::GzEncoder;
 use protocol::SCHEMA;
 
 use crate::id::Id;
@@ -26,18 +26,25 @@ use crate::whole_file;
 /// Of a sweep that has trials left to run.
 const PLAIN: &str = "trials.jsonl";
 /// Of a finished sweep: the same lines.
-const PACKED: &str = "trials.jsonl.gz";
+pub const PACKED: &str = "trials.jsonl.zst";
+/// Of a sweep that a runner before this one finished.
+pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
+
+/// How hard to compress: a finished sweep is written once, and kept.
+const LEVEL: i32 = 19;
+/// How far back equal text is looked for, as a power of two; what every reader takes without being told.
+const WINDOW_LOG: u32 = 27;
 
 /// The file that holds the records of the sweep in a folder.
 #[must_use]
 pub fn of(folder: &Path) -> PathBuf {
-    let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
-    if packed.is_file() && !plain.is_file() { packed } else { plain }
+    let present = [PLAIN, PACKED, PACKED_BEFORE].into_iter().find(|it| folder.join(it).is_file());
+    folder.join(present.unwrap_or(PLAIN))
 }
 
 /// Whether this file of records is compressed.
 pub(crate) fn is_packed(path: &Path) -> bool {
-    path.ends_with(PACKED)
+    path.ends_with(PACKED) || path.ends_with(PACKED_BEFORE)
 }
 
 /// Makes a file without records in a folder.
@@ -50,8 +57,13 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
 pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     let plain = folder.join(PLAIN);
     whole_file::write(&folder.join(PACKED), |out| {
-        let mut packer = GzEncoder::new(out, Compression::best());
-        io::copy(&mut File::open(&plain)?, &mut packer)?;
+        let mut lines = File::open(&plain)?;
+        let mut packer = zstd::Encoder::new(out, LEVEL)?;
+        packer.include_checksum(true)?;
+        packer.long_distance_matching(true)?;
+        packer.window_log(WINDOW_LOG)?;
+        packer.set_pledged_src_size(Some(lines.metadata()?.len()))?; // few lines need little memory
+        io::copy(&mut lines, &mut packer)?;
         packer.finish().map(drop)
     })?;
     std::fs::remove_file(&plain)?;
@@ -60,24 +72,43 @@ pub(crate) fn pack(folder: &Path) -> io::Result<()> {
 
 /// Makes of the records of a folder, if they are compressed, a file that can be appended to.
 fn unpack(folder: &Path) -> io::Result<()> {
-    let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
-    if !packed.is_file() {
-        return Ok(());
+    let found = of(folder);
+    if is_packed(&found) {
+        let plain = folder.join(PLAIN);
+        whole_file::write(&plain, |out| io::copy(&mut Text::open(&found)?, out).map(drop))?;
     }
-    if !plain.is_file() {
-        whole_file::write(&plain, |out| io::copy(&mut Text::open(&packed)?, out).map(drop))?;
+    for packed in [PACKED, PACKED_BEFORE].map(|name| folder.join(name)) {
+        if packed.is_file() {
+            std::fs::remove_file(packed)?;
+        }
     }
-    std::fs::remove_file(&packed)?;
     whole_file::sync_folder(folder)
 }
 
+/// What comes out of the compressed content of a file of this name.
+pub(crate) fn unpacked<'a>(
+    path: &Path,
+    content: impl Read + Send + 'a,
+) -> io::Result<Box<dyn Read + Send + 'a>> {
+    Ok(if path.ends_with(PACKED) {
+        Box::new(zstd::Decoder::new(content)?)
+    } else {
+        Box::new(MultiGzDecoder::new(content))
+    })
+}
+
 /// What a file of records says, compressed or not.
-#[derive(Debug)]
 pub enum Text {
     /// Not compressed.
     Plain(File),
-    /// Compressed.
-    Packed(Box<MultiGzDecoder<File>>),
+    /// What comes out of a compressed one.
+    Packed(Box<dyn Read + Send>),
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Self::Plain(_)) { "Plain" } else { "Packed" })
+    }
 }
 
 impl Text {
@@ -87,11 +118,7 @@ impl Text {
     /// If that cannot be done.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        Ok(if is_packed(path) {
-            Self::Packed(Box::new(MultiGzDecoder::new(file)))
-        } else {
-            Self::Plain(file)
-        })
+        Ok(if is_packed(path) { Self::Packed(unpacked(path, file)?) } else { Self::Plain(file) })
     }
 
     /// A file in which it can be read at any place.
@@ -105,7 +132,7 @@ impl Text {
     }
 }
 
-impl io::Read for Text {
+impl Read for Text {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(file) => file.read(into),
@@ -176,7 +203,7 @@ impl Records {
         let lines = Lines::open(&path).map_err(|error| {
             Stop::BadInput(format!(
                 "{} cannot be read: {error}; a sweep is a folder with manifest.json, host.json and \
-                 trials.jsonl or trials.jsonl.gz",
+                 trials.jsonl or {PACKED}",
                 path.display()
             ))
         })?;
@@ -407,6 +434,9 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
     use crate::sweep_dir::SweepDir;
 
@@ -510,6 +540,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_runner_before_packed_is_read_and_packed_anew_after_it_was_appended_to() {
+        let (folder, path) = file(b"one\n");
+        let gzip = |out| GzEncoder::new(out, Compression::fast());
+        let mut packer = gzip(File::create(folder.path().join(PACKED_BEFORE)).unwrap());
+        packer.write_all(b"one\ntwo\n").unwrap();
+        packer.finish().unwrap();
+        // Where both are there, the plain one holds every record.
+        assert_eq!(text(folder.path()), "one\n");
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(of(folder.path()), folder.path().join(PACKED_BEFORE));
+        assert_eq!(text(folder.path()), "one\ntwo\n");
+        Appender::open(folder.path()).unwrap().pack().unwrap();
+        assert_eq!(names(folder.path()), ["host.json", PACKED]);
+        assert_eq!(text(folder.path()), "one\ntwo\n");
+    }
+
+    #[test]
     fn nobody_else_appends_or_packs_while_somebody_does() {
         let (folder, _path) = file(b"one\n");
         let appender = Appender::open(folder.path()).unwrap();
@@ -530,7 +577,7 @@ mod tests {
         assert_eq!(text(folder.path()), sound);
         pack(folder.path()).unwrap();
         assert_eq!(repair(folder.path()).unwrap(), None);
-        assert_eq!(names(folder.path()), ["host.json", "trials.jsonl.gz", "trials.torn-1"]);
+        assert_eq!(names(folder.path()), ["host.json", PACKED, "trials.torn-1"]);
     }
 
     #[test]
@@ -541,7 +588,7 @@ mod tests {
         let packed = std::fs::read(&path).unwrap();
         std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
         let refused = broken_lines(path).unwrap_err().to_string();
-        assert!(refused.contains("trials.jsonl.gz cannot be read after line "), "{refused}");
+        assert!(refused.contains("trials.jsonl.zst cannot be read after line "), "{refused}");
         assert!(refused.ends_with("; put back a copy of it"), "{refused}");
     }
 }

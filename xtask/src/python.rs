@@ -12,7 +12,9 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
     // Small frames: more threads would mostly wait for each other.
     let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
-    step("analysis", cmd!(sh, "{python} -m pytest --quiet --durations 15 analysis"))
+    // The tests of a file share what they read and drew.
+    let two = ["--numprocesses", "2", "--dist", "loadfile"];
+    step("analysis", cmd!(sh, "{python} -m pytest --quiet --durations 15 {two...} analysis"))
 }
 
 /// Formats, lints and types of the Python package.

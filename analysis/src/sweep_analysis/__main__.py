@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
     report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
 
-    found = commands.add_parser("findings", help="write results/FINDINGS.md as one HTML page with charts")
+    found = commands.add_parser("findings", help="write results/FINDINGS.md as one HTML page")
     found.add_argument(
         "--output", type=Path, required=True, metavar="DIR|FILE", help="folder to write, or a file that ends in .html"
     )
@@ -527,7 +527,7 @@ def _statements(asked: argparse.Namespace) -> int:
 
 
 def _notebooks(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report import notebooks  # noqa: PLC0415 - a kernel is not started by any other command
+    from sweep_analysis.report import notebooks  # noqa: PLC0415 - no other command needs IPython
 
     notebooks.execute_all(asked.sweep)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import pytest
 import made_up
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
+from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.schema import ITERATIONS, TRIALS
 
 
@@ -145,16 +145,17 @@ def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
         read_sweep(folder)
 
 
-def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(folder: Path) -> None:
+@pytest.mark.parametrize("ending", made_up.PACKERS)
+def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(folder: Path, ending: str) -> None:
     change_line(folder, 3, lambda record: record.update(placement="pinned"))
-    plain = read_sweep(folder)
-    made_up.pack(folder)
-    packed = read_sweep(folder)
-    assert packed.trials.collect().equals(plain.trials.collect())
-    assert packed.iterations.collect().equals(plain.iterations.collect())
-    broken = gzip.decompress((folder / "trials.jsonl.gz").read_bytes()).replace(b"pinned", b"spread")
-    (folder / "trials.jsonl.gz").write_bytes(gzip.compress(broken))
-    with pytest.raises(InputError, match=r"trials\.jsonl\.gz:3: field `placement` is `spread`"):
+    plain, lines = parse(file_of(folder)), (folder / "trials.jsonl").read_bytes()
+    file = made_up.pack(folder, ending)
+    packed = parse(file_of(folder))
+    assert file_of(folder) == file
+    for name in Records.frames():
+        assert getattr(packed, name).collect().equals(getattr(plain, name).collect())
+    file.write_bytes(made_up.PACKERS[ending](lines.replace(b"pinned", b"spread")))
+    with pytest.raises(InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `spread`"):
         read_sweep(folder)
 
 
@@ -165,11 +166,16 @@ def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_i
     assert read_sweep(folder).trials.collect().height == len(text.splitlines()) - 1
 
 
+@pytest.mark.parametrize("ending", made_up.PACKERS)
 @pytest.mark.parametrize("harm", [lambda it: it[:-9], lambda it: it[:99] + bytes(9) + it[108:], lambda _: b"hello"])
-def test_a_damaged_compressed_file_is_refused_with_the_remedy(folder: Path, harm: Callable[[bytes], bytes]) -> None:
-    file = made_up.pack(folder)
+def test_a_damaged_compressed_file_is_refused_with_the_remedy(
+    folder: Path, ending: str, harm: Callable[[bytes], bytes]
+) -> None:
+    file = made_up.pack(folder, ending)
     file.write_bytes(harm(file.read_bytes()))
-    with pytest.raises(InputError, match=r"trials\.jsonl\.gz: cannot be read after line .*; put back a copy of it"):
+    with pytest.raises(
+        InputError, match=rf"trials\.jsonl\{ending}: cannot be read after line .*; put back a copy of it"
+    ):
         read_sweep(folder)
 
 

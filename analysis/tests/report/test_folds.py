@@ -9,7 +9,7 @@ import polars as pl
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.folds import LONGEST, folded, unfolded
-from sweep_analysis.report.statements import made, pieces
+from sweep_analysis.report.statements import asked_by, made
 
 NINE_ROWS = "placements 2026-11-22T155739Z 2"
 """A statement of nine rows."""
@@ -44,8 +44,8 @@ def test_the_word_open_keeps_the_table_of_a_statement_open(tmp_path: Path) -> No
 
 
 def test_the_word_open_is_none_of_the_words_that_kinds_read() -> None:
-    _, piece, _ = pieces(f"<!-- analysis: {NINE_ROWS} open -->\n<!-- /analysis -->\n")
-    assert piece.words == ["2"]
+    kind, asked = asked_by(f"{NINE_ROWS} open fixed", "page.md", CHECKOUT)
+    assert (kind, asked.words, asked.is_open, asked.mode) == ("placements", ["2"], True, "fixed")
 
 
 def test_what_was_folded_is_read_back() -> None:

@@ -32,7 +32,7 @@ pub const ENDING: &str = ".tar.zst";
 pub fn gather(results: &Path, own: &Path, record: &Record, personal: &Personal) -> Result<Files> {
     let mut files = Files::new();
     let of_host = format!("hosts/{}/", record.host);
-    for path in parcel::paths(record) {
+    for path in parcel::paths(record, |path| results.join(path).is_file()) {
         let place =
             path.strip_prefix(&of_host).map_or_else(|| results.join(&path), |it| own.join(it));
         let content =
@@ -140,16 +140,14 @@ pub fn read(path: &Path) -> Result<(Record, Files)> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
     use std::path::PathBuf;
-
-    use flate2::read::MultiGzDecoder;
 
     use super::super::parcel::tests::files;
     use super::super::record::RECORD;
     use super::super::record::Step;
     use super::super::record::tests::record;
     use super::*;
+    use crate::trials_file::PACKED;
 
     fn error_of(path: &Path) -> String {
         format!("{:#}", read(path).unwrap_err())
@@ -232,15 +230,12 @@ mod tests {
     fn results(word: &str) -> (tempfile::TempDir, Record) {
         let folder = tempfile::tempdir().unwrap();
         let record = record(&[(Step::Study, "2026-a-sweep")]);
-        for path in parcel::paths(&record) {
+        for path in parcel::paths(&record, |_| false) {
             let place = folder.path().join(&path);
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             let mut content = format!("{{\"rustflags\": \"-Clinker={word}\"}}").into_bytes();
-            if path.ends_with("trials.jsonl.gz") {
-                let mut packer =
-                    flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-                packer.write_all(&content).unwrap();
-                content = packer.finish().unwrap();
+            if path.ends_with(PACKED) {
+                content = zstd::encode_all(&*content, 1).unwrap();
             } else if path.ends_with(RECORD) {
                 content = serde_json::to_vec(&record).unwrap();
             }
@@ -262,10 +257,8 @@ mod tests {
         write(&output, &files).unwrap();
         let bytes = zstd::decode_all(File::open(&output).unwrap()).unwrap();
         let mut texts = vec![String::from_utf8_lossy(&bytes).into_owned()];
-        for content in
-            files.iter().filter(|(path, _)| path.ends_with("/trials.jsonl.gz")).map(|it| it.1)
-        {
-            texts.push(io::read_to_string(MultiGzDecoder::new(&**content)).unwrap());
+        for (_, content) in files.iter().filter(|(path, _)| path.ends_with(PACKED)) {
+            texts.push(String::from_utf8(zstd::decode_all(&**content).unwrap()).unwrap());
         }
         let own = Personal::of_this_host(folder.path(), &[]);
         for text in &texts {
@@ -295,14 +288,10 @@ mod tests {
             assert!(error.contains("--allow-word"), "{error}");
         }
         let (_, record) = results("clang");
-        let gz = |text: &str| {
-            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            packer.write_all(text.as_bytes()).unwrap();
-            packer.finish().unwrap()
-        };
-        let place = Path::new("trials.jsonl.gz");
-        assert!(refuse_personal(place, &gz("panicked at /home/mzapp/x"), &made_up()).is_err());
-        assert!(refuse_personal(place, &gz("fine"), &made_up()).is_ok());
+        let packed = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
+        let place = Path::new(PACKED);
+        assert!(refuse_personal(place, &packed("panicked at /home/mzapp/x"), &made_up()).is_err());
+        assert!(refuse_personal(place, &packed("fine"), &made_up()).is_ok());
         assert_eq!(record.sweeps().count(), 1);
     }
 }

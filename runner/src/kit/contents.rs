@@ -3,19 +3,19 @@
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use flate2::read::MultiGzDecoder;
+use anyhow::{Context as _, Result, bail};
 use manycore::Machine;
 use serde_json::Value;
 use toml::Table;
 
-use super::parcel::{Files, OF_HOST, OF_SWEEP};
+use super::parcel::{self, Files, OF_HOST};
 use super::record::Record as OfHost;
 use crate::doctor::Diagnosis;
 use crate::machines;
 use crate::manifest::Manifest;
 use crate::record::Record;
 use crate::stop::Stop;
+use crate::trials_file::{is_packed, unpacked};
 
 /// Longer than any line that is written, in bytes.
 const MOST_LINE: u64 = 1 << 20;
@@ -23,17 +23,14 @@ const MOST_LINE: u64 = 1 << 20;
 /// More text than records of a host have, in bytes.
 const MOST_TEXT: u64 = 1 << 30;
 
-fn is_packed(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|ending| ending == "gz")
-}
-
 /// Shows every line of a file of results, unpacked if its name ends so, however much comes out of it.
 ///
 /// # Errors
 /// [`Stop::BadInput`] for what is no text, too long, or changes what a terminal shows; those of `see`.
 pub fn lines(path: &str, content: &[u8], mut see: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut text: Box<dyn BufRead + '_> = if is_packed(path) {
-        Box::new(BufReader::new(MultiGzDecoder::new(content)))
+    let mut text: Box<dyn BufRead + '_> = if is_packed(Path::new(path)) {
+        let unpacked = unpacked(Path::new(path), content);
+        Box::new(BufReader::new(unpacked.context("no memory to unpack it")?))
     } else {
         Box::new(content)
     };
@@ -80,7 +77,7 @@ fn unprintable(line: &str) -> Option<char> {
 /// # Errors
 /// [`Stop::BadInput`] with file, place and what is wrong.
 pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
-    for (path, content) in files.iter().filter(|(path, _)| !is_packed(path)) {
+    for (path, content) in files.iter().filter(|(path, _)| !is_packed(Path::new(path))) {
         lines(&format!("{name}: {path}"), content, |_| Ok(()))?;
     }
     let refused = |path: &str, why: String| {
@@ -102,7 +99,7 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
         bail!(refused(&charges, "has no unit's price".to_owned()));
     }
     for sweep in record.sweeps() {
-        let of = OF_SWEEP.map(|file| format!("sweeps/{sweep}/{file}"));
+        let of = parcel::of_sweep(sweep, |path| files.contains_key(path));
         let manifest = Manifest::parse(&text(&of[0]), &format!("{name}: {}", of[0]))?;
         let is_here =
             manifest.asked.machine.as_ref().is_some_and(|it| it.title.contains(&record.host));
@@ -175,6 +172,7 @@ mod tests {
     use super::super::parcel;
     use super::super::record::Step;
     use super::*;
+    use crate::trials_file::{PACKED, PACKED_BEFORE};
 
     /// A host of this checkout with its study, as it was sent.
     fn sent() -> (OfHost, Files) {
@@ -184,14 +182,15 @@ mod tests {
         let mut record = OfHost::read(&host).unwrap().unwrap();
         record.steps.retain(|done| !done.step.is_sweep() || done.step == Step::Study);
         let read = |path: String| (path.clone(), fs::read(results.join(path)).unwrap());
-        let files = parcel::paths(&record).into_iter().map(read).collect();
+        let files = parcel::paths(&record, |path| results.join(path).is_file())
+            .into_iter()
+            .map(read)
+            .collect();
         (record, files)
     }
 
     fn packed(text: impl Read) -> Vec<u8> {
-        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-        std::io::copy(&mut { text }, &mut packer).unwrap();
-        packer.finish().unwrap()
+        zstd::encode_all(text, 1).unwrap()
     }
 
     /// What is said of the host if its file with this ending has another content.
@@ -207,8 +206,8 @@ mod tests {
     }
 
     fn records(change: impl FnOnce(Vec<&str>) -> Vec<&str>) -> String {
-        refused("trials.jsonl.gz", |content| {
-            let text = std::io::read_to_string(MultiGzDecoder::new(content)).unwrap();
+        refused("trials.jsonl.zst", |content| {
+            let text = String::from_utf8(zstd::decode_all(content).unwrap()).unwrap();
             let lines = change(text.split_inclusive('\n').collect()).concat();
             packed(lines.as_bytes())
         })
@@ -223,9 +222,22 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_of_this_checkout_sent_is_taken() {
+    fn what_a_host_of_this_checkout_sent_is_taken_as_a_runner_before_packed_it_too() {
         let (record, files) = sent();
         check("a.tar.zst", &files, &record).unwrap();
+        let before = |(path, content): (String, Vec<u8>)| match path.strip_suffix(PACKED) {
+            None => (path, content),
+            Some(folder) => {
+                let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+                zstd::stream::copy_decode(&*content, &mut packer).unwrap();
+                (format!("{folder}{PACKED_BEFORE}"), packer.finish().unwrap())
+            }
+        };
+        let mut files: Files = files.into_iter().map(before).collect();
+        let of_host = format!("hosts/{}/{}", record.host, OF_HOST[0]);
+        files.insert(of_host, serde_json::to_vec(&record).unwrap());
+        let read = parcel::check("a.tar.zst", &files, &parcel::sums(&files)).unwrap();
+        check("a.tar.zst", &files, &read).unwrap();
     }
 
     #[test]
@@ -277,8 +289,8 @@ mod tests {
     fn however_much_comes_out_of_records_little_of_it_is_in_memory() {
         let long = packed(std::io::repeat(b' ').take(1 << 27));
         assert!(long.len() < 1 << 20);
-        let error = refused("trials.jsonl.gz", |_| long);
-        assert!(error.contains("trials.jsonl.gz:1: is longer than anything"), "{error}");
+        let error = refused("trials.jsonl.zst", |_| long);
+        assert!(error.contains("trials.jsonl.zst:1: is longer than anything"), "{error}");
     }
 
     #[test]

@@ -8,12 +8,13 @@ use anyhow::{Result, bail};
 use super::record::{RECORD, Record};
 use crate::digest;
 use crate::stop::Stop;
+use crate::trials_file::{PACKED, PACKED_BEFORE};
 
 /// Name of the list of checksums; `sha256sum --check` reads it, too.
 pub const SUMS: &str = "SHA256SUMS";
 
 /// Files of a sweep that travel.
-pub const OF_SWEEP: [&str; 3] = ["manifest.json", "host.json", "trials.jsonl.gz"];
+const OF_SWEEP: [&str; 3] = ["manifest.json", "host.json", PACKED];
 
 /// Files of a host that travel.
 pub const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
@@ -21,12 +22,23 @@ pub const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-her
 /// Contents by path below `results/`, such as `hosts/1a2b3c/record.json`.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
+/// Paths of a sweep's files, where `is_there` says which exist: a runner before this one may have packed the records.
+pub fn of_sweep(sweep: &str, is_there: impl Fn(&str) -> bool) -> [String; 3] {
+    OF_SWEEP.map(|file| {
+        let path = |file| format!("sweeps/{sweep}/{file}");
+        let before = path(PACKED_BEFORE);
+        if file == PACKED && is_there(&before) && !is_there(&path(file)) {
+            before
+        } else {
+            path(file)
+        }
+    })
+}
+
 /// Paths that the archive of a host has, and no others.
-#[must_use]
-pub fn paths(record: &Record) -> BTreeSet<String> {
+pub fn paths(record: &Record, is_there: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let of_host = OF_HOST.iter().map(|file| format!("hosts/{}/{file}", record.host));
-    let of_sweep = |sweep: &str| OF_SWEEP.map(|file| format!("sweeps/{sweep}/{file}"));
-    of_host.chain(record.sweeps().flat_map(of_sweep)).collect()
+    of_host.chain(record.sweeps().flat_map(|sweep| of_sweep(sweep, &is_there))).collect()
 }
 
 /// The list of checksums.
@@ -71,7 +83,7 @@ pub fn check(name: &str, files: &Files, sums: &str) -> Result<Record> {
     if !is_word(&record.host) || !record.sweeps().all(is_word) {
         bail!(refused(format!("{path} names a host or a sweep that is no plain name")));
     }
-    let expected = paths(&record);
+    let expected = paths(&record, |path| files.contains_key(path));
     if let Some(foreign) = files.keys().find(|path| !expected.contains(*path)) {
         bail!(refused(format!("`{foreign}` does not belong to host {}", record.host)));
     }
@@ -98,7 +110,7 @@ pub(crate) mod tests {
     pub(crate) fn files() -> Files {
         let record = record(&[(Step::Doctor, "doctor.json"), (Step::Study, "2026-a-sweep")]);
         let mut files: Files =
-            paths(&record).into_iter().map(|path| (path, b"{}".to_vec())).collect();
+            paths(&record, |_| false).into_iter().map(|path| (path, b"{}".to_vec())).collect();
         let text = serde_json::to_vec(&record).unwrap();
         files.insert("hosts/1a2b3c/record.json".to_owned(), text);
         files

@@ -80,7 +80,7 @@ fn interrupted_it_goes_on_and_what_it_packs_is_taken_once_elsewhere() {
         .assert()
         .success()
         .stdout(contains("done already: doctor, calibrate, predict"))
-        .stdout(contains("SHA256SUMS").and(contains("trials.jsonl.gz")))
+        .stdout(contains("SHA256SUMS").and(contains("trials.jsonl.zst")))
         .stderr(contains("[3 of 7]").not().and(contains("[4 of 7] study")));
     let record = record(&results);
     let steps = record["steps"].as_array().unwrap();
@@ -109,7 +109,7 @@ fn interrupted_it_goes_on_and_what_it_packs_is_taken_once_elsewhere() {
     merge(&elsewhere).success().stderr(contains("all of it was there already")).stdout("");
     for step in [2, 3, 4, 5] {
         let name = steps[step]["made"].as_str().unwrap();
-        for file in ["manifest.json", "host.json", "trials.jsonl.gz"] {
+        for file in ["manifest.json", "host.json", "trials.jsonl.zst"] {
             let taken = fs::read(elsewhere.join("sweeps").join(name).join(file)).unwrap();
             assert_eq!(taken, fs::read(of(step).join(file)).unwrap());
         }

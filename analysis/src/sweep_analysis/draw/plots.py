@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
+from altair.vegalite.v6 import api
 
 from sweep_analysis.draw.palette import LIGHT, Theme, styles
 from sweep_analysis.read.labels import count, with_panel
@@ -46,6 +47,20 @@ class ChartStyle:
     baseline: str | None
     cpus: int | None
     theme: Theme = LIGHT
+
+
+def _as_they_are(parts: list[Any]) -> list[Any]:
+    return list(parts)
+
+
+def _without_parameters(params: Any, parts: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401 - whatever it is
+    return params, list(parts)
+
+
+# To merge parameters that a reader may set, Altair copies each part of a chart with all of its own, at every level.
+# No chart here has any, and the copies would be half of the work of a large figure.
+api._remove_duplicate_params = _as_they_are  # type: ignore[assignment] # noqa: SLF001
+api._combine_subchart_params = _without_parameters  # type: ignore[assignment] # noqa: SLF001
 
 
 def side_by_side(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int) -> alt.ConcatChart:

@@ -26,7 +26,7 @@ FORMAT = 1
 
 WORTH_BYTES = 8 << 20
 """Smaller files are decoded in well under a second, so they are not kept twice."""
-_PACKED_TO = 8
+_PACKED_TO = 16
 """How many times larger a file of records is than its compressed form, about."""
 
 PLACE = "SWEEP_ANALYSIS_CACHE"

@@ -2,59 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, TRIALS
 
 
-def _same(names: list[str]) -> dict[str, pl.DataType]:
+def _same(names: Sequence[str]) -> dict[str, pl.DataType]:
     """The columns of `TRIALS` with these names, in this order."""
     return {name: TRIALS[name] for name in names}
 
 
-TIMES = pl.Schema(
-    _same(CELL)
-    | pl.Schema(
-        {
-            "trial": pl.String,
-            "replicate": pl.Int64,
-            "layout": pl.Int64,  # the build, from 1; null in a sweep that has one build of each branch
-            "block": pl.Int64,
-            "position": pl.Int64,
-            "oversubscribed": pl.Boolean,
-            "freq_state": pl.String,
-            "work_unit": pl.String,
-            "iterations": pl.UInt32,
-            "elapsed_ns": pl.Float64,  # median over the trial's iterations
-            "ns_per_unit": pl.Float64,  # median over the trial's iterations: wall time per unit of work
-            "cpu_ns_per_unit": pl.Float64,  # user and system time of the process per unit of work, likewise
-            "cpus_busy": pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
-            "p50_ns": pl.Float64,  # how long work waited, as the trial told it: see `latency.waits_of`; null: untold
-            "p99_ns": pl.Float64,
-            "ghz": pl.Float64,  # measured clock, mean of before and after; null if neither was measured
-            "cycles_per_unit": pl.Float64,  # wall time per unit of work times the clock; null without one
-        }
-    )
+def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
+    """The columns of `TRIALS` with these names, then others of these types."""
+    return pl.Schema(_same(same) | pl.Schema(own))
+
+
+TIMES = _of(
+    CELL,
+    trial=pl.String,
+    replicate=pl.Int64,
+    layout=pl.Int64,  # the build, from 1; null in a sweep that has one build of each branch
+    block=pl.Int64,
+    position=pl.Int64,
+    oversubscribed=pl.Boolean,
+    freq_state=pl.String,
+    work_unit=pl.String,
+    iterations=pl.UInt32,
+    elapsed_ns=pl.Float64,  # median over the trial's iterations
+    ns_per_unit=pl.Float64,  # median over the trial's iterations: wall time per unit of work
+    cpu_ns_per_unit=pl.Float64,  # user and system time of the process per unit of work, likewise
+    cpus_busy=pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
+    p50_ns=pl.Float64,  # how long work waited, as the trial told it: see `latency.waits_of`; null: untold
+    p99_ns=pl.Float64,
+    ghz=pl.Float64,  # measured clock, mean of before and after; null if neither was measured
+    cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without one
 )
 """One row per good trial: see `speedup.trial_times`."""
 
-SPEEDUPS = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "oversubscribed": pl.Boolean,
-            "definition": pl.String,  # `own`, `baseline` or `sequential`
-            "trials": pl.Int64,
-            "reference_trials": pl.Int64,
-            "elapsed_ms": pl.Float64,  # median over trials
-            "ns_per_unit": pl.Float64,  # median over trials
-            "speedup": pl.Float64,  # reference's time per unit over this cell's
-            "speedup_low": pl.Float64,  # 95 % interval
-            "speedup_high": pl.Float64,
-            "efficiency": pl.Float64,  # speed-up over threads
-            "karp_flatt": pl.Float64,  # experimentally determined serial fraction; null at one thread
-        }
-    )
+SPEEDUPS = _of(
+    [*PANEL, "threads", "branch"],
+    oversubscribed=pl.Boolean,
+    definition=pl.String,  # `own`, `baseline` or `sequential`
+    trials=pl.Int64,
+    reference_trials=pl.Int64,
+    elapsed_ms=pl.Float64,  # median over trials
+    ns_per_unit=pl.Float64,  # median over trials
+    speedup=pl.Float64,  # reference's time per unit over this cell's
+    speedup_low=pl.Float64,  # 95 % interval
+    speedup_high=pl.Float64,
+    efficiency=pl.Float64,  # speed-up over threads
+    karp_flatt=pl.Float64,  # experimentally determined serial fraction; null at one thread
 )
 """One row per cell of the pool's program and definition of speed-up: see `speedup.speedups`."""
 
@@ -89,16 +88,12 @@ COMPARISONS = pl.Schema(
 )
 """One row per branch, baseline, quantity and cell, workload or sweep: see `compare.judge`."""
 
-FAILURES = pl.Schema(
-    _same([*PANEL, "branch"])
-    | pl.Schema(
-        {
-            "failed": pl.Int64,  # trials of the pool's program
-            "trials": pl.Int64,  # of them
-            "outcomes": pl.String,  # joined by commas
-            "is_beyond_baseline": pl.Boolean,  # a larger share than of the baseline, or of its twin
-        }
-    )
+FAILURES = _of(
+    [*PANEL, "branch"],
+    failed=pl.Int64,  # trials of the pool's program
+    trials=pl.Int64,  # of them
+    outcomes=pl.String,  # joined by commas
+    is_beyond_baseline=pl.Boolean,  # a larger share than of the baseline, or of its twin
 )
 """One row per branch and panel that has failed trials, the baseline's own left out: see `judgement`."""
 
@@ -115,102 +110,78 @@ HANGS = pl.Schema(
 )
 """One row per branch: see `hangs.hangs`."""
 
-EVENT_RATES = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "oversubscribed": pl.Boolean,
-            "work_unit": pl.String,
-            "event": pl.String,
-            "trials": pl.UInt32,
-            "per_unit": pl.Float64,  # events of all threads per unit of work, median over trials
-            "per_unit_low": pl.Float64,  # the least of the trials
-            "per_unit_high": pl.Float64,  # the most
-        }
-    )
+EVENT_RATES = _of(
+    [*PANEL, "threads", "branch"],
+    oversubscribed=pl.Boolean,
+    work_unit=pl.String,
+    event=pl.String,
+    trials=pl.UInt32,
+    per_unit=pl.Float64,  # events of all threads per unit of work, median over trials
+    per_unit_low=pl.Float64,  # the least of the trials
+    per_unit_high=pl.Float64,  # the most
 )
 """One row per counted cell and kind of event: see `events.event_rates`."""
 
-LINE_RATES = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "oversubscribed": pl.Boolean,
-            "work_unit": pl.String,
-            "line": pl.String,  # the counter words on the line, joined by ` + `
-            "trials": pl.UInt32,
-            "loads": pl.Float64,  # per unit of work, median over trials
-            "writes": pl.Float64,  # read-modify-writes, failed ones included: each takes the line away from the others
-            "writes_low": pl.Float64,  # the least of the trials
-            "writes_high": pl.Float64,  # the most
-            "cas_failures": pl.Float64,
-        }
-    )
+LINE_RATES = _of(
+    [*PANEL, "threads", "branch"],
+    oversubscribed=pl.Boolean,
+    work_unit=pl.String,
+    line=pl.String,  # the counter words on the line, joined by ` + `
+    trials=pl.UInt32,
+    loads=pl.Float64,  # per unit of work, median over trials
+    writes=pl.Float64,  # read-modify-writes, failed ones included: each takes the line away from the others
+    writes_low=pl.Float64,  # the least of the trials
+    writes_high=pl.Float64,  # the most
+    cas_failures=pl.Float64,
 )
 """One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""
 
-SPENT_SHARES = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "work_unit": pl.String,
-            "trials": pl.Int64,
-            "spent_on": pl.String,  # a key of `simulated.SPENT_ON`
-            "ns_per_unit": pl.Float64,  # time of all cores together per unit of work, over all trials
-            "share": pl.Float64,  # of the time of all cores
-        }
-    )
+SPENT_SHARES = _of(
+    [*PANEL, "threads", "branch"],
+    work_unit=pl.String,
+    trials=pl.Int64,
+    spent_on=pl.String,  # a key of `simulated.SPENT_ON`
+    ns_per_unit=pl.Float64,  # time of all cores together per unit of work, over all trials
+    share=pl.Float64,  # of the time of all cores
 )
 """One row per cell on a simulated machine and what its cores did: see `simulated.spent_shares`."""
 
-SENSITIVITY = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "quantity": pl.String,  # `time` or `cpu`
-            "ratio": pl.Float64,  # over the baseline's, prices as written: geometric mean over seeds
-            "prices": pl.Int64,  # prices that were changed, each way counted
-            "least": pl.Float64,  # the smallest ratio with one price changed
-            "least_price": pl.String,  # and which, as `fence-ns*2`
-            "most": pl.Float64,
-            "most_price": pl.String,
-            "flips": pl.String,  # prices with which less, as much or more becomes another of the three; empty: none
-        }
-    )
+SENSITIVITY = _of(
+    [*PANEL, "threads", "branch"],
+    quantity=pl.String,  # `time` or `cpu`
+    ratio=pl.Float64,  # over the baseline's, prices as written: geometric mean over seeds
+    prices=pl.Int64,  # prices that were changed, each way counted
+    least=pl.Float64,  # the smallest ratio with one price changed
+    least_price=pl.String,  # and which, as `fence-ns*2`
+    most=pl.Float64,
+    most_price=pl.String,
+    flips=pl.String,  # prices with which less, as much or more becomes another of the three; empty: none
 )
 """One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
 
-LINE_WAIT_RATES = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "work_unit": pl.String,
-            "trials": pl.Int64,
-            "at": pl.String,  # the line of source that waited for lines of memory: `file:line:column`
-            "written_at": pl.String,  # the one that wrote before it, or in brackets what else; null if none had
-            "share": pl.Float64,  # of all the time that the cell's cores waited for lines
-            "core_share": pl.Float64,  # of the time of all cores
-            "ns_per_unit": pl.Float64,  # waited by all cores together per unit of work
-            "transfers_per_unit": pl.Float64,
-            "transfers_per_iteration": pl.Float64,
-        }
-    )
+LINE_WAIT_RATES = _of(
+    [*PANEL, "threads", "branch"],
+    work_unit=pl.String,
+    trials=pl.Int64,
+    at=pl.String,  # the line of source that waited for lines of memory: `file:line:column`
+    written_at=pl.String,  # the one that wrote before it, or in brackets what else; null if none had
+    share=pl.Float64,  # of all the time that the cell's cores waited for lines
+    core_share=pl.Float64,  # of the time of all cores
+    ns_per_unit=pl.Float64,  # waited by all cores together per unit of work
+    transfers_per_unit=pl.Float64,
+    transfers_per_iteration=pl.Float64,
 )
 """One row per cell on a simulated machine and pair of lines of source: see `simulated.line_wait_rates`."""
 
-LATENCIES = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "oversubscribed": pl.Boolean,
-            "kind": pl.String,  # what was waited for: a key of `latency.KINDS`
-            "quantile": pl.String,  # one of `latency.QUANTILES`
-            "trials": pl.UInt32,
-            "wait_us": pl.Float64,  # median over trials of the trial's quantile
-            "wait_us_low": pl.Float64,  # the least of the trials
-            "wait_us_high": pl.Float64,  # the most
-        }
-    )
+LATENCIES = _of(
+    [*PANEL, "threads", "branch"],
+    oversubscribed=pl.Boolean,
+    kind=pl.String,  # what was waited for: a key of `latency.KINDS`
+    quantile=pl.String,  # one of `latency.QUANTILES`
+    trials=pl.UInt32,
+    wait_us=pl.Float64,  # median over trials of the trial's quantile
+    wait_us_low=pl.Float64,  # the least of the trials
+    wait_us_high=pl.Float64,  # the most
 )
 """One row per cell of a workload that waits, kind of waiting and quantile: see `latency.latencies`."""
 
@@ -228,15 +199,11 @@ CLOCKS = pl.Schema(
 )
 """One row per frequency mode and thread count: see `clocks.clocks`."""
 
-RESIDUALS = pl.Schema(
-    _same(PANEL)
-    | pl.Schema(
-        {
-            "block": pl.Int64,
-            "residual": pl.Float64,  # log of the block's time over that of the other blocks of its cells
-            "clock": pl.Float64,  # the same of its measured clock; null if it was not measured
-        }
-    )
+RESIDUALS = _of(
+    PANEL,
+    block=pl.Int64,
+    residual=pl.Float64,  # log of the block's time over that of the other blocks of its cells
+    clock=pl.Float64,  # the same of its measured clock; null if it was not measured
 )
 """One row per block: see `drift.residuals`."""
 
@@ -264,84 +231,64 @@ OUTLIER_SHARES = pl.Schema(
 )
 """One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
 
-MODE_VALUES = pl.Schema(
-    _same(CELL)
-    | pl.Schema(
-        {
-            "scope": pl.String,
-            "deviation": pl.Float64,  # log of the value over the median of the others of its cell or trial
-        }
-    )
+MODE_VALUES = _of(
+    CELL,
+    scope=pl.String,
+    deviation=pl.Float64,  # log of the value over the median of the others of its cell or trial
 )
 """One row per value of a flagged row of `MODES`: see `modes.mode_values`."""
 
-FITS = pl.Schema(
-    _same([*PANEL, "branch"])
-    | pl.Schema(
-        {
-            "law": pl.String,  # a key of `scaling.LAWS`
-            "points": pl.Int64,  # thread counts within the CPUs
-            "points_left_out": pl.Int64,  # thread counts beyond them
-            "status": pl.String,  # one of `scaling.STATUSES`; coefficients are null unless `good`
-            "reason": pl.String,  # why it is not good
-            "sigma": pl.Float64,  # serial share of the time on one thread
-            "sigma_low": pl.Float64,  # 95 % interval
-            "sigma_high": pl.Float64,
-            "kappa": pl.Float64,  # crosstalk over the time on one thread; null for Amdahl
-            "kappa_low": pl.Float64,
-            "kappa_high": pl.Float64,
-            "peak_threads": pl.Float64,  # where throughput is largest; null if nowhere below `scaling.MOST_THREADS`
-            "largest_residual": pl.Float64,  # absolute log of measured over fitted time; null if refused
-            "rms_residual": pl.Float64,
-            "p_lack_of_fit": pl.Float64,  # F-test of residuals against repeated trials; null without repetition
-        }
-    )
+FITS = _of(
+    [*PANEL, "branch"],
+    law=pl.String,  # a key of `scaling.LAWS`
+    points=pl.Int64,  # thread counts within the CPUs
+    points_left_out=pl.Int64,  # thread counts beyond them
+    status=pl.String,  # one of `scaling.STATUSES`; coefficients are null unless `good`
+    reason=pl.String,  # why it is not good
+    sigma=pl.Float64,  # serial share of the time on one thread
+    sigma_low=pl.Float64,  # 95 % interval
+    sigma_high=pl.Float64,
+    kappa=pl.Float64,  # crosstalk over the time on one thread; null for Amdahl
+    kappa_low=pl.Float64,
+    kappa_high=pl.Float64,
+    peak_threads=pl.Float64,  # where throughput is largest; null if nowhere below `scaling.MOST_THREADS`
+    largest_residual=pl.Float64,  # absolute log of measured over fitted time; null if refused
+    rms_residual=pl.Float64,
+    p_lack_of_fit=pl.Float64,  # F-test of residuals against repeated trials; null without repetition
 )
 """One row per panel, branch and law: see `scaling.scaling`."""
 
-RESIDUALS_OF_FITS = pl.Schema(
-    _same([*PANEL, "branch"])
-    | pl.Schema(
-        {
-            "law": pl.String,
-            "threads": pl.Int64,
-            "ns_per_unit": pl.Float64,  # measured, median over trials
-            "fitted_ns_per_unit": pl.Float64,
-            "residual": pl.Float64,  # log of measured over fitted
-        }
-    )
+RESIDUALS_OF_FITS = _of(
+    [*PANEL, "branch"],
+    law=pl.String,
+    threads=pl.Int64,
+    ns_per_unit=pl.Float64,  # measured, median over trials
+    fitted_ns_per_unit=pl.Float64,
+    residual=pl.Float64,  # log of measured over fitted
 )
 """One row per thread count of a law that was fitted, well or poorly: see `scaling.scaling`."""
 
-OUTLIERS = pl.Schema(
-    _same(CELL)
-    | pl.Schema(
-        {
-            "trial": pl.String,
-            "block": pl.Int64,
-            "trials": pl.Int64,  # good trials of the cell
-            "ns_per_unit": pl.Float64,
-            "time_ratio": pl.Float64,  # over the median of its cell
-            "is_beyond_fences": pl.Boolean,  # Tukey: over 1.5 interquartile ranges outside the quartiles
-            "modified_z": pl.Float64,  # distance from the median in scaled MADs; null if most trials are equal
-            "is_far": pl.Boolean,  # modified z beyond 3.5 (Iglewicz and Hoaglin)
-        }
-    )
+OUTLIERS = _of(
+    CELL,
+    trial=pl.String,
+    block=pl.Int64,
+    trials=pl.Int64,  # good trials of the cell
+    ns_per_unit=pl.Float64,
+    time_ratio=pl.Float64,  # over the median of its cell
+    is_beyond_fences=pl.Boolean,  # Tukey: over 1.5 interquartile ranges outside the quartiles
+    modified_z=pl.Float64,  # distance from the median in scaled MADs; null if most trials are equal
+    is_far=pl.Boolean,  # modified z beyond 3.5 (Iglewicz and Hoaglin)
 )
 """One row per good trial that either rule labels: see `outliers.outliers`."""
 
-MODES = pl.Schema(
-    _same(CELL)
-    | pl.Schema(
-        {
-            "scope": pl.String,  # `modes.WITHIN` (a cell) or `modes.BETWEEN` (all thread counts; `threads` is null)
-            "values": pl.Int64,
-            "p_value": pl.Float64,  # that there is one mode; null with too few values
-            "gap": pl.Float64,  # ratio of times between the two modes; null where they were not told apart
-            "p_bh": pl.Float64,  # `p_value`, Benjamini-Hochberg over all rows
-            "several": pl.Boolean,  # flagged
-        }
-    )
+MODES = _of(
+    CELL,
+    scope=pl.String,  # `modes.WITHIN` (a cell) or `modes.BETWEEN` (all thread counts; `threads` is null)
+    values=pl.Int64,
+    p_value=pl.Float64,  # that there is one mode; null with too few values
+    gap=pl.Float64,  # ratio of times between the two modes; null where they were not told apart
+    p_bh=pl.Float64,  # `p_value`, Benjamini-Hochberg over all rows
+    several=pl.Boolean,  # flagged
 )
 """One row per question and what it is asked of: see `modes.modes`."""
 
@@ -388,38 +335,30 @@ LEDGER = pl.Schema(
 )
 """One row per reason, and branch where it matters: see `ledger.ledger`."""
 
-COSTS = pl.Schema(
-    _same([*CELL_SET, "branch"])
-    | pl.Schema(
-        {
-            "oversubscribed": pl.Boolean,
-            "trials": pl.Int64,
-            "ns_per_unit": pl.Float64,  # wall time, median over trials
-            "ns_per_unit_low": pl.Float64,  # 95 % interval
-            "ns_per_unit_high": pl.Float64,
-            "cpu_ns_per_unit": pl.Float64,  # CPU time of the process
-            "cpu_ns_per_unit_low": pl.Float64,
-            "cpu_ns_per_unit_high": pl.Float64,
-            "cycles_per_unit": pl.Float64,  # wall time at the measured clock; null without one
-            "cycles_per_unit_low": pl.Float64,
-            "cycles_per_unit_high": pl.Float64,
-            "cpus_busy": pl.Float64,  # CPU time over wall time
-            "cpus_busy_low": pl.Float64,
-            "cpus_busy_high": pl.Float64,
-            "cpus_idle": pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
-        }
-    )
+COSTS = _of(
+    [*CELL_SET, "branch"],
+    oversubscribed=pl.Boolean,
+    trials=pl.Int64,
+    ns_per_unit=pl.Float64,  # wall time, median over trials
+    ns_per_unit_low=pl.Float64,  # 95 % interval
+    ns_per_unit_high=pl.Float64,
+    cpu_ns_per_unit=pl.Float64,  # CPU time of the process
+    cpu_ns_per_unit_low=pl.Float64,
+    cpu_ns_per_unit_high=pl.Float64,
+    cycles_per_unit=pl.Float64,  # wall time at the measured clock; null without one
+    cycles_per_unit_low=pl.Float64,
+    cycles_per_unit_high=pl.Float64,
+    cpus_busy=pl.Float64,  # CPU time over wall time
+    cpus_busy_low=pl.Float64,
+    cpus_busy_high=pl.Float64,
+    cpus_idle=pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
 )
 """One row per cell, the sequential program's included: see `costs.costs`."""
 
-THREAD_TIMES = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "time_us": pl.Float64,  # wall time of an iteration, median over trials
-            "cpu_us": pl.Float64,  # CPU time of the process in an iteration, median over trials
-        }
-    )
+THREAD_TIMES = _of(
+    [*PANEL, "threads", "branch"],
+    time_us=pl.Float64,  # wall time of an iteration, median over trials
+    cpu_us=pl.Float64,  # CPU time of the process in an iteration, median over trials
 )
 """One row per cell of the pool's program: see `thread_times.thread_times`."""
 
@@ -444,31 +383,23 @@ PLACEMENTS = pl.Schema(
 )
 """One row per quantity, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""
 
-VALIDATION = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "predicted_ms": pl.Float64,  # simulated: median over trials
-            "measured_ms": pl.Float64,  # on the host: median over trials
-            "ratio": pl.Float64,  # predicted over measured
-            "predicted_scaling": pl.Float64,  # predicted time over that of the branch on one thread; null without it
-            "measured_scaling": pl.Float64,  # the same, measured
-            "is_near": pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
-        }
-    )
+VALIDATION = _of(
+    [*PANEL, "threads", "branch"],
+    predicted_ms=pl.Float64,  # simulated: median over trials
+    measured_ms=pl.Float64,  # on the host: median over trials
+    ratio=pl.Float64,  # predicted over measured
+    predicted_scaling=pl.Float64,  # predicted time over that of the branch on one thread; null without it
+    measured_scaling=pl.Float64,  # the same, measured
+    is_near=pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
 )
 """One row per cell of the pool's program that a simulated and a measured sweep have: see `validation.validation`."""
 
-VALIDATED_COUNTS = pl.Schema(
-    _same([*PANEL, "threads", "branch"])
-    | pl.Schema(
-        {
-            "event": pl.String,  # a key of `validated_counts.COUNTED`
-            "predicted": pl.Float64,  # simulated: by all threads in a trial, median over trials, for the measured work
-            "measured": pl.Float64,  # on the host: by all threads in a trial, median over trials
-            "ratio": pl.Float64,  # predicted over measured; null if one of them is 0
-            "is_near": pl.Boolean,  # whether they are within `validated_counts.FACTOR`; null if both are few
-        }
-    )
+VALIDATED_COUNTS = _of(
+    [*PANEL, "threads", "branch"],
+    event=pl.String,  # a key of `validated_counts.COUNTED`
+    predicted=pl.Float64,  # simulated: by all threads in a trial, median over trials, for the measured work
+    measured=pl.Float64,  # on the host: by all threads in a trial, median over trials
+    ratio=pl.Float64,  # predicted over measured; null if one of them is 0
+    is_near=pl.Boolean,  # whether they are within `validated_counts.FACTOR`; null if both are few
 )
 """One row per event and cell that a simulated and a measured sweep counted: see `validated_counts.validated_counts`."""

@@ -114,9 +114,9 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
 def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
-    The records may be compressed, as `trials.jsonl.gz`. A torn last line (no newline at its end: the sweep was killed
-    while writing) is set aside and noted. What a large file of records holds is kept as Parquet in `cached_in`,
-    without which `cache.folder` says where.
+    The records may be compressed, by this runner or by one before. A torn last line (no newline at its end: the sweep
+    was killed while writing) is set aside and noted. What a large file of records holds is kept as Parquet in
+    `cached_in`, without which `cache.folder` says where.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -34,6 +35,11 @@ from sweep_analysis.read.schema import (
     Trial,
 )
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 BATCH = 2000
 """Records that are decoded before they become columns."""
 SPILLED = 50
@@ -44,6 +50,9 @@ _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _POSITIVE = ("elapsed_ns", "work_units")
 _MOST_NS = 10**16
 """An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
+
+_OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
+"""How the records of a finished sweep are read, by the ending of their file; runners before wrote the second."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +90,13 @@ def file_of(folder: Path) -> Path:
 
     Both are there where the runner was killed while it compressed; the other then holds as much.
     """
-    plain, packed = folder / "trials.jsonl", folder / "trials.jsonl.gz"
-    return packed if packed.is_file() and not plain.is_file() else plain
+    names = ("trials.jsonl", *(f"trials.jsonl{ending}" for ending in _OPEN))
+    return next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
 
 
 def is_packed(file: Path) -> bool:
     """Whether this file of records is compressed."""
-    return file.suffix == ".gz"
+    return file.suffix in _OPEN
 
 
 def parse(file: Path, spill: Path | None = None) -> Records:
@@ -141,7 +150,7 @@ def _spill(parts: dict[str, list[pl.DataFrame]], spilled: dict[str, list[pl.Lazy
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
     """Lines that are not empty, with their numbers; a last one without an end is noted and left out."""
     number = 0
-    with io.BufferedReader(gzip.open(file)) if is_packed(file) else file.open("rb") as stream:
+    with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file)) as stream:
         try:
             for number, line in enumerate(stream, start=1):
                 if not line.endswith(b"\n"):
@@ -151,7 +160,7 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
                     )
                 elif line.strip():
                     yield number, line
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
             where = f"cannot be read after line {number}: {error}"
             raise InputError(file, where, "put back a copy of it") from error
 

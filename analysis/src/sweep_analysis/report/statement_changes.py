@@ -9,11 +9,9 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
-from sweep_analysis.say import tables
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, pooled_threads
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
-from sweep_analysis.stats.claims import UNTESTED
 from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.noise import second_look
 from sweep_analysis.stats.two_sweeps import matching, together
@@ -148,41 +146,6 @@ def _band(row: dict[str, Any]) -> str:
     return f"±{(row['band'] - 1) * 100:.1f} %" if row["band"] else "unknown"
 
 
-def _sensitivity(asked: Asked) -> str:
-    """A row a workload: the largest change seen, the A/A band, what would have been found."""
-    rows = asked.sweep.judgement.rows.filter(
-        pl.col("quantity") == "time", pl.col("level").is_in(["workload", "overall"])
-    )
-    made = []
-    for part in rows.partition_by("panel", maintain_order=True):
-        furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(0, named=True)
-        detectable = part["detectable"].median()
-        made.append(
-            {
-                "workload": furthest["panel"] or "all together",
-                "largest change": f"{percent(furthest['time_ratio'])} ({furthest['branch']})",
-                "A/A band": _band(furthest),
-                "found four times in five": f"from {(detectable - 1) * 100:.1f} %"
-                if isinstance(detectable, float)
-                else "not judged",
-            }
-        )
-    return asked.table(pl.DataFrame(made), "the largest change of each workload, and what would have been found")
-
-
-def _prices(asked: Asked) -> str:
-    """What becomes of simulated comparisons when one price is halved or doubled, a row a branch and quantity.
-
-    Words: workloads; none: all.
-    """
-    rows = with_panel(asked.sweep.sensitivity)
-    if asked.words:
-        rows = rows.filter(pl.col("workload").is_in(asked.words))
-    if rows.is_empty():
-        raise asked.refused("no price was changed there", "name a sweep of the experiment `sensitivity`")
-    return asked.table(tables.sensitivity_table(rows), "comparisons with each price halved and doubled")
-
-
 def _calibration(asked: Asked) -> str:
     """A row a sweep: `packed` over the baseline, and the cells that are equal, and off."""
     made = []
@@ -207,21 +170,6 @@ def _calibration(asked: Asked) -> str:
     return asked.table(pl.DataFrame(made), "whether packed equals the baseline, by sweep")
 
 
-def _claims(asked: Asked) -> str:
-    """What became of the claims of `branches.toml` that the sweep tests, a row each.
-
-    Words: ranges of threads, as claims write them; none: all claims.
-    """
-    rows = asked.sweep.claims.filter(pl.col("verdict") != UNTESTED)
-    if asked.words:
-        rows = rows.filter(pl.col("threads").is_in(asked.words))
-    if rows.is_empty():
-        raise asked.refused("no claim is about these threads", "write the range as branches.toml does")
-    workloads = sorted(asked.sweep.times["workload"].unique())
-    shown = tables.claim_table(rows, workloads).with_columns(pl.col("reason").fill_null(""))
-    return asked.table(shown.drop("p corrected"), "what became of each claim")
-
-
 def _second_look(asked: Asked) -> str:
     """What became, in the second sweep, of the largest change that the first showed, one row a workload."""
     once, again = asked.sweeps
@@ -236,10 +184,7 @@ CHANGES: dict[str, Callable[[Asked], str]] = {
     "effect": _effect,
     "source": _source,
     "changes": _changes,
-    "sensitivity": _sensitivity,
-    "prices": _prices,
     "calibration": _calibration,
-    "claims": _claims,
     "second-look": _second_look,
 }
 """These statements, by kind."""

@@ -55,14 +55,10 @@ class Piece:
 
     Attributes:
         kind: of the statement; empty for what people wrote.
-        sweeps: that it names.
-        words: the others.
         text: Markdown without the comments around it.
     """
 
     kind: str
-    sweeps: list[str]
-    words: list[str]
     text: str
 
 
@@ -72,27 +68,21 @@ def pieces(text: str) -> Iterator[Piece]:
     for found in _STATEMENT.finditer(text):
         if not found["break"]:
             continue
-        yield Piece("", [], [], text[end : found.start()])
-        kind, named, words = _read(found["words"])
-        yield Piece(kind, named, [word for word in words if word not in (_OPEN, *_MODES)], found["text"])
+        yield Piece("", text[end : found.start()])
+        yield Piece(found["words"].split()[0], found["text"])
         end = found.end()
-    yield Piece("", [], [], text[end:])
-
-
-def _read(statement: str) -> tuple[str, list[str], list[str]]:
-    """What stands in a statement's comment: kind, sweeps, and the other words."""
-    kind, *words = statement.split() or [""]
-    return kind, [word for word in words if _SWEEP.match(word)], [word for word in words if not _SWEEP.match(word)]
+    yield Piece("", text[end:])
 
 
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
     """What a statement's comment asks for: its kind, and all else. `where` and `folder` are those of `Asked`."""
-    kind, named, words = _read(statement)
+    kind, *words = statement.split() or [""]
+    named = [word for word in words if _SWEEP.match(word)]
     if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
         raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
     modes = [word for word in words if word in _MODES]
-    rest = [word for word in words if word not in (_OPEN, *_MODES)]
-    sweeps = [analysis_of(name) for name in named]
+    rest = [word for word in words if word not in (_OPEN, *_MODES, *named)]
+    sweeps = [_analysis(find_sweep(Path(name))) for name in named]
     return kind, Asked(where, folder, sweeps, rest, _OPEN in words, modes[0] if modes else "", _analysis)
 
 
@@ -121,11 +111,6 @@ def made(file: Path) -> dict[Path, str]:
 
     filled = _STATEMENT.sub(fill, file.read_text(encoding="utf-8"))
     return {file: filled} | texts
-
-
-def analysis_of(name: str) -> Analysis:
-    """The sweep that a statement names."""
-    return _analysis(find_sweep(Path(name)))
 
 
 @cache

@@ -12,7 +12,7 @@ use crate::commands::sweep::{self, SweepArgs, SweepCommand};
 use crate::commands::{doctor, report, validate};
 use crate::host::Host;
 use crate::kit::archive;
-use crate::kit::parcel::OF_SWEEP;
+use crate::kit::parcel;
 use crate::kit::record::Step;
 use crate::manifest::Manifest;
 use crate::options::meaning::asked;
@@ -105,8 +105,9 @@ impl Work<'_> {
     /// A sweep that was run; refuses at once what could not be sent at the end.
     fn swept(&self, sweep: &SweepDir, exit: Exit) -> Result<(String, Exit)> {
         if matches!(exit, Exit::Good | Exit::TrialsFailed) {
-            for file in OF_SWEEP {
-                let place = sweep.path().join(file);
+            let is_there = |path: &str| self.results.join(path).is_file();
+            for path in parcel::of_sweep(&sweep.name(), is_there) {
+                let place = self.results.join(path);
                 let content = fs::read(&place)
                     .with_context(|| format!("{} cannot be read", place.display()))?;
                 archive::refuse_personal(&place, &content, &self.personal)?;

@@ -229,7 +229,7 @@ fn a_disk_that_gets_full_stops_the_sweep_and_with_room_it_goes_on() {
         cp /mnt/*/trials.jsonl "$KEPT"
         "$RUNNER" sweep --resume latest --output /mnt >/dev/null
         rm "$SWEEPS"/*/trials.jsonl
-        cp /mnt/*/trials.jsonl.gz "$SWEEPS"/*/
+        cp /mnt/*/trials.jsonl.zst "$SWEEPS"/*/
         exit $code
     "#;
     let sweeps = damaged.folder.path().join("sweeps");

@@ -146,7 +146,7 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
     assert_complete(&sweep, PLANNED);
     // Killed after its last trial and before its records were compressed.
-    let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.gz"));
+    let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.zst"));
     assert!(!plain.exists());
     let bytes = fs::read(&packed).unwrap();
     fs::write(&plain, lines(&sweep).join("\n") + "\n").unwrap();
