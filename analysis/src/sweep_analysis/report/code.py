@@ -12,6 +12,9 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say.tables import POOL
 
 _FUNCTION = re.compile(r"^(?P<indent> *)(?:pub(?:\([^)]*\))? |const |unsafe |async )*fn (?P<name>\w+)", re.MULTILINE)
+_PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+):\d+(?: \((?:.* / )?(?P<name>.+)\))?")
+_OF_A_RELEASE = re.compile(r"[\w-]+-\d+\.\d+\.\d+[^/]*/")
+"""How the path of another's crate begins; its code is not ours to quote."""
 _READERS = ("load", "glimpse")
 """Functions that only read a word for others, who are the answer to who waits."""
 LONGEST = 90
@@ -25,7 +28,7 @@ class Line:
     Attributes:
         place: file and line, as in `sleep/counters/packed.rs:91`.
         functions: the one around it; of one that only reads a word, those of its file that call it.
-        text: the code, cut if it is long.
+        text: the code, cut if it is long; empty for another's crate.
     """
 
     place: str
@@ -34,18 +37,24 @@ class Line:
 
 
 def line_at(commit: str, at: str) -> Line:
-    """The line of `FILE:LINE:COLUMN`, the file being one of the checkout.
+    """The line of `FILE:LINE:COLUMN`, or `FILE:LINE:COLUMN (FUNCTION)`, the file being one of the checkout or of a crate.
 
     Raises:
         InputError: Git does not have it.
     """
-    file, number, _ = at.rsplit(":", 2)
+    place = _PLACE.fullmatch(at)
+    if place is None:
+        raise InputError(at, "it is no place in a source", "`FILE:LINE:COLUMN` or `FILE:LINE:COLUMN (FUNCTION)`")
+    file, number, named = place["file"], int(place["line"]), place["name"]
+    shown = f"{file.removeprefix(POOL)}:{number}"
+    if _OF_A_RELEASE.match(file):
+        return Line(shown, [named or "?"], "")
     lines = _lines(commit, file)
-    if int(number) > len(lines):
+    if number > len(lines):
         raise InputError(f"{commit}:{file}", f"has no line {number}", "the sweep's checkout had changes of its own")
-    text = lines[int(number) - 1].strip()
-    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    return Line(f"{file.removeprefix(POOL)}:{number}", _functions(lines, int(number)), shown)
+    text = lines[number - 1].strip()
+    cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return Line(shown, [named] if named else _functions(lines, number), cut)
 
 
 def _functions(lines: list[str], number: int) -> list[str]:

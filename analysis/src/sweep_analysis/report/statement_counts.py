@@ -106,7 +106,7 @@ def _waits(asked: Asked) -> str:
             {
                 "who waits": _names(line.functions),
                 "line": line.place,
-                "code": f"`{line.text}`",
+                "code": f"`{line.text}`" if line.text else "of the crate",
                 "for what was written by": _names(writers) or "nobody",
                 "of waiting": _share(float(part["share"].sum())),
                 "of all time": _share(float(part["core_share"].sum())),
