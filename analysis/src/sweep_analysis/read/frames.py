@@ -231,13 +231,6 @@ OUTLIER_SHARES = pl.Schema(
 )
 """One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
 
-MODE_VALUES = _of(
-    CELL,
-    scope=pl.String,
-    deviation=pl.Float64,  # log of the value over the median of the others of its cell or trial
-)
-"""One row per value of a flagged row of `MODES`: see `modes.mode_values`."""
-
 FITS = _of(
     [*PANEL, "branch"],
     law=pl.String,  # a key of `scaling.LAWS`
