@@ -77,7 +77,7 @@ COMPARISONS = pl.Schema(
             "ratio_high": pl.Float64,
             "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
             "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
-            "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds with probability 0.8
+            "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds about four times in five
             "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
             "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
