@@ -79,7 +79,7 @@ def test_two_sweeps_together_know_what_one_does_not() -> None:
 
 
 def test_what_is_said_to_be_found_is_found() -> None:
-    change, found = truth.detectable_is_found(SWEEPS)
+    change, found = truth.detectable_is_found(truth.CASES["quiet"], SWEEPS)
     assert 1 < change < 5
     assert found > 50
 

@@ -36,17 +36,17 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 14_500,
+        most: 13_950,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 117_200,
+        most: 116_000,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 42_800, goal: 28_000 },
-    Bound { what: "bytes of all files", size: Size::Bytes, most: 31_000_000, goal: 20_000_000 },
+    Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 
 impl Size {

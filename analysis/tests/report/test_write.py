@@ -46,8 +46,8 @@ def report(tmp_path_factory: pytest.TempPathFactory, ordinary_sweep: Path) -> Pa
 
 def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     files = {str(file.relative_to(report)) for file in report.rglob("*") if file.is_file()}
-    drawn = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu", "ratio", "intervals"]
-    drawn += ["gains", "idle", "efficiency", "drift", "places", "outliers"]
+    drawn = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu"]
+    drawn += ["gains", "idle", "drift", "places"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
     names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"]
     names += ["places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"]
@@ -57,7 +57,7 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
         *(f"figures/{name}{suffix}" for name in drawn for suffix in (".png", ".svg", "-dark.svg")),
         *(f"tables/{name}.{suffix}" for name in names for suffix in ("csv", "parquet", "md")),
     }
-    assert (report / "figures/ratio.png").read_bytes().startswith(b"\x89PNG")
+    assert (report / "figures/gains.png").read_bytes().startswith(b"\x89PNG")
     parquet = pl.read_parquet(report / "tables/speedups.parquet")
     assert parquet.height == pl.read_csv(report / "tables/speedups.csv").height > 0
 
@@ -71,7 +71,7 @@ def test_the_page_names_no_address_outside_itself(report: Path) -> None:
 def test_the_page_leads_to_all_digits_of_its_figures(report: Path) -> None:
     links = set(re.findall(r'href="(tables/[^"]+)"', (report / "index.html").read_text()))
     names = {"speedups", "comparisons", "comparisons-cpu", "residuals", "costs", "places", "outliers", "ledger"}
-    names |= {"outlier-shares"}
+    names |= {"outlier-shares", "fits", "fit-residuals"}
     assert links == {f"tables/{name}.csv" for name in names}
     assert all((report / link).is_file() for link in links)
 
@@ -257,8 +257,8 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
         threads=list(range(1, 17)), workloads={f"w{number}": 0.1 for number in range(2)}, trials=3, iterations=1
     )
     page = page_of(tmp_path, truth)
-    # Speed-up, cost (and all together), intervals, efficiency, law by workload; idle, drift, places.
-    assert page.count("<figure>") == 2 * 5 + 1 + 3
+    # Speed-up, cost (and all together) by workload; idle, drift, places.
+    assert page.count("<figure>") == 2 * 2 + 1 + 3
     # By wall and by CPU time: the gains, and a map for packed and the twin; sixteen columns are too narrow for numbers.
     assert page.count("<caption>") == 2 * 3
     assert page.count(' narrow"') == 2 * 2
@@ -267,7 +267,7 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
 def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out(tmp_path: Path) -> None:
     truth = small(threads=[1, 2], workloads={f"w{number}": 0.1 for number in range(10)}, trials=2, iterations=1)
     page = page_of(tmp_path, truth)
-    for name, pictures in (("speedup", 10), ("intervals", 10), ("efficiency", 10), ("cost", 11)):
+    for name, pictures in (("speedup", 10), ("cost", 11)):
         assert page.count(f'<details name="{name}"') == pictures
         assert page.count(f'<details name="{name}" open>') == 1
 

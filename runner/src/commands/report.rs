@@ -18,7 +18,7 @@ pub(crate) struct ReportArgs {
     /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     sweep: String,
-    /// Write results/FINDINGS.md as one page with charts instead, which needs no network
+    /// Write results/FINDINGS.md as one page instead, which needs no network
     #[arg(long, conflicts_with = "sweep")]
     findings: bool,
     /// Folder to write, or with --findings a file that ends in .html [default: results/reports/SWEEP,

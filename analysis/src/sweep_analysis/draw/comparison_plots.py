@@ -1,97 +1,22 @@
-"""Draws each branch beside the baseline, cell by cell: with intervals, and as a map of claims. No statistics."""
+"""Draws each branch beside the baseline, cell by cell, as a map of claims. No statistics."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.palette import styles
 from sweep_analysis.draw.plots import (
-    PANEL_WIDTH,
-    PANELS_A_ROW,
-    SIGNED_PERCENT,
     THREADS,
     WRITTEN_COLUMNS,
     ChartStyle,
-    beyond_in_brackets,
     diverging_colours,
-    finished,
-    side_by_side,
-    ticks,
     under_each_other,
 )
-from sweep_analysis.read.labels import percent, with_panel
+from sweep_analysis.read.labels import percent
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
-HEADED_SPACING = 22
-"""Pixels between panels with a head each: so much that a head is nearer to its own panel than to the one above."""
 CELL_STEP = (46, 21)
 """Width and height of a cell of the heat map in pixels."""
-
-
-def interval_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
-    """Change of time against the baseline with its interval, all panels side by side, each with its name.
-
-    In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
-    """
-    frame = with_panel(comparisons.filter(pl.col("level") == "cell"))
-    panels = [
-        interval_panel(part, style).properties(title=str(part["panel"][0]))
-        for part in frame.partition_by("panel", maintain_order=True)
-    ]
-    return finished(side_by_side(panels, PANELS_A_ROW), style.theme)
-
-
-def interval_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """One panel: a row per branch, threads across, change of time upwards.
-
-    The grey band is what equal builds show (A/A); full points are claims, hollow ones cannot be told from the baseline,
-    and thread counts in brackets exceed the CPUs. In: rows of `frames.COMPARISONS` of level `cell` and one panel.
-    """
-    looks = styles(style.branches, style.baseline, style.theme)
-    present = set(part["branch"])
-    order = [branch for branch in style.branches if branch != style.baseline and branch in present]
-    frame = part.filter(pl.col("branch").is_in(order))
-    shown = frame.with_columns(
-        (pl.col("time_ratio") - 1).alias("change"),
-        (pl.col("ratio_low") - 1).alias("low"),
-        (pl.col("ratio_high") - 1).alias("high"),
-        (pl.col("band") - 1).alias("band_high"),
-        (1 / pl.col("band") - 1).alias("band_low"),
-        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
-    )
-    widest = max(0.05, *shown["change"].abs(), *shown["band_high"].drop_nulls())
-    y_scale = alt.Scale(domain=[-1.15 * widest, 1.15 * widest], clamp=True, nice=False)
-    axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=3)
-    threads = sorted(frame["threads"].unique().to_list())
-    across = alt.Axis(labelAngle=0, values=ticks(threads), labelExpr=beyond_in_brackets(threads, style))
-    x = alt.X("threads:O", title=THREADS, axis=across)
-    colour = alt.Color(
-        "branch:N", scale=alt.Scale(domain=order, range=[looks[name].colour for name in order]), legend=None
-    )
-    theme = style.theme
-    base = alt.Chart(shown)
-    low_high = {"y": alt.Y("low:Q", scale=y_scale, title=None, axis=axis), "y2": "high:Q"}
-    band = {"y": alt.Y("band_low:Q", scale=y_scale, title=None, axis=axis), "y2": "band_high:Q"}
-    hollow = alt.condition("datum.claimed", colour, alt.value(theme.paper))
-    layered = alt.layer(
-        base.mark_bar(color=theme.grid, width=alt.RelativeBandSize(1)).encode(x=x, **band),
-        base.mark_rule(color=theme.faint_ink).encode(y=alt.datum(0)),
-        base.mark_rule(strokeWidth=1.6).encode(x=x, **low_high, color=colour),
-        base.mark_point(size=34, filled=False, opacity=1).encode(
-            x=x, y=alt.Y("change:Q", scale=y_scale), stroke=colour, fill=hollow
-        ),
-    ).properties(width=PANEL_WIDTH, height=56)
-    faceted: alt.FacetChart = layered.facet(
-        row=alt.Row(
-            "branch:N",
-            sort=order,
-            title=None,
-            header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start", labelPadding=2),
-        ),
-        spacing=HEADED_SPACING,
-    )
-    return faceted
 
 
 def ratio_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:

@@ -16,7 +16,6 @@ from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
-from sweep_analysis.read.schema import PANEL
 from sweep_analysis.stats.analysis import Analysis
 
 Charts = dict[str, alt.TopLevelMixin]
@@ -116,11 +115,6 @@ def with_label(chart: alt.TopLevelMixin, label: str) -> alt.TopLevelMixin:
         whole.title = alt.TitleParams(**(below | own | {"subtitle": [*lines, label]}))
     labelled_chart: alt.TopLevelMixin = whole
     return labelled_chart
-
-
-def number_of_panels(frame: pl.DataFrame) -> int:
-    """Number of panels of a frame. In: rows with `schema.PANEL`."""
-    return frame.select(PANEL).n_unique() if frame.height else 0
 
 
 def drawn_branches(frame: pl.DataFrame, style: ChartStyle) -> tuple[str, ...]:

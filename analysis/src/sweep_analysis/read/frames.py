@@ -77,7 +77,7 @@ COMPARISONS = pl.Schema(
             "ratio_high": pl.Float64,
             "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
             "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
-            "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds with probability 0.8
+            "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds about four times in five
             "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
             "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
@@ -230,13 +230,6 @@ OUTLIER_SHARES = pl.Schema(
     }
 )
 """One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
-
-MODE_VALUES = _of(
-    CELL,
-    scope=pl.String,
-    deviation=pl.Float64,  # log of the value over the median of the others of its cell or trial
-)
-"""One row per value of a flagged row of `MODES`: see `modes.mode_values`."""
 
 FITS = _of(
     [*PANEL, "branch"],

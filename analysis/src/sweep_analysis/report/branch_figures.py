@@ -6,18 +6,16 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw import (
-    comparison_plots,
     cost_plots,
     event_plots,
     latency_plots,
     map_plots,
     placement_plots,
     plots,
-    scaling_plots,
     speedup_plots,
     spent_plots,
 )
-from sweep_analysis.draw.figure import Figure, drawn_branches, figure, number_of_panels, per_panel
+from sweep_analysis.draw.figure import Figure, drawn_branches, figure, per_panel
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.say import tables
@@ -27,8 +25,6 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.simulated import largest_threads
 from sweep_analysis.stats.speedup import DEFINITIONS
 
-MOST_RATIOS = 9
-"""Maps of claims below each other are left out for more workloads: the map by branch has the same on less paper."""
 MOST_LINES = 5
 """Pairs of lines of source of each branch and workload that the page shows."""
 _NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
@@ -93,7 +89,8 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
         "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. "
         + _of_hosts(analysis, "In the shaded part there are more threads than CPUs. ")
         + f"The grey band is the 95 % interval of {style.baseline or 'each branch'}; those of all branches are in the "
-        "numbers.",
+        "numbers. There, efficiency is speed-up over threads, and the Karp–Flatt fraction is the serial share that "
+        "would explain the speed-up: if it rises with the threads, something else holds the pool back.",
         missing=None
         if shown.height
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
@@ -132,28 +129,6 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
             )
             for name, frame in drawn.items()
         },
-    )
-
-
-@figure("intervals", "comparisons")
-def intervals(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Every cell of every branch with its interval."""
-    rows = _others(analysis)
-    return Figure(
-        "Branch by branch, with intervals",
-        f"Change of time in each cell, with its 95 % interval. The grey band is {_band(analysis)} (A/A). A full "
-        "point is a claim, a hollow one cannot be told from the baseline."
-        + _of_hosts(analysis, " Thread counts in brackets exceed the CPUs."),
-        missing=None if rows.height else _NO_COMPARISON,
-        panels=per_panel(rows, lambda part: plots.finished(comparison_plots.interval_panel(part, style), style.theme)),
-        whole=lambda: (
-            (
-                {"ratio": comparison_plots.ratio_figure(analysis.comparisons, style)}
-                if number_of_panels(rows) <= MOST_RATIOS
-                else {}
-            )
-            | {"intervals": comparison_plots.interval_figure(rows, style)}
-        ),
     )
 
 
@@ -277,44 +252,18 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
     )
 
 
-@figure("efficiency", "speedups")
-def efficiency(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Speed-up over threads, and the serial fraction that would explain it."""
-    definition = analysis.definition or ""
-    shown = analysis.speedups.filter(pl.col("definition") == definition)
-    return Figure(
-        "Efficiency, and what acts as if it were serial",
-        f"Efficiency is speed-up ({DEFINITIONS.get(definition, '')}) over threads. The Karp–Flatt fraction is the "
-        "serial share that would explain the speed-up: if it rises with the threads, something else than a serial "
-        "part holds the pool back." + _of_hosts(analysis, " In the shaded part the CPUs are what it lacks."),
-        missing=None if shown.height else "There is no speed-up, so neither efficiency nor a serial fraction.",
-        panels=per_panel(
-            shown, lambda part: plots.finished(scaling_plots.efficiency_panel(part, style, legend=False), style.theme)
-        ),
-        whole=lambda: {"efficiency": scaling_plots.efficiency_figure(analysis.speedups, definition, style)},
-        legend=drawn_branches(shown, style),
-    )
-
-
 @figure("scaling", "fits", "fit-residuals")
-def law(analysis: Analysis, style: ChartStyle) -> Figure:
-    """The universal scalability law, fitted."""
-    name = "usl"
-    rows = analysis.fit_residuals.filter(pl.col("law") == name)
-    reasons = analysis.fits.filter(pl.col("law") == name)["reason"].drop_nulls().unique(maintain_order=True).to_list()
+def law(analysis: Analysis, _style: ChartStyle) -> Figure:
+    """Laws of scaling, fitted. A table: a curve through a few thread counts looks good whatever it is worth."""
+    reasons = analysis.fits["reason"].drop_nulls().unique(maintain_order=True).to_list()
     why = f": {'; '.join(reasons[:2])}" if reasons else ""
     return Figure(
-        "A law of scaling, and what it leaves over",
-        "The universal scalability law: a serial share of the work (sigma) bounds the speed-up, and what threads "
-        "must tell each other (kappa) bends it down. Fitted within the CPUs, by relative errors. Residuals with a "
-        "shape, or larger than a few per cent, mean that the law does not hold; then the numbers have no coefficients.",
-        missing=None if rows.height else f"No law could be fitted{why}.",
-        panels=per_panel(
-            rows, lambda part: plots.finished(scaling_plots.law_panel(part, style, legend=False), style.theme)
-        ),
-        whole=lambda: {"scaling": scaling_plots.law_figure(analysis.fit_residuals, name, style)},
+        "Laws of scaling, and what they leave over",
+        "Amdahl's law, and the universal scalability law: a serial share of the work (sigma) bounds the speed-up, and "
+        "what threads must tell each other (kappa) bends it down. Fitted within the CPUs, by relative errors. "
+        "Residuals larger than a few per cent mean that the law does not hold; then there are no coefficients.",
+        missing=None if analysis.fit_residuals.height else f"No law could be fitted{why}.",
         numbers={"the fits": tables.fit_table(with_panel(analysis.fits))},
-        legend=drawn_branches(rows, style),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.draw import host_plots, trial_plots
+from sweep_analysis.draw import host_plots
 from sweep_analysis.draw.figure import Charts, Figure, figure
 from sweep_analysis.draw.plots import ChartStyle, lot_sentence
 from sweep_analysis.read.labels import count, with_panel
@@ -61,24 +61,16 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
 
 
 @figure("outliers", "outliers", "outlier-shares")
-def outliers(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Trials far from their cell: when, and on which branch."""
+def outliers(analysis: Analysis, _style: ChartStyle) -> Figure:
+    """Trials far from their cell: when, and on which branch. Tables."""
     labelled = analysis.outliers
     return Figure(
         "Trials far from the others of their cell",
-        (
-            "Left: by block. "
-            if analysis.sweep.machine
-            else "Left: when they ran. Together in time they are the host's "
-            "doing, alone they are the program's or the branch's. "
-        )
-        + "Dots are far by both rules (Tukey's fences and scaled MADs), crosses by one. Right: the "
-        "share of each branch's trials, with its 95 % interval; a branch above the others has a tail of its own, which "
-        "medians do not show. Of well-behaved trials a few per cent are labelled. None is left out of any figure."
-        + lot_sentence(labelled),
+        "By two rules, Tukey's fences and scaled MADs. "
+        + ("" if analysis.sweep.machine else "In neighbouring blocks they are the host's doing, alone the program's. ")
+        + "By branch with 95 % intervals: one above the others has a tail of its own, which medians do not show. Of "
+        "well-behaved trials a few per cent are labelled. None is left out of any figure.",
         missing=None if labelled.height else "No trial lies far from the others of its cell, or cells have too few.",
-        panels=lambda: {"": trial_plots.outlier_figure(labelled, analysis.outlier_shares, style)},
-        whole=lambda: {"outliers": trial_plots.outlier_figure(labelled, analysis.outlier_shares, style)},
         numbers={
             "by branch": tables.rounded(analysis.outlier_shares),
             "every one": tables.outlier_table(with_panel(labelled)),
@@ -87,27 +79,20 @@ def outliers(analysis: Analysis, style: ChartStyle) -> Figure:
 
 
 @figure("modes", "modes")
-def modes(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Cells with several typical times."""
+def modes(analysis: Analysis, _style: ChartStyle) -> Figure:
+    """Cells with several typical times. A table."""
     tested = analysis.modes.filter(pl.col("p_value").is_not_null())
     flagged = tested.filter("several").sort("p_bh", -pl.col("gap").log().abs())
-    shown = flagged.head(trial_plots.MOST_MODES)
-    values = analysis.mode_values(shown)
     none = (
         f"None of {count(tested.height, 'cell')} tested has several typical times."
         if tested.height
         else "No cell has enough values to ask whether it has several typical times."
     )
-    rest = flagged.height - shown.height
     return Figure(
         "Cells with several typical times",
         f"In {flagged.height} of {tested.height} tested, values fall into groups, and a median tells only which group "
-        "is larger: a small change can move it from one to the other. Each tick is a trial beside the others of its "
-        "cell, or an iteration beside the others of its trial."
-        + (f" The clearest {shown.height} are drawn; {rest} more are in the table." if rest else ""),
-        missing=None if shown.height else none,
-        panels=lambda: {"": trial_plots.mode_figure(values, style.theme)},
-        whole=lambda: {"modes": trial_plots.mode_figure(values, style.theme)},
+        "is larger: a small change can move it from one to the other.",
+        missing=None if flagged.height else none,
         numbers={"those flagged": tables.mode_table(with_panel(flagged))},
     )
 

@@ -209,8 +209,8 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
     detectable = overall.filter(quantity="time")["detectable"].median()
     if isinstance(detectable, float):
         found.append(
-            f"A true change of {(detectable - 1) * 100:.1f} % of time over all of them would have been found four "
-            "times in five; a smaller one may be there."
+            f"A true change of {(detectable - 1) * 100:.1f} % of time over all of them would have been found "
+            "about four times in five; a smaller one may be there."
         )
     return found
 

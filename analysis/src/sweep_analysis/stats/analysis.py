@@ -21,7 +21,7 @@ from sweep_analysis.stats.events import event_rates, headline_rates, line_rates
 from sweep_analysis.stats.judgement import Judgement, judged_of
 from sweep_analysis.stats.latency import latencies
 from sweep_analysis.stats.ledger import ledger
-from sweep_analysis.stats.modes import mode_values, modes
+from sweep_analysis.stats.modes import modes
 from sweep_analysis.stats.outliers import outliers, shares
 from sweep_analysis.stats.placements import placements
 from sweep_analysis.stats.scaling import scaling
@@ -211,10 +211,6 @@ class Analysis:
     def clock_effect(self) -> ClockEffect | None:
         """How far times follow the measured clock; None if that cannot be told."""
         return clock_effect(self.times.lazy())
-
-    def mode_values(self, found: pl.DataFrame) -> pl.DataFrame:
-        """The values behind flagged rows of `modes`: rows of `frames.MODE_VALUES`."""
-        return mode_values(found, self.times.lazy(), self.sweep.iterations)
 
     @cached_property
     def experiment(self) -> Experiment | None:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from sweep_analysis.read.frames import MODE_VALUES, MODES
+from sweep_analysis.read.frames import MODES
 from sweep_analysis.read.schema import CELL
 from sweep_analysis.stats.deviations import deviations
 from sweep_analysis.stats.location import Floats
@@ -69,23 +69,6 @@ def modes(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     corrected = pl.Series("p_bh", p_bh, dtype=pl.Float64).fill_nan(None)
     several = (corrected < FALSE_DISCOVERIES).alias("several").fill_null(value=False)
     return frame.with_columns(corrected, several).select(MODES.names())
-
-
-def mode_values(found: pl.DataFrame, times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
-    """The values that speak for several modes.
-
-    In:  rows of `frames.MODES`, and what they were made from: rows of `frames.TIMES` and `schema.ITERATIONS`.
-    Out: rows of `frames.MODE_VALUES`, in the order of `found`, of flagged rows alone.
-    """
-    flagged = found.filter("several").select(*CELL, "scope")
-    both = pl.concat(
-        [
-            values.select(*CELL, pl.lit(scope).alias("scope"), pl.col("values").alias("deviation"))
-            for scope, values in ((BETWEEN, _between(times)), (WITHIN, _within(times, iterations)))
-        ]
-    )
-    listed = flagged.join(both, on=[*CELL, "scope"], nulls_equal=True, maintain_order="left")
-    return listed.explode("deviation").select(pl.col(name).cast(kind) for name, kind in MODE_VALUES.items())
 
 
 def several_modes(values: Floats, rng: np.random.Generator) -> tuple[float, float | None]:
