@@ -30,7 +30,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 22_750,
+        most: 22_800,
         goal: 17_500,
     },
     Bound {

@@ -519,6 +519,7 @@ def _statements(asked: argparse.Namespace) -> int:
         if file.is_file() and text == file.read_text(encoding="utf-8"):
             continue
         if asked.write:
+            file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
         else:
             code = CHECK_FAILED
