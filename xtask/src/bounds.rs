@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 116_000,
+        most: 116_400,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 42_800, goal: 28_000 },

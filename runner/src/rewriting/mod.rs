@@ -138,9 +138,6 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
                 continue;
             }
             let name = metadata[&dependency.pkg].name.as_str();
-            if name == ANSWERED {
-                continue;
-            }
             if SYSTEM.contains(&name) {
                 bail!(Stop::BadInput(format!(
                     "{}: depends on {name}, which asks this host's system and not the simulated machine; leave it out \
@@ -149,7 +146,7 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
                     package.manifest_path
                 )));
             }
-            names.push(&dependency.pkg);
+            names.extend((name != ANSWERED).then_some(&dependency.pkg));
         }
     }
     packages.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
@@ -223,14 +220,12 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
         }
     }
     // A build script may read what its author put there.
-    if let Ok(metadata @ Value::Table(_)) = Value::try_from(&package.metadata) {
-        about.insert("metadata".to_owned(), metadata);
-    }
+    let read = Value::try_from(&package.metadata).ok().filter(Value::is_table);
+    about.extend(read.map(|it| ("metadata".to_owned(), it)));
     manifest.insert("package".to_owned(), Value::Table(about));
     // A feature of the crate that is not linked turns nothing on.
-    let is_answered = |on: &str| {
-        on.trim_start_matches("dep:").split(['?', '/']).next().is_some_and(|it| it == ANSWERED)
-    };
+    let is_answered =
+        |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     let features = package.features.iter().map(|(name, on)| {
         let on = on.iter().filter(|it| !is_answered(it)).map(|it| text(it));
         (name.clone(), Value::Array(on.collect()))

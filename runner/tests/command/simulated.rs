@@ -196,6 +196,17 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
 }
 
 #[test]
+fn threads_beside_a_pool_as_wide_as_the_machine_share_its_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    common::runner(folder.path())
+        .args(["sweep", "--machine", "zen4-64", "--branches", "packed", "--workloads", "inject"])
+        .args(["--size", "tiny", "--threads", "64", "--trials", "1", "--output"])
+        .arg(folder.path())
+        .assert()
+        .success();
+}
+
+#[test]
 fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let one = records(folder.path(), "1");
