@@ -41,7 +41,7 @@ pub mod python;
 pub mod record;
 pub mod rewriting;
 mod schema;
-mod selection;
+pub mod selection;
 pub mod stop;
 pub mod subprocess;
 pub mod summary;

@@ -167,7 +167,10 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
 /// slip is reported before anything is built.
 ///
 /// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
-pub(crate) fn loads(
+///
+/// # Errors
+/// [`Stop::BadInput`] that names the word.
+pub fn loads(
     list: &str,
     size: &str,
     parameters: &[String],
