@@ -17,6 +17,7 @@ from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report import statement_tables
 from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.code import Line, line_at
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, made, typed_numbers
 from sweep_analysis.stats.analysis import Analysis, analyse
@@ -272,3 +273,13 @@ def test_a_figure_comes_in_light_and_dark(tmp_path: Path) -> None:
     assert dark.startswith("<svg ")
     assert light != dark
     assert all(path.relative_to(CHECKOUT).as_posix() in text for path in pictures)
+
+
+def test_the_place_of_a_crate_tells_its_function_and_quotes_nothing() -> None:
+    line = line_at("d07ba3858cec", "crossbeam-epoch-0.9.21/src/internal.rs:254:51 (Global::try_advance)")
+    assert line == Line("crossbeam-epoch-0.9.21/src/internal.rs:254", ["Global::try_advance"], "")
+
+
+def test_what_is_no_place_is_refused() -> None:
+    with pytest.raises(InputError, match="it is no place in a source"):
+        line_at("d07ba3858cec", "somewhere")
