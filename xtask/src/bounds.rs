@@ -30,7 +30,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 22_750,
+        most: 22_800,
         goal: 17_500,
     },
     Bound {
@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 117_200,
+        most: 116_600,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 42_800, goal: 28_000 },
