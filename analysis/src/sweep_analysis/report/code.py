@@ -37,7 +37,7 @@ class Line:
 
 
 def line_at(commit: str, at: str) -> Line:
-    """The line of `FILE:LINE:COLUMN`, or `FILE:LINE:COLUMN (FUNCTION)`, the file being one of the checkout or of a crate.
+    """The line of `FILE:LINE:COLUMN`, or `FILE:LINE:COLUMN (FUNCTION)`; the file is of the checkout or of a crate.
 
     Raises:
         InputError: Git does not have it.
