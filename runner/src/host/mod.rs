@@ -101,8 +101,10 @@ impl Host {
             .read("etc/machine-id")
             .or_else(|_| self.read("proc/sys/kernel/hostname"))
             .unwrap_or_default();
-        let model = self.cpu_field("model name").unwrap_or_default();
-        digest::identity(&("sweep-host", machine, model))[..6].to_owned()
+        // A virtual machine may be moved to another generation of processors that bear the same name.
+        let processor = ["model name", "cpu family", "model"]
+            .map(|field| self.cpu_field(field).unwrap_or_default());
+        digest::identity(&("sweep-host", machine, processor))[..6].to_owned()
     }
 
     /// CPUs this process may use, by affinity and CPU quota; at least 1.
@@ -266,6 +268,17 @@ mod tests {
         assert_eq!(host.id().len(), 6);
         assert!(host.cores() >= 1);
         assert_eq!((host.load(), host.steal_ns()), (None, None));
+    }
+
+    #[test]
+    fn another_generation_of_processors_is_another_host_though_it_bears_the_same_name() {
+        let of_family = |family: &str| {
+            let root = made_up();
+            root.write("proc/cpuinfo", &format!("model name\t: AMD EPYC\ncpu family\t: {family}"));
+            root.host().id()
+        };
+        assert_ne!(of_family("25"), of_family("26"));
+        assert_eq!(of_family("25"), of_family("25"));
     }
 
     #[test]

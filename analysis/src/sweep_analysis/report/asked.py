@@ -98,4 +98,6 @@ def host(analysis: Analysis) -> str:
         return f"{analysis.sweep.label}, {count(analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
-    return f"{cpus}, {cpu.get('model_name') or 'of unknown model'}".replace("(R)", "")
+    # One name stands for several generations of processors where a virtual machine hides the rest of it.
+    family = f" of family {cpu['cpu_family']}" if cpu.get("is_virtual") and cpu.get("cpu_family") else ""
+    return f"{cpus}, {cpu.get('model_name') or 'of unknown model'}{family}".replace("(R)", "")

@@ -72,7 +72,8 @@ def _where(asked: Asked, row: dict[str, Any]) -> str:
     comparisons = asked.comparisons
     own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
     workloads = own.filter(level="workload").height
-    where = f"on `{row['workload']}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
+    name = ", ".join(asked.words[0].partition("@")[0].split("+"))
+    where = f"on `{name}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
     pooled = count(row["threads"], "thread") if row["threads"] else pooled_threads(comparisons, row)
     where += f" with {pooled}" if pooled else ""
     has_modes = row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
@@ -109,12 +110,14 @@ def _changes(asked: Asked) -> str:
 def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
-    `workload` is `all` for all together; `NAME@THREADS` for one number of threads, in the place of all of them.
+    `workload` is `all` for all together; `NAME@THREADS` for one number of threads, in the place of all of them;
+    `NAME+PARAMETER=VALUE` of several with other parameters.
 
     Raises:
         InputError: there are none.
     """
     name, _, threads = workload.partition("@")
+    name, *parameters = name.split("+")
     pooled = "threads" if threads else "overall"
     level = pooled if name == "all" else "cell" if threads else "workload"
     rows = with_panel(
@@ -123,7 +126,8 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         )
     ).sort("mode", maintain_order=True)
     if name != "all":
-        rows = rows.filter(workload=name)
+        has = [pl.col("parameters").str.contains(it, literal=True) for it in parameters]
+        rows = rows.filter(pl.col("workload") == name, *has)
     if threads:
         rows = rows.filter(threads=int(threads))
     if rows.is_empty():
