@@ -283,3 +283,13 @@ def test_the_place_of_a_crate_tells_its_function_and_quotes_nothing() -> None:
 def test_what_is_no_place_is_refused() -> None:
     with pytest.raises(InputError, match="it is no place in a source"):
         line_at("d07ba3858cec", "somewhere")
+
+
+def test_an_effect_may_be_that_of_some_parameters_alone() -> None:
+    calibration = analyse(read_sweep(CHECKOUT / "results/sweeps/2026-11-24T234224Z-7b2d61-0c94d95ea627"))
+    told = {
+        pool: KINDS["effect"](Asked("x", CHECKOUT, [calibration], [f"install+pool={pool}", "master", "champion"]))[0]
+        for pool in ("busy", "idle")
+    }
+    assert told["busy"] != told["idle"]
+    assert "`install, pool=busy`" in told["busy"]
