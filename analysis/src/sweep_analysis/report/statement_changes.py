@@ -72,8 +72,9 @@ def _where(asked: Asked, row: dict[str, Any]) -> str:
     comparisons = asked.comparisons
     own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
     workloads = own.filter(level="workload").height
-    name = ", ".join(asked.words[0].partition("@")[0].split("+"))
-    where = f"on `{name}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
+    name, parameters, _ = _asked_of(asked.words[0])
+    named = ", ".join([name, *parameters])
+    where = f"on `{named}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
     pooled = count(row["threads"], "thread") if row["threads"] else pooled_threads(comparisons, row)
     where += f" with {pooled}" if pooled else ""
     has_modes = row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
@@ -110,14 +111,12 @@ def _changes(asked: Asked) -> str:
 def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
-    `workload` is `all` for all together; `NAME@THREADS` for one number of threads, in the place of all of them;
-    `NAME+PARAMETER=VALUE` of several with other parameters.
+    `workload` is as in `_asked_of`, or `all` for all together.
 
     Raises:
         InputError: there are none.
     """
-    name, _, threads = workload.partition("@")
-    name, *parameters = name.split("+")
+    name, parameters, threads = _asked_of(workload)
     pooled = "threads" if threads else "overall"
     level = pooled if name == "all" else "cell" if threads else "workload"
     rows = with_panel(
@@ -135,6 +134,16 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
     return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort(
         "branch", pl.col("quantity").cast(pl.Enum(JUDGED))
     )
+
+
+def _asked_of(workload: str) -> tuple[str, list[str], str]:
+    """The name, the parameters by which one of several is meant, and the number of threads; without it, all of them.
+
+    In: `NAME`, `NAME@THREADS`, `NAME+PARAMETER=VALUE`, or `NAME+PARAMETER=VALUE@THREADS`.
+    """
+    place, _, threads = workload.partition("@")
+    name, *parameters = place.split("+")
+    return name, parameters, threads
 
 
 def _place(row: dict[str, Any]) -> str:
