@@ -80,7 +80,7 @@ events! {
     ExposureForOwner = "exposures_for_owner",
     /// A worker that stopped searching woke another one in its stead.
     WakePassedOn = "wakes_passed_on",
-    /// The last worker that searched went on for longer than others do.
+    /// A worker that searched with few others went on for longer than others do.
     Linger = "lingers",
     /// And then found a job, or had no need of one any more.
     LingerWorthIt = "lingers_worth_it",

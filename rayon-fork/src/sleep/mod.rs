@@ -328,14 +328,11 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         LeaveRuleOf::<C>::LINGERS
             && queues
                 .patience()
-                .is_some_and(|patience| self.counters.is_one_searching() && patience.try_begin())
+                .is_some_and(|patience| patience.try_begin(self.counters.searching()))
     }
 
     fn goes_on_lingering(&self, queues: &impl Queues) -> bool {
-        // Where another searches, too, this one is not needed, and nothing is learned.
-        queues
-            .patience()
-            .is_some_and(|patience| self.counters.is_one_searching() && patience.try_go_on())
+        queues.patience().is_some_and(|patience| patience.try_go_on(self.counters.searching()))
     }
 
     #[cold]

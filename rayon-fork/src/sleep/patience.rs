@@ -1,14 +1,15 @@
 //! How long to look before blocking, by what it was worth lately, and by what it costs.
 //!
 //! To fall asleep just before the next job comes costs a wake-up. Where jobs come after gaps that are shorter than a
-//! wake-up takes, it is cheaper to search on; where they come after long ones, it only burns time. So the last worker
-//! that searches *lingers*: it goes on for about as long as a wake-up takes, and remembers whether a job came.
+//! wake-up takes, it is cheaper to search on; where they come after long ones, it only burns time. So the last workers
+//! that search *linger*: they go on for about as long as a wake-up takes, and remember whether a job came.
 //!
 //! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
-//! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes longer than a wake-up
-//! stops looking, and for some times to come only pauses between two looks: for more, the more often that happens. Not in
-//! a pool of more workers than CPUs: there a long yield is mostly one to a worker of the same pool, or to the thread that
-//! waits for it, and nothing is lost by it.
+//! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes as long as a turn stops
+//! looking, and for some times to come only pauses between two looks: for more, the more often that happens. A yield that
+//! takes less went to a thread that soon gave the CPU back: one outside the pool, say, that does something between two
+//! jobs for the pool. Without yields such a thread would wait for whole turns. A pool of more workers than CPUs always
+//! yields: there a long yield is mostly one to a worker of the same pool, or to the thread that waits for it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -19,6 +20,14 @@ use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 /// About what it costs to block a thread and wake it, which is also how long it takes. Measured on a virtual machine of
 /// two CPUs, where a halted CPU is slow to come back; less elsewhere.
 pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
+
+/// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last some milliseconds where
+/// there are two CPUs or more.
+const A_TURN: Duration = Duration::from_millis(1);
+
+/// While so many search, or fewer, they linger. By simulation: where one alone does, the others sleep between two short
+/// regions of a stream, and each region waits for wake-ups; where all do, tiny jobs on many cores take up to twice as long.
+const LINGERERS: usize = 3;
 
 /// Who never succeeds leaves out one less than two to the power of this.
 const MOST_IN_VAIN: usize = 8;
@@ -102,7 +111,7 @@ impl Yielding {
     pub(crate) fn yield_now(&self) -> bool {
         let start = Instant::now();
         yield_now();
-        let is_cheap = self.is_free || start.elapsed() < A_WAKE_UP;
+        let is_cheap = self.is_free || start.elapsed() < A_TURN;
         let in_a_row = if is_cheap { self.cheap_in_a_row.load(Ordering::Relaxed) + 1 } else { 0 };
         self.cheap_in_a_row.store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
         if !is_cheap {
@@ -156,17 +165,22 @@ impl Patience {
         self.without_yields.get().is_some()
     }
 
-    /// Whether to linger from now on. If not, that was one search left out.
-    pub(super) fn try_begin(&self) -> bool {
-        let begins = !self.yields_are_dear() && self.lingering.try_begin();
+    /// Whether to linger from now on, where so many search. If not for what was learned, that was one search left out.
+    pub(super) fn try_begin(&self, searching: usize) -> bool {
+        let begins =
+            searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
         if begins {
             self.until.set(Some(Instant::now() + A_WAKE_UP));
         }
         begins
     }
 
-    /// Whether to linger longer. If not, it was in vain.
-    pub(super) fn try_go_on(&self) -> bool {
+    /// Whether to linger longer, where so many search. If not for them, it was in vain.
+    pub(super) fn try_go_on(&self, searching: usize) -> bool {
+        if searching > LINGERERS {
+            // This worker is not needed, and nothing is learned.
+            return false;
+        }
         let goes_on = self.until.get().is_some_and(|until| Instant::now() < until);
         if !goes_on {
             self.lingering.was_in_vain();
@@ -245,7 +259,7 @@ mod tests {
         let patience = Patience::default();
         patience.yielding.dear.left_out.set(1);
         patience.begin_rests();
-        assert!(patience.yields_are_dear() && !patience.try_begin());
+        assert!(patience.yields_are_dear() && !patience.try_begin(1));
         let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
         assert_eq!(rests, SEARCHES as usize);
         // That was the one time to be left out.

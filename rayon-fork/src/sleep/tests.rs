@@ -261,19 +261,24 @@ fn would_get_sleepy(sleep: &Sleep<LooksFirst>, queues: &Scripted<'_>) -> IdlePer
 }
 
 #[test]
-fn of_those_that_look_first_the_last_searcher_lingers() {
-    let sleep = Sleep::<LooksFirst>::with_workers(2).unwrap();
+fn of_those_that_look_first_the_last_three_searchers_linger() {
+    let sleep = Sleep::<LooksFirst>::with_workers(4).unwrap();
     let patience = Patience::default();
     let queues = Scripted { patience: Some(&patience), ..Scripted::default() };
-    let idle = would_get_sleepy(&sleep, &queues);
+    let mut others: Vec<_> = (1..3).map(|worker| sleep.begin_search(worker)).collect();
+    let mut idle = would_get_sleepy(&sleep, &queues);
     assert!(matches!(idle.phase, Phase::Lingering { .. }));
-    sleep.end_search(idle, &queues);
 
-    let other = sleep.begin_search(1);
-    let idle = would_get_sleepy(&sleep, &queues);
-    assert!(matches!(idle.phase, Phase::Sleepy(_)), "the other searches");
+    others.push(sleep.begin_search(3));
+    sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);
+    assert!(matches!(idle.phase, Phase::Sleepy(_)), "three others search");
     sleep.end_search(idle, &queues);
-    sleep.end_search(other, &queues);
+    let idle = would_get_sleepy(&sleep, &queues);
+    assert!(matches!(idle.phase, Phase::Sleepy(_)), "three others search");
+    sleep.end_search(idle, &queues);
+    for other in others {
+        sleep.end_search(other, &queues);
+    }
 }
 
 #[test]

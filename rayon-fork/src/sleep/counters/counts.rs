@@ -21,10 +21,15 @@ pub(crate) trait Counts: SleepCounters {
     fn inactive(&self) -> usize;
     fn events(&self) -> usize;
 
-    /// Whether one worker searches, and no more; `false` where that is not counted.
+    /// Workers that search; more than there can be where that is not counted.
     #[inline]
-    fn is_one_searching(&self) -> bool {
-        Self::COUNTS_SEARCHERS && self.inactive() == self.sleeping() + 1
+    fn searching(&self) -> usize {
+        if Self::COUNTS_SEARCHERS {
+            // Two looks at two words may find more asleep than inactive.
+            self.inactive().saturating_sub(self.sleeping())
+        } else {
+            usize::MAX
+        }
     }
 }
 
