@@ -14,11 +14,15 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
     told = published.read()
     experiments = (CHECKOUT / "experiments.toml").read_text(encoding="utf-8")
     assert 0 < told.mark.share <= 1 < told.mark.factor
+    branches = (CHECKOUT / "branches.toml").read_text(encoding="utf-8")
+    for one in (*told.series, *told.sign):
+        assert f'name = "{one.experiment}"' in experiments
+        assert (CHECKOUT / "machines" / f"{one.machine}.toml").is_file()
+        assert one.source
+    assert all(f'name = "{branch}"' in branches for sign in told.sign for branch in (sign.branch, sign.over))
     for series in told.series:
-        assert f'name = "{series.experiment}"' in experiments
-        assert (CHECKOUT / "machines" / f"{series.machine}.toml").is_file()
-        assert series.quantity in {"wall", "cpus"}
-        assert series.source
+        quantity, _, named = series.quantity.partition(":")
+        assert quantity in {"wall", "cpus"} or (quantity in {"times", "share"} and named)
         assert all(figure.published > 0 for figure in series.figures)
 
 

@@ -12,6 +12,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.stats.compare import LEAST_SIMULATED
 
 FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the mark by which simulations of them pass."""
@@ -40,7 +41,9 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
     """Figures that differ in one thing.
 
     Attributes:
-        quantity: `wall`, time of one of the `per` in an iteration; or `cpus`, CPU time over wall time in per cent.
+        quantity: `wall`, time of one of the `per` in an iteration; `cpus`, CPU time over wall time in per cent;
+            `times:BRANCH`, the time of that branch over the measured one's; `share:FUNCTION,…`, for how long these
+            functions wait for lines of memory, in per cent of CPU time.
         unit: of the figures.
     """
 
@@ -54,11 +57,26 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
     figures: list[Figure]
 
 
+class Sign(msgspec.Struct, forbid_unknown_fields=True):
+    """What was seen without a figure: on which workloads `branch` takes less time than `over`, and on which `not`."""
+
+    name: str
+    source: str
+    machine: str
+    experiment: str
+    branch: str
+    over: str
+    threads: int
+    gain: list[str]
+    others: list[str] = msgspec.field(name="not")
+
+
 class Published(msgspec.Struct, forbid_unknown_fields=True):
     """The whole file."""
 
     mark: Mark = msgspec.field(name="pass")
     series: list[Series] = msgspec.field()
+    sign: list[Sign] = msgspec.field()
 
 
 NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
@@ -124,13 +142,62 @@ def _experiment(analysis: Analysis) -> str | None:
 
 
 def _value(analysis: Analysis, series: Series, figure: Figure) -> float | None:
-    words = set(figure.parameters.split())
-    cell = analysis.times.filter(
-        pl.col("program") == PARALLEL, pl.col("branch") == BRANCH, pl.col("threads") == figure.threads
-    ).filter(pl.col("parameters").str.split(" ").list.set_intersection(sorted(words)).list.len() == len(words))
+    cell = _cell(analysis.times, figure, BRANCH)
+    quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
         return None
-    if series.quantity == "cpus":
-        return 100 * float(cell.select(pl.col("cpus_busy").median()).item())
-    elapsed = float(cell.select(pl.col("elapsed_ns").median()).item())
-    return elapsed / series.per / NANOSECONDS[series.unit]
+    if quantity == "cpus":
+        return 100 * _median(cell, "cpus_busy")
+    if quantity == "times":
+        other = _cell(analysis.times, figure, named)
+        return None if other.is_empty() else _median(other, "elapsed_ns") / _median(cell, "elapsed_ns")
+    if quantity == "share":
+        return _share(analysis, figure, named.split(","))
+    return _median(cell, "elapsed_ns") / series.per / NANOSECONDS[series.unit]
+
+
+def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
+    words = sorted(set(figure.parameters.split()))
+    has_words = pl.col("parameters").str.split(" ").list.set_intersection(words).list.len() == len(words)
+    is_pool = pl.col("program") == PARALLEL if "program" in rows.columns else True
+    return rows.filter(is_pool, pl.col("branch") == branch, pl.col("threads") == figure.threads).filter(has_words)
+
+
+def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
+    """Waits in functions whose names end so, in per cent of the time in which cores were neither asleep nor waking."""
+    spent = _cell(analysis.spent, figure, BRANCH)
+    busy = spent.filter(~pl.col("spent_on").is_in(["asleep", "waking"]))["ns_per_unit"].sum()
+    named = pl.any_horizontal(pl.col("at").str.ends_with(f"{function})") for function in functions)
+    waited = _cell(analysis.line_waits, figure, BRANCH).filter(named)["ns_per_unit"].sum()
+    return 100 * float(waited) / float(busy)
+
+
+def _median(rows: pl.DataFrame, column: str) -> float:
+    return float(rows.select(pl.col(column).median()).item())
+
+
+def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
+    """A row a workload of which only the sign is known.
+
+    Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: it gains if it takes at
+         least `LEAST_SIMULATED` less time.
+
+    Raises:
+        InputError: no sweep has it.
+    """
+    rows = []
+    for sign in published.sign:
+        of_sign = [it for it in sweeps if it.sweep.machine == sign.machine and _experiment(it) == sign.experiment]
+        for workload in (*sign.gain, *sign.others):
+            is_cell = {"program": PARALLEL, "workload": workload, "threads": sign.threads}
+            cells = [it.times.filter(**is_cell) for it in of_sign]
+            both = [{branch: cell.filter(branch=branch) for branch in (sign.branch, sign.over)} for cell in cells]
+            known = next((it for it in both if not any(cell.is_empty() for cell in it.values())), None)
+            if known is None:
+                remedy = f"`cargo runner sweep --experiment {sign.experiment} --machine {sign.machine}`"
+                raise InputError(str(FILE), f"no sweep has `{sign.name}`, {workload}", remedy)
+            ratio = _median(known[sign.branch], "elapsed_ns") / _median(known[sign.over], "elapsed_ns")
+            gains = workload in sign.gain
+            row = {"sign": sign.name, "machine": sign.machine, "workload": workload, "gains": gains, "ratio": ratio}
+            rows.append(row | {"is_right": (ratio <= 1 / (1 + LEAST_SIMULATED)) == gains})
+    return pl.DataFrame(rows)
