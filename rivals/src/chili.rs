@@ -13,6 +13,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::FnContext;
+use crate::missing::missing;
 use crate::pool::global;
 
 /// What messages call the rival.
@@ -67,6 +68,12 @@ impl Pool {
         ABOUT.set(self.about);
         op()
     }
+
+    /// Not there; panics.
+    #[expect(clippy::unused_self, reason = "other rivals have it")]
+    pub(crate) fn run_on_each(&self, _share: &(dyn Fn(usize) + Sync)) {
+        missing("broadcast")
+    }
 }
 
 /// Puts back what a thread knew before.
@@ -95,6 +102,11 @@ impl Drop for AbortOnUnwind {
         eprintln!("a closure of `join` panicked, which chili does not survive");
         process::abort();
     }
+}
+
+/// Calls `body` with no pool: none has a broadcast.
+pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
+    body(None)
 }
 
 /// As [`crate::join`].

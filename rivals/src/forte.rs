@@ -7,6 +7,7 @@ use std::ptr;
 use forte::Worker;
 
 use crate::FnContext;
+use crate::missing::missing;
 use crate::pool::global;
 
 /// What messages call the rival.
@@ -33,6 +34,12 @@ impl Pool {
     pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
         self.pool.with_worker(|_| op())
     }
+
+    /// Not there; panics.
+    #[expect(clippy::unused_self, reason = "other rivals have it")]
+    pub(crate) fn run_on_each(&self, _share: &(dyn Fn(usize) + Sync)) {
+        missing("broadcast")
+    }
 }
 
 impl Drop for Pool {
@@ -44,6 +51,11 @@ impl Drop for Pool {
 /// Members of the pool that the calling thread belongs to.
 pub(crate) fn current_num_threads() -> Option<usize> {
     Worker::map_current(|worker| worker.thread_pool().num_members())
+}
+
+/// Calls `body` with no pool: none has a broadcast.
+pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
+    body(None)
 }
 
 /// As [`crate::join`].

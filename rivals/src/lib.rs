@@ -6,25 +6,34 @@
 // The published crate has no such attributes, and programs must compile alike on both.
 #![allow(clippy::must_use_candidate, reason = "as the published crate")]
 
-#[cfg(not(any(feature = "chili", feature = "forte")))]
-compile_error!("name the rival by a feature: `chili` or `forte`");
-#[cfg(all(feature = "chili", feature = "forte"))]
-compile_error!("`chili` and `forte` are two rivals, and a program has one: leave one feature out");
-
 #[cfg(feature = "chili")]
 #[path = "chili.rs"]
 mod rival;
-#[cfg(all(feature = "forte", not(feature = "chili")))]
+#[cfg(feature = "forte")]
 #[path = "forte.rs"]
 mod rival;
+#[cfg(any(feature = "fork-union", feature = "openmp", feature = "paralight"))]
+#[path = "regions.rs"]
+mod rival;
+#[cfg(feature = "fork-union")]
+#[path = "fork_union.rs"]
+mod threads;
+#[cfg(feature = "openmp")]
+#[path = "openmp.rs"]
+mod threads;
+#[cfg(feature = "paralight")]
+#[path = "paralight.rs"]
+mod threads;
 
+mod broadcast;
 mod missing;
 mod pool;
 mod scope;
 
+pub use broadcast::{BroadcastContext, broadcast};
 pub use missing::{
-    BroadcastContext, ThreadBuilder, Yield, broadcast, current_thread_has_pending_tasks,
-    current_thread_index, spawn, spawn_broadcast, spawn_fifo, yield_local, yield_now,
+    ThreadBuilder, Yield, current_thread_has_pending_tasks, current_thread_index, spawn,
+    spawn_broadcast, spawn_fifo, yield_local, yield_now,
 };
 pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 pub use rival::{Scope, Scope as ScopeFifo};
@@ -37,6 +46,10 @@ pub struct FnContext {
 }
 
 impl FnContext {
+    #[cfg_attr(
+        not(any(feature = "chili", feature = "forte")),
+        expect(dead_code, reason = "others have no such closures")
+    )]
     #[inline]
     pub(crate) fn new(migrated: bool) -> Self {
         Self { migrated }

@@ -1,33 +1,11 @@
 //! What no rival is asked for: it compiles, and panics with the name of the rival when it is called.
 
-use std::marker::PhantomData;
-
+use crate::broadcast::BroadcastContext;
 use crate::rival::NAME;
 
 /// Says so, and panics.
 pub(crate) fn missing(operation: &str) -> ! {
-    panic!(
-        "`{operation}` is not there on {NAME}: rivals have `install`, `join` and scopes; see rivals/README.md"
-    )
-}
-
-/// One of the calls of a broadcast; there is none.
-#[derive(Debug)]
-pub struct BroadcastContext<'a> {
-    never: std::convert::Infallible,
-    _pool: PhantomData<&'a ()>,
-}
-
-impl BroadcastContext<'_> {
-    /// Which of the pool's threads.
-    pub fn index(&self) -> usize {
-        match self.never {}
-    }
-
-    /// How many the pool has.
-    pub fn num_threads(&self) -> usize {
-        match self.never {}
-    }
+    panic!("`{operation}` is not there on {NAME}: rivals/README.md says what a rival has")
 }
 
 /// A thread that is to be started by its user; there is none.
@@ -41,15 +19,6 @@ pub enum Yield {
     Executed,
     /// Nothing.
     Idle,
-}
-
-/// Not there; panics.
-pub fn broadcast<OP, R>(_op: OP) -> Vec<R>
-where
-    OP: Fn(BroadcastContext<'_>) -> R + Sync,
-    R: Send,
-{
-    missing("broadcast")
 }
 
 /// Not there; panics.

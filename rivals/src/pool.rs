@@ -6,9 +6,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::thread;
 
-use crate::missing::{self, BroadcastContext};
-use crate::rival;
-use crate::{Scope, ScopeFifo, Yield};
+use crate::{BroadcastContext, Scope, ScopeFifo, Yield, broadcast, missing, rival};
 
 /// The pool of calls from outside of any.
 pub(crate) fn global() -> &'static ThreadPool {
@@ -213,13 +211,13 @@ impl ThreadPool {
         missing::spawn_fifo(op);
     }
 
-    /// Not there; panics.
+    /// [`broadcast`](crate::broadcast()) in this pool.
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        missing::broadcast(op)
+        broadcast::on(&self.pool, self.threads, op)
     }
 
     /// Not there; panics.

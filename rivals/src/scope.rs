@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::missing::{BroadcastContext, missing};
+use crate::BroadcastContext;
+use crate::missing::missing;
 use crate::rival::{NAME, Scope};
 
 impl<'scope> Scope<'scope> {

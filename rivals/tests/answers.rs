@@ -1,10 +1,11 @@
-//! The workloads of the experiment `rivals` give their known answers on the rival.
+//! The workloads of an experiment give their known answers on the rival.
 
 use protocol::Request;
 use workloads::{CATALOGUE, measure};
 
-/// Those of the experiment, and `skynet` in both ways to start its children.
-const WORKLOADS: [(&str, &[(&str, &str)]); 8] = [
+/// Those of the experiment `rivals`, and `skynet` in both ways to start its children.
+#[cfg(any(feature = "chili", feature = "forte"))]
+const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("fib-join", &[]),
     ("tree-sum", &[]),
     ("nqueens", &[]),
@@ -15,9 +16,16 @@ const WORKLOADS: [(&str, &[(&str, &str)]); 8] = [
     ("ticks", &[("mode", "install")]),
 ];
 
+/// Those of the experiment `regions-rivals`.
+#[cfg(not(any(feature = "chili", feature = "forte")))]
+const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
+    ("regions", &[("shape", "broadcast"), ("from", "inside")]),
+    ("regions", &[("shape", "broadcast"), ("from", "outside")]),
+];
+
 #[test]
 fn every_workload_of_the_comparison_gives_its_known_answer() {
-    for (workload, parameters) in WORKLOADS {
+    for &(workload, parameters) in WORKLOADS {
         for threads in [1, 2, 4] {
             let request = Request {
                 threads,
@@ -37,7 +45,8 @@ fn every_workload_of_the_comparison_gives_its_known_answer() {
 
 #[test]
 fn a_worker_that_cannot_be_pinned_is_refused() {
-    let request = Request { placement: protocol::Placement::Pinned, ..Request::tiny("fib-join") };
+    let request =
+        Request { placement: protocol::Placement::Pinned, ..Request::tiny(WORKLOADS[0].0) };
     let failure = measure::run("rival", CATALOGUE, &request).unwrap_err();
     assert!(format!("{failure:?}").contains("`start_handler` is no option of"), "{failure:?}");
 }

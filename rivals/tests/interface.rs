@@ -1,4 +1,6 @@
-//! What rayon, and programs written for it, rely on.
+//! What rayon, and programs written for it, rely on of rivals that have joins.
+
+#![cfg(any(feature = "chili", feature = "forte"))]
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -1,0 +1,25 @@
+//! Sees that a program has one rival, and compiles the C file of OpenMP.
+
+use std::env;
+
+const RIVALS: [&str; 5] = ["chili", "forte", "fork-union", "openmp", "paralight"];
+
+fn main() {
+    let is_named = |rival: &&str| {
+        let name = rival.to_uppercase().replace('-', "_");
+        env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
+    };
+    let named: Vec<&str> = RIVALS.into_iter().filter(is_named).collect();
+    assert!(
+        named.len() == 1,
+        "a program has one rival, named by a feature of {}; here: {}",
+        RIVALS.join(", "),
+        if named.is_empty() { "none".to_owned() } else { named.join(", ") }
+    );
+    #[cfg(feature = "openmp")]
+    {
+        println!("cargo::rerun-if-changed=src/openmp.c");
+        cc::Build::new().file("src/openmp.c").flag("-fopenmp").compile("rival_openmp");
+        println!("cargo::rustc-link-lib=gomp");
+    }
+}

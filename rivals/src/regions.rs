@@ -1,0 +1,109 @@
+//! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is the parallel region. They
+//! have [`broadcast`](crate::broadcast()) alone; who calls it takes part as thread 0.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Mutex;
+
+use crate::FnContext;
+use crate::missing::missing;
+pub(crate) use crate::threads::NAME;
+use crate::threads::Threads;
+
+/// None of them names a limit; this is a guess at what nobody asks for by intent.
+pub(crate) const MAX_THREADS: usize = 1 << 16;
+
+thread_local! {
+    /// The pool that the thread works in; null outside of pools.
+    static CURRENT: Cell<*const Pool> = const { Cell::new(ptr::null()) };
+}
+
+/// The rival's threads.
+pub(crate) struct Pool {
+    threads: usize,
+    // The rivals want them for themselves. Nobody else ever has the lock: some nanoseconds a region.
+    own: Mutex<Threads>,
+}
+
+impl Pool {
+    /// The thread that opens a region is one of `threads`.
+    pub(crate) fn start(threads: usize) -> Self {
+        Self { threads, own: Mutex::new(Threads::start(threads)) }
+    }
+
+    /// Runs `op` on the calling thread, which has this pool meanwhile.
+    pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
+        // Also when `op` panics.
+        let _restore = Restore(CURRENT.replace(self));
+        op()
+    }
+
+    /// Calls `share` once with each index below the number of threads, each on a thread of its own.
+    ///
+    /// # Panics
+    /// If the pool runs a region.
+    pub(crate) fn run_on_each(&self, share: &(dyn Fn(usize) + Sync)) {
+        let mut threads = self.own.try_lock().expect("these pools have one region at a time");
+        threads.run_on_each(share);
+    }
+}
+
+/// Puts back what a thread knew before.
+struct Restore(*const Pool);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// Calls `body` with the pool that the calling thread works in.
+pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
+    // SAFETY: `enter` borrows the pool for as long as the pointer to it is here.
+    body(unsafe { CURRENT.get().as_ref() })
+}
+
+/// Threads of the pool that the calling thread works in.
+pub(crate) fn current_num_threads() -> Option<usize> {
+    with_current(|pool| pool.map(|pool| pool.threads))
+}
+
+/// Not there; panics.
+pub(crate) fn join<A, B, RA, RB>(_oper_a: A, _oper_b: B) -> (RA, RB) {
+    missing("join")
+}
+
+/// Not there; panics.
+pub fn join_context<A, B, RA, RB>(_oper_a: A, _oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    missing("join_context")
+}
+
+/// A scope; there is none.
+pub struct Scope<'scope> {
+    never: std::convert::Infallible,
+    _jobs: std::marker::PhantomData<fn(&'scope ())>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Never called.
+    pub fn spawn<BODY>(&self, _body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        match self.never {}
+    }
+}
+
+/// Not there; panics.
+pub fn in_place_scope<'scope, OP, R>(_op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    missing("scope")
+}
