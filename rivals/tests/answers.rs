@@ -21,6 +21,8 @@ const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("regions", &[("shape", "broadcast"), ("from", "inside")]),
     ("regions", &[("shape", "broadcast"), ("from", "outside")]),
+    ("nbody", &[("tasks", "share"), ("length", "fixed"), ("from", "inside")]),
+    ("nbody", &[("tasks", "share"), ("length", "fixed"), ("from", "outside")]),
 ];
 
 #[test]

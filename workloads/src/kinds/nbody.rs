@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::charge;
+use crate::machine::{Mutex, charge};
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -36,8 +36,8 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::one_of(
             "tasks",
-            "how the loops are split: as the library likes, a task a body, or a task a thread",
-            &["any", "body", "thread"],
+            "how the loops are split: as the library likes, a task a body, a task a thread, or a broadcast's shares",
+            &["any", "body", "thread", "share"],
             "any",
         ),
         Parameter::one_of(
@@ -72,10 +72,11 @@ impl Workload for Nbody {
             .collect();
         let steps = setup.values.whole("steps");
         let fixed = (setup.values.word("length") == "fixed").then_some(FIXED_LENGTH);
-        let task = match setup.values.word("tasks") {
-            "body" => Some(1),
-            "thread" => Some(initial.len().div_ceil(setup.threads)),
-            _ => None,
+        let split = match setup.values.word("tasks") {
+            "body" => Split::Tasks(1),
+            "thread" => Split::Tasks(initial.len().div_ceil(setup.threads)),
+            "share" => Split::Shares(initial.len().div_ceil(setup.threads)),
+            _ => Split::Any,
         };
         let mut expected = initial.clone();
         for _ in 0..steps {
@@ -88,7 +89,7 @@ impl Workload for Nbody {
             expected,
             steps,
             fixed,
-            task,
+            split,
             is_inside: setup.values.word("from") == "inside",
         }))
     }
@@ -167,6 +168,17 @@ fn step_length(greatest_square: f64) -> f64 {
     0.001 / (1.0 + greatest_square.sqrt())
 }
 
+/// How a loop is split.
+#[derive(Clone, Copy)]
+enum Split {
+    /// As the library likes.
+    Any,
+    /// In tasks of so many bodies.
+    Tasks(usize),
+    /// In as many bodies for each worker, in a broadcast.
+    Shares(usize),
+}
+
 struct Cloud {
     initial: Vec<Body>,
     /// The bodies after the last step, computed pair by pair.
@@ -176,8 +188,7 @@ struct Cloud {
     steps: u64,
     /// Length of a step, unless it is to be found out.
     fixed: Option<f64>,
-    /// Bodies per task, unless the library shall choose.
-    task: Option<usize>,
+    split: Split,
     is_inside: bool,
 }
 
@@ -202,22 +213,28 @@ impl Cloud {
     }
 
     fn accelerate(&mut self) {
-        let Self { bodies, accelerations, task, .. } = self;
+        let Self { bodies, accelerations, split, .. } = self;
         let bodies = &*bodies;
-        match *task {
-            None => bodies
+        let accelerate = |some: &[Body], results: &mut [Vector]| {
+            for (body, result) in some.iter().zip(results) {
+                *result = acceleration(bodies, body);
+            }
+        };
+        match *split {
+            Split::Any => bodies
                 .par_iter()
                 .map(|body| acceleration(bodies, body))
                 .collect_into_vec(accelerations),
-            Some(task) => bodies
+            Split::Tasks(task) => bodies
                 .par_chunks(task)
                 .zip(accelerations.par_chunks_mut(task))
                 .with_max_len(1)
-                .for_each(|(some, results)| {
-                    for (body, result) in some.iter().zip(results) {
-                        *result = acceleration(bodies, body);
-                    }
-                }),
+                .for_each(|(some, results)| accelerate(some, results)),
+            Split::Shares(share) => {
+                in_shares(accelerations, share, |first, results| {
+                    accelerate(&bodies[first..], results);
+                });
+            }
         }
     }
 
@@ -229,9 +246,9 @@ impl Cloud {
     fn advance(&mut self, time: f64) {
         let advance =
             |(body, acceleration): (&mut Body, &Vector)| body.advance(*acceleration, time);
-        match self.task {
-            None => self.bodies.par_iter_mut().zip(&self.accelerations).for_each(advance),
-            Some(task) => self
+        match self.split {
+            Split::Any => self.bodies.par_iter_mut().zip(&self.accelerations).for_each(advance),
+            Split::Tasks(task) => self
                 .bodies
                 .par_chunks_mut(task)
                 .zip(self.accelerations.par_chunks(task))
@@ -239,8 +256,25 @@ impl Cloud {
                 .for_each(|(bodies, accelerations)| {
                     bodies.iter_mut().zip(accelerations).for_each(advance);
                 }),
+            Split::Shares(share) => {
+                let accelerations = &self.accelerations;
+                in_shares(&mut self.bodies, share, |first, bodies| {
+                    bodies.iter_mut().zip(&accelerations[first..]).for_each(advance);
+                });
+            }
         }
     }
+}
+
+/// Calls `work` on each worker with the first index of its share, and the share.
+fn in_shares<T: Send>(items: &mut [T], share: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    // Each lock is taken once, by its worker: they are here to give shares away.
+    let shares: Vec<Mutex<&mut [T]>> = items.chunks_mut(share).map(Mutex::new).collect();
+    rayon::broadcast(|worker| {
+        if let Some(items) = shares.get(worker.index()) {
+            work(worker.index() * share, &mut items.lock().expect("a share is its worker's alone"));
+        }
+    });
 }
 
 impl Instance for Cloud {
@@ -324,7 +358,7 @@ mod tests {
             expected,
             steps,
             fixed: None,
-            task: None,
+            split: Split::Any,
             is_inside: true,
         }
     }
