@@ -65,6 +65,7 @@ class Truth:
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
+        state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
         counts: events that one worker of a branch counts in its first counted trial; in the second twice as many, and
             so on. Threads outside count each event once, likewise. Absent branches are not counted.
@@ -102,6 +103,7 @@ class Truth:
     sequential: bool = True
     sequential_ns: float = 50e6
     fails: Callable[[str, str, int, int], str | None] = lambda *_: None
+    state: Callable[[str, str, int, int], float] = lambda *_: 1.0
     work_units: Callable[[int], int] | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     counted_trials: int = 3
@@ -247,6 +249,8 @@ def records(truth: Truth) -> list[dict[str, Any]]:
             contestants = [baseline]
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
             true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
+            if program == "parallel":
+                true_ns *= truth.state(branch, workload, threads, replicate)
             if placement == "pinned" and program == "parallel":
                 true_ns *= (truth.pinned or {}).get(workload, 1.0)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)

@@ -46,7 +46,7 @@ use engine::Engine;
 pub use engine::PIECE_BYTES;
 pub use engine::attribution::{Spending, Spent, Wait, WaitedFor};
 pub use heap::Heap;
-pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds};
+pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds, SYSTEM};
 pub use stall::STALLED;
 pub use stuck::{Stuck, StuckThread};
 

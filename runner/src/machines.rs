@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use manycore::Machine;
+use manycore::{Machine, SYSTEM};
 use protocol::{Description, MachineRequest, Placement, ScaledPrice};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
     })
 }
 
-/// `loads` as they are, and with each price in `list` halved, and doubled.
+/// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at once.
 pub(crate) fn with_prices(
     root: &Path,
     name: &str,
@@ -151,7 +151,7 @@ pub(crate) fn with_prices(
     let text = std::fs::read_to_string(file(root, name)).context("it was read a moment ago")?;
     let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
     let prices = machine["price"].as_table().context("it was checked a moment ago")?;
-    let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK]).collect();
+    let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK, SYSTEM]).collect();
     let mut values = vec![AS_WRITTEN.to_owned()];
     for price in pick("--prices", "price", list, &known)? {
         values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));

@@ -105,24 +105,30 @@ def test_no_simulated_difference_under_ten_per_cent_is_called_one(
     assert (found["band"] >= 1 + LEAST_SIMULATED - 1e-9) == (machine is not None)
 
 
+def priced(factors: dict[str, float]) -> pl.LazyFrame:
+    """Times of `other`, so many times those of `packed`, with each price, by two seeds that are almost equal."""
+    return pl.LazyFrame(
+        [
+            {
+                **dict.fromkeys(("size", "input", "mode", "placement"), "any"),
+                "program": "parallel",
+                "workload": "tsp",
+                "parameters": f"cities=9 price={price}",
+                "threads": 8,
+                "branch": branch,
+                "ns_per_unit": time * seed,
+                "cpu_ns_per_unit": 1.0,
+            }
+            for price, factor in factors.items()
+            for seed in (1.0, 1.001)
+            for branch, time in (("packed", 100.0), ("other", 100.0 * factor))
+        ]
+    )
+
+
 def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
-    factors = {"as-written": 0.8, "fence-ns*2": 0.7, "wake-ns*0.5": 1.2, "hit-ns*2": 0.95}
-    rows = [
-        {
-            **dict.fromkeys(("size", "input", "mode", "placement"), "any"),
-            "program": "parallel",
-            "workload": "tsp",
-            "parameters": f"cities=9 price={price}",
-            "threads": 8,
-            "branch": branch,
-            "ns_per_unit": time * seed,
-            "cpu_ns_per_unit": 1.0,
-        }
-        for price, factor in factors.items()
-        for seed in (1, 2)
-        for branch, time in (("packed", 100.0), ("other", 100.0 * factor))
-    ]
-    found = sensitivity(pl.LazyFrame(rows), "packed")
+    rows = priced({"as-written": 0.8, "fence-ns*2": 0.7, "wake-ns*0.5": 1.2, "hit-ns*2": 0.95})
+    found = sensitivity(rows, "packed")
     time = found.row(by_predicate=pl.col("quantity") == "time", named=True)
     assert (time["parameters"], time["prices"]) == ("cities=9", 3)
     assert time["ratio"] == pytest.approx(0.8)
@@ -137,4 +143,14 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
     assert shown["most"] == "+20.0\N{NO-BREAK SPACE}% (wake-ns halved)"
     cpu = found.row(by_predicate=pl.col("quantity") == "cpu", named=True)
     assert (cpu["ratio"], cpu["flips"]) == (1.0, "")
-    assert sensitivity(pl.LazyFrame(rows).with_columns(parameters=pl.lit("cities=9")), "packed").is_empty()
+    assert sensitivity(rows.with_columns(parameters=pl.lit("cities=9")), "packed").is_empty()
+
+
+def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
+    turned = sensitivity(priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed")
+    assert turned.select("quantity", "two_states").rows() == [("time", True), ("cpu", False)]
+    shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
+    assert shown == {"time": "not judged: two states", "CPU time": "none"}
+    # A price that is doubled cannot more than double a sum of prices, and other prices are not looked at.
+    for factors in ({"as-written": 0.8, "wake-ns*2": 1.5}, {"as-written": 0.8, "wake-ns*2": 0.8, "hit-ns*2": 9.0}):
+        assert not sensitivity(priced(factors), "packed")["two_states"].any()

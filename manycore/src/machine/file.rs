@@ -12,6 +12,13 @@ use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topo
 /// What a core may run at, in MHz: what is outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
 
+/// Stands for all of [`SYSTEM_PRICES`] where a price is scaled.
+pub const SYSTEM: &str = "system";
+
+/// What blocking, waking and yielding cost: guesses that hang together, as all are ways through one scheduler.
+pub const SYSTEM_PRICES: [&str; 6] =
+    ["block-ns", "wake-ns", "wake-polling-ns", "resume-ns", "resume-polling-ns", "yield-ns"];
+
 /// What is wrong with a machine's file: where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct MachineError {
@@ -116,7 +123,7 @@ impl Machine {
         Self::read_scaled(path, None)
     }
 
-    /// [`Machine::read`], with one price, by its key, so many times as high: as far as it may go.
+    /// [`Machine::read`], with one price, by its key, or [`SYSTEM`], so many times as high: as far as it may go.
     ///
     /// # Errors
     /// As [`Machine::read`], and if no price has that key.
@@ -289,7 +296,10 @@ fn prices(
             ));
         }
         known.borrow_mut().push(key.to_owned());
-        let factor = scaled.filter(|(wanted, _)| *wanted == key).map_or(1.0, |(_, factor)| factor);
+        let is_meant =
+            |wanted: &str| wanted == key || (wanted == SYSTEM && SYSTEM_PRICES.contains(&key));
+        let factor =
+            scaled.filter(|(wanted, _)| is_meant(wanted)).map_or(1.0, |(_, factor)| factor);
         Ok((value * factor).min(most))
     };
     #[expect(
@@ -363,7 +373,9 @@ fn prices(
         )?,
     };
     let known = known.into_inner();
-    if let Some((key, _)) = scaled.filter(|(key, _)| !known.iter().any(|it| it == key)) {
+    if let Some((key, _)) =
+        scaled.filter(|(key, _)| *key != SYSTEM && !known.iter().any(|it| it == key))
+    {
         let known = known.join(", ");
         return Err(fault(0, format!("{key}: no price has this key; known: {known}")));
     }
@@ -456,6 +468,12 @@ mod tests {
         let plain = read(None).unwrap().prices;
         let doubled = read(Some(("fence-ns", 2.0))).unwrap().prices;
         assert_eq!((doubled.fence, doubled.hit), (2 * plain.fence, plain.hit));
+        let both = read(Some((SYSTEM, 2.0))).unwrap().prices;
+        let of = |it: &Prices| {
+            [it.block, it.wake, it.wake_polling, it.resume, it.resume_polling, it.yielding]
+        };
+        assert_eq!((of(&both), both.hit), (of(&plain).map(|price| 2 * price), plain.hit));
+        assert!(SYSTEM_PRICES.iter().all(|key| read(Some((key, 2.0))).is_ok()));
         let most = read(Some(("occupancy", 1e3))).unwrap().prices;
         assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
         let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();

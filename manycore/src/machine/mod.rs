@@ -4,7 +4,7 @@
 
 mod file;
 
-pub use file::MachineError;
+pub use file::{MachineError, SYSTEM};
 
 /// Time on a simulated machine, in picoseconds.
 pub type Picoseconds = u64;

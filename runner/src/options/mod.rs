@@ -85,7 +85,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
     /// Also with these prices of the simulated machine halved, and doubled: keys of its file, globs, `all`; `work` is the
-    /// price of the workloads' units
+    /// price of the workloads' units, `system` block, wake, resume and yield together
     #[arg(long, value_name = "LIST")]
     pub(crate) prices: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas

@@ -81,6 +81,7 @@ COMPARISONS = pl.Schema(
             "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
             "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "two_states": pl.Boolean,  # of a simulated cell: one of the two has two states, see `states`
             "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
             "verdict": pl.String,  # one of `compare.VERDICTS`
         }
@@ -156,6 +157,7 @@ SENSITIVITY = _of(
     most=pl.Float64,
     most_price=pl.String,
     flips=pl.String,  # prices with which less, as much or more becomes another of the three; empty: none
+    two_states=pl.Boolean,  # one of the two has two states, by seeds or by prices: nothing is said of it
 )
 """One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
 
@@ -369,6 +371,7 @@ PLACEMENTS = pl.Schema(
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
             "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "two_states": pl.Boolean,  # of a simulated cell: one of the two has two states, see `states`
             "p_holm": pl.Float64,  # the same, Holm over all rows of the level
             "moved": pl.Boolean,  # whether that is below 0.05
         }

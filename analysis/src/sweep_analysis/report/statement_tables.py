@@ -11,10 +11,12 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel, without_size
 from sweep_analysis.read.load import CHECKOUT
+from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say.averages import gained_and_lost, pooled_threads
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.states import of_cells
 from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
 LEAST_TOLD = 0.005
@@ -32,7 +34,7 @@ def named(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _by_threads(asked: Asked) -> str:
-    """Median times in µs: a row for each workload and branch, a column for each number of threads.
+    """Median times in µs: a row for each workload and branch, a column for each number of threads; of two states, both.
 
     Words: `time` or `cpu`, and the branches; `-WORKLOAD` leaves out a workload.
     """
@@ -45,9 +47,8 @@ def _by_threads(asked: Asked) -> str:
         raise asked.refused("nothing to show", "name `time` or `cpu`, and branches of the sweep")
     threads = [str(number) for number in sorted(times["threads"].unique())]
     rows = (
-        times.with_columns(
-            pl.col(COLUMNS[quantity]).round(0).cast(pl.Int64).alias("us"), pl.col("branch").cast(pl.Enum(branches))
-        )
+        _shown_times(asked, times, quantity)
+        .with_columns(pl.col("branch").cast(pl.Enum(branches)))
         .sort("panel", "branch", "threads")
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
@@ -55,6 +56,20 @@ def _by_threads(asked: Asked) -> str:
     what = QUANTITY_NAMES[quantity]
     table = asked.table(shown, f"{what} by threads of {' and '.join(branches)}")
     return f"{capital(what)} in µs by threads, medians {asked.source()}:\n\n{table}"
+
+
+def _shown_times(asked: Asked, times: pl.DataFrame, quantity: str) -> pl.DataFrame:
+    """`times` with `us`, what a table shows: a cell's median in µs, or those of its two states."""
+    median = pl.col(COLUMNS[quantity]).round(0).cast(pl.Int64)
+    busy = pl.col("cpus_busy") if quantity == "cpu" else pl.lit(1.0)
+    of_seeds = asked.sweep.times.lazy().with_columns(us=pl.col("elapsed_ns") / 1e3 * busy)
+    states = of_cells(of_seeds, "us") if asked.sweep.sweep.machine else None
+    if states is None or states.is_empty():
+        return times.with_columns(us=median)
+    either = pl.concat_str(pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or ")
+    key = [*PANEL, "threads", "branch"]
+    named = times.join(states.select(*key, either=either), on=key, how="left", nulls_equal=True, maintain_order="left")
+    return named.with_columns(us=pl.coalesce("either", median.cast(pl.String)))
 
 
 def _parts(asked: Asked) -> str:

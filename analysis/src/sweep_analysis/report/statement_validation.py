@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import with_panel
+from sweep_analysis.read.labels import count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
 from sweep_analysis.stats import published
+from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validated_counts import by_event, validated_counts
 from sweep_analysis.stats.validation import validation
@@ -64,25 +67,79 @@ def _published(asked: Asked) -> str:
     """What others published beside what simulations say, and whether they pass. The sweeps of all machines."""
     told = published.read()
     rows = published.beside(told, asked.sweeps)
-    met, of = int(rows["is_met"].sum()), rows.height
+    seen = published.seen(told, asked.sweeps)
+    judged = rows.filter(pl.col("is_met").is_not_null())
+    met, of = int(judged["is_met"].sum()), judged.height
     pairs, right = published.signs(rows)
-    passes = met / of >= told.mark.share and pairs == right
+    gains = int(seen["is_right"].sum())
+    passes = met / of >= told.mark.share and pairs == right and gains == seen.height
+    rest = rows.height - of
     sentence = (
         f"**{'Passed' if passes else 'Not passed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), and {right} of {pairs} pairs "
-        "of a series have the published order (the mark is all)."
+        f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), {right} of {pairs} pairs "
+        f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
+        f"mark is all of both). {f'{rest} of two states are not judged.' if rest else 'None has two states.'}"
     )
-    number = pl.col("published", "simulated").map_elements(lambda it: f"{it:.3g}", return_dtype=pl.String)
-    table = rows.with_columns(number).select(
+    simulated = pl.col("simulated").list.eval(pl.element().map_elements(_digits, return_dtype=pl.String))
+    mark = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
+    table = rows.with_columns(pl.col("published").map_elements(_digits, return_dtype=pl.String), simulated).select(
         pl.col("series").alias("what"),
         pl.col("told").alias("of"),
         pl.format("{} {}", "published", "unit").alias("published"),
-        pl.format("{} {}", "simulated", "unit").alias("simulated"),
+        pl.format("{} {}", pl.col("simulated").list.join(" or "), "unit").alias("simulated"),
         pl.col("ratio").round(2).alias("simulated over published"),
-        pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed")).alias("mark"),
+        pl.when(pl.col("is_met").is_null()).then(pl.lit("not judged: two states")).otherwise(mark).alias("mark"),
         pl.format("`{}`", "machine").alias("machine"),
     )
-    return f"{sentence}\n\n{tables.markdown(table)}"
+    verdict = {True: "right", False: "wrong"}
+    answer = {True: "gains", False: "does not gain"}
+    signs = seen.select(
+        pl.col("sign").alias("branch"),
+        pl.format("`{}`", "workload").alias("program"),
+        pl.col("gains").replace_strict(answer, return_dtype=pl.String).alias("seen"),
+        pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("simulated, time"),
+        pl.col("is_right").replace_strict(verdict, return_dtype=pl.String).alias("sign"),
+        pl.format("`{}`", "machine").alias("machine"),
+    )
+    return f"{sentence}\n\n{tables.markdown(table)}\n\n{tables.markdown(signs)}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _sensitivity(asked: Asked) -> str:
+    """What holds of a branch under every price of a machine, and what turns. Words: the baseline, the branch."""
+    against, branch = asked.words
+    if asked.sweep.baseline != against:
+        raise asked.refused(f"its baseline is `{asked.sweep.baseline}`", "name that one first")
+    rows = with_panel(asked.sweep.sensitivity).filter(branch=branch, quantity="time")
+    if rows.is_empty():
+        raise asked.refused(f"no price was changed for `{branch}`", "sweep `--experiment sensitivity` with that branch")
+    judged = rows.filter(~pl.col("two_states"))
+    small = math.log1p(LEAST_SIMULATED)
+    whole = judged.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
+    groups = {
+        "takes less time under all of them on": whole.filter(pl.col("log") <= -small),
+        "takes more under all on": whole.filter(pl.col("log") >= small),
+        "is within a tenth under all on": whole.filter(pl.col("log").abs() < small),
+        "turns on": judged.filter(pl.col("flips") != ""),
+    }
+    told = [
+        f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}" for what, of in groups.items() if of.height
+    ]
+    states = rows.filter("two_states")
+    rest = f" Not judged, as it has two states: {listed(states['workload'].to_list())}." if states.height else ""
+    changed = count(int(rows.select(pl.col("prices").max()).item()), "change of prices", "changes of prices")
+    sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
+    return f"{sentence}{rest} {asked.source()[1:-1].capitalize()}."
+
+
+def _ranged(row: dict[str, Any]) -> str:
+    threads = count(row["threads"], "thread")
+    turned = f", by {row['flips']}" if row["flips"] else ""
+    turned = turned.replace("*0.5", " halved").replace("*2", " doubled")
+    return f"`{row['workload']}` with {threads} ({percent(row['least'])} to {percent(row['most'])}{turned})"
 
 
 VALIDATIONS: dict[str, Callable[[Asked], str]] = {
@@ -90,5 +147,6 @@ VALIDATIONS: dict[str, Callable[[Asked], str]] = {
     "validated-counts": _validated_counts,
     "validated-differences": _validated_differences,
     "published": _published,
+    "sensitivity": _sensitivity,
 }
 """These statements, by kind."""

@@ -63,6 +63,8 @@ def change(row: dict[str, Any], baseline: str | None) -> str:
 def verdict(row: dict[str, Any], sweep: Sweep) -> str:
     """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one."""
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
+    if row["two_states"]:
+        return f"{UNJUDGED}: two states"
     if row["verdict"] != UNCLEAR or low is None or low <= 1 <= high:
         return str(row["verdict"])
     if band is None or 1 / band <= row["time_ratio"] <= band:

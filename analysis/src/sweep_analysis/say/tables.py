@@ -375,7 +375,7 @@ def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
 
 
 def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """What becomes of a simulated comparison when one price is halved or doubled. In: rows of `frames.SENSITIVITY`."""
+    """What becomes of a simulated comparison when prices are halved or doubled. In: rows of `frames.SENSITIVITY`."""
 
     def with_price(ratio: str, price: str) -> pl.Expr:
         text = pl.col(ratio).map_elements(percent, return_dtype=pl.String)
@@ -392,7 +392,10 @@ def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("prices as written"),
         with_price("least", "least_price").alias("least"),
         with_price("most", "most_price").alias("most"),
-        pl.when(flips == "").then(pl.lit("none")).otherwise(flips).alias("turned by"),
+        pl.when("two_states")
+        .then(pl.lit("not judged: two states"))
+        .otherwise(pl.when(flips == "").then(pl.lit("none")).otherwise(flips))
+        .alias("turned by"),
     )
 
 

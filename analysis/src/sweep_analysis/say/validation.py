@@ -55,11 +55,14 @@ def count_sentences(counts: pl.DataFrame) -> list[str]:
 
 def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
     """Whether branches gain and lose where the simulation says. In: rows of `differences.differences`."""
-    certain = rows.filter("is_certain")
-    right, near = int(certain["is_right"].sum()), int(rows["is_near"].sum())
-    passes = right == certain.height and near / rows.height >= MARK
+    certain, judged = rows.filter("is_certain"), rows.filter(~pl.col("two_states"))
+    right, near = int(certain["is_right"].sum()), int(judged["is_near"].sum())
+    passes = right == certain.height and near / judged.height >= MARK
+    rest = rows.height - judged.height
+    left_out = f" {count(rest, 'more cell')} of two states: not judged." if rest else ""
     return (
         f"**{'Passed' if passes else 'Not passed'}**: of {count(certain.height, 'cell')} in which a branch certainly "
         f"differs from `{baseline}`, the simulation has the sign right in {right} (the mark is all), and in {near} of "
-        f"{count(rows.height, 'cell')} it is within {NEAR:.0%} of the measured ratio (the mark is {MARK:.0%})."
+        f"{count(judged.height, 'cell')} it is within {NEAR:.0%} of the measured ratio (the mark is {MARK:.0%})."
+        f"{left_out}"
     )

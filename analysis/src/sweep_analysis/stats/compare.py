@@ -46,6 +46,7 @@ from sweep_analysis.stats.location import (
     pooled,
     shared_spread,
 )
+from sweep_analysis.stats.states import of_cells
 from sweep_analysis.stats.units import by_layout, by_replicate, log_ratios
 
 FASTER = "faster"
@@ -53,7 +54,7 @@ SLOWER = "slower"
 UNCLEAR = "not distinguishable"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, or a ratio that drifts."""
+"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, two states."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -190,7 +191,8 @@ class Comparison:
         self._in_noise = self._noise.places_of(self.units.cells)
         # With fewer units a cell is not judged, and would keep the rows that hold it from being so.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
-        self._has: npt.NDArray[np.bool_] = self._cells.units >= enough
+        self._has_two_states = self._two_states(times)
+        self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._has_two_states
 
     @property
     def is_empty(self) -> bool:
@@ -202,6 +204,17 @@ class Comparison:
         own = self.units.cells.select(CELL_SET).with_row_index("at")
         found = cells.select(CELL_SET).join(own, on=CELL_SET, how="left", nulls_equal=True, maintain_order="left")
         return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+    def _two_states(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
+        """Cells by branches: whether the branch or the baseline has two states there."""
+        has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
+        if self._simulated and self.branches:
+            found = of_cells(times, QUANTITIES[self.quantity])
+            for branch in (self.baseline, *self.branches):
+                places = self.places_of(found.filter(branch=branch))
+                of = slice(None) if branch == self.baseline else self.branches.index(branch)
+                has[places[places >= 0], of] = True
+        return has
 
     def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
         """The groups of a level, of the cells `among` all."""
@@ -273,6 +286,7 @@ class Comparison:
             "ratio_drift": drift,
             "p_drift": p_drift,
             "p_value": p_values,
+            "two_states": self._states_of(level, groups),
             "half_width": half,
             "error": spread.error,
             "degrees": spread.degrees,
@@ -290,7 +304,14 @@ class Comparison:
             **{name: values[at, which] for name, values in measured.items()},
         }
         frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(pl.col("time_ratio").is_not_nan())
-        return frame.select(pl.col(name).fill_nan(None) if name in measured else name for name in _ROWS.names())
+        numbers = set(measured) - {"two_states"}
+        return frame.select(pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names())
+
+    def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
+        """Groups by branches: of single cells, whether one of the two has two states; others pool no such cell."""
+        if level == "cell":
+            return np.stack([self._has_two_states[group.cells[0]] for group in groups])
+        return np.zeros((len(groups), len(self.branches)), dtype=bool)
 
     def _bands(self, groups: list[Group]) -> Floats:
         """The A/A band of each group, as a ratio; NaN where the twin does not have its cells.
@@ -366,7 +387,8 @@ def holm(p_values: Floats) -> Floats:
 def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
     """Fill in corrected p-values, what could have been found, and verdicts; the twin is outside the family of tests."""
     own = pl.col("branch") == (twin or "")
-    testable = rows.select(~own & pl.col("p_value").is_not_null() & pl.col("band").is_not_null()).to_series().to_numpy()
+    is_known = pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("two_states")
+    testable = rows.select(~own & is_known).to_series().to_numpy()
     levels = rows["level"].to_numpy()
     p_values = rows["p_value"].to_numpy()
     corrected = np.full(rows.height, np.nan)

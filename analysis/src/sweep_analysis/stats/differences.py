@@ -26,7 +26,8 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     In: two sweeps of the same cells, with one baseline.
     Out: a row a workload, number of threads and branch that both have: `simulated` and `measured` (time over the
     baseline's), `low` and `high` (95 % interval of the latter), `is_certain` (the interval excludes 1), `is_right`
-    (they are on the same side of 1; null unless certain), `is_near`. Sorted by what they differ by, most first.
+    (they are on the same side of 1; null unless certain), `is_near`, and `two_states` of the simulated cell (`states`),
+    which is then neither certain nor near nor far. Sorted by what they differ by, most first.
 
     Raises:
         InputError: the baselines differ, or no cell is in both.
@@ -39,7 +40,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
         )
     ratio = pl.col("time_ratio")
     predicted, seen = (_cells(analysis) for analysis in (simulated, measured))
-    rows = predicted.select(*_KEYS, ratio.alias("simulated")).join(
+    rows = predicted.select(*_KEYS, ratio.alias("simulated"), "two_states").join(
         seen.select(*_KEYS, ratio.alias("measured"), pl.col("ratio_low", "ratio_high").name.replace("ratio_", "")),
         on=_KEYS,
         nulls_equal=True,
@@ -50,13 +51,14 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
             f"no branch of it has a cell in common with {simulated.sweep.path.name}",
             "sweep the same branches and workloads; `cargo runner validate` does",
         )
-    certain = ((pl.col("low") > 1) | (pl.col("high") < 1)).fill_null(value=False)
+    is_one = ~pl.col("two_states")
+    certain = ((pl.col("low") > 1) | (pl.col("high") < 1)).fill_null(value=False) & is_one
     same_side = (pl.col("simulated") - 1) * (pl.col("measured") - 1) > 0
     apart = (pl.col("simulated") / pl.col("measured")).log().abs()
     return rows.with_columns(
         is_certain=certain,
         is_right=pl.when(certain).then(same_side),
-        is_near=apart <= pl.lit(1 + NEAR).log(),
+        is_near=pl.when(is_one).then(apart <= pl.lit(1 + NEAR).log()),
     ).sort(apart, *_KEYS, descending=[True, *[False] * len(_KEYS)], maintain_order=True)
 
 
@@ -66,4 +68,4 @@ def _cells(analysis: Analysis) -> pl.DataFrame:
         pl.col("baseline") == analysis.baseline,
         ~pl.col("branch").str.ends_with(TWIN_SUFFIX),
     )
-    return rows.select(*_KEYS, "time_ratio", "ratio_low", "ratio_high")
+    return rows.select(*_KEYS, "time_ratio", "ratio_low", "ratio_high", "two_states")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from itertools import combinations
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
@@ -13,6 +16,7 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
+from sweep_analysis.stats.states import two_states
 
 FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the mark by which simulations of them pass."""
@@ -96,7 +100,10 @@ def read(file: Path = FILE) -> Published:
 
 
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
-    """A row a figure: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a median), `ratio`, `is_met`.
+    """A row a figure.
+
+    Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those of two states, see
+         `states`), `ratio`, `is_met`; the last two are null where there are two states.
 
     Raises:
         InputError: no sweep has a figure's cell.
@@ -105,12 +112,15 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     for series in published.series:
         of_series = [it for it in sweeps if it.sweep.machine == series.machine and _experiment(it) == series.experiment]
         for figure in series.figures:
-            simulated = next((value for it in of_series if (value := _value(it, series, figure)) is not None), None)
-            if simulated is None:
+            values = next((found for it in of_series if (found := _values(it, series, figure))), None)
+            if values is None:
                 to, on, at = series.experiment, series.machine, figure.threads
                 remedy = f"`cargo runner sweep --experiment {to} --machine {on} --threads {at}`"
                 raise InputError(str(FILE), f"no sweep has `{series.name}`, {figure.told}", remedy)
-            ratio = simulated / figure.published
+            ratio = statistics.median(values) / figure.published
+            is_met = 1 / published.mark.factor <= ratio <= published.mark.factor
+            states = two_states(np.log(values)) if min(values) > 0 else None
+            simulated = [statistics.median(values)] if states is None else [math.exp(state) for state in states]
             rows.append(
                 {
                     "series": series.name,
@@ -119,18 +129,18 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
                     "unit": series.unit,
                     "published": figure.published,
                     "simulated": simulated,
-                    "ratio": ratio,
-                    "is_met": 1 / published.mark.factor <= ratio <= published.mark.factor,
+                    "ratio": ratio if states is None else None,
+                    "is_met": is_met if states is None else None,
                 }
             )
     return pl.DataFrame(rows)
 
 
 def signs(rows: pl.DataFrame) -> tuple[int, int]:
-    """Of all pairs of figures of one series: how many there are, and how many have the published order."""
+    """Of all pairs of figures of one series without two states: how many there are, how many in the published order."""
     pairs = [
         (one, other)
-        for part in rows.partition_by("series", maintain_order=True)
+        for part in rows.filter(pl.col("ratio").is_not_null()).partition_by("series", maintain_order=True)
         for one, other in combinations(part.to_dicts(), 2)
     ]
     right = sum((it["published"] < other["published"]) == (it["simulated"] < other["simulated"]) for it, other in pairs)
@@ -141,19 +151,20 @@ def _experiment(analysis: Analysis) -> str | None:
     return analysis.experiment.name if analysis.experiment else None
 
 
-def _value(analysis: Analysis, series: Series, figure: Figure) -> float | None:
+def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
+    """The figure, simulated: a value a seed; of a share, one for all. Nothing without its cell."""
     cell = _cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
-        return None
+        return []
     if quantity == "cpus":
-        return 100 * _median(cell, "cpus_busy")
+        return [100 * value for value in cell["cpus_busy"].to_list()]
     if quantity == "times":
-        other = _cell(analysis.times, figure, named)
-        return None if other.is_empty() else _median(other, "elapsed_ns") / _median(cell, "elapsed_ns")
+        own = _median(cell, "elapsed_ns")
+        return [value / own for value in _cell(analysis.times, figure, named)["elapsed_ns"].to_list()]
     if quantity == "share":
-        return _share(analysis, figure, named.split(","))
-    return _median(cell, "elapsed_ns") / series.per / NANOSECONDS[series.unit]
+        return [_share(analysis, figure, named.split(","))]
+    return [value / series.per / NANOSECONDS[series.unit] for value in cell["elapsed_ns"].to_list()]
 
 
 def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from sweep_analysis.read.frames import LINE_WAIT_RATES, SENSITIVITY, SPENT_SHARE
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL
 from sweep_analysis.stats.compare import LEAST_SIMULATED, QUANTITIES
+from sweep_analysis.stats.states import of_cells
 
 SPENT_ON = {
     "work": "work",
@@ -69,8 +70,16 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     return found.sort(order).select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items()).collect()
 
 
+TURNING = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
+"""Prices over which a cell's two states are looked for: those that decide whether a pool stays awake."""
+TURNED = 2.0
+"""How far states over prices are apart at least. A time is a sum of prices, so one that is doubled cannot do more."""
+
+
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
-    """How far each comparison hangs on a single price of the machine.
+    """How far each comparison hangs on the prices of the machine, changed one at a time or together.
+
+    A cell is not judged if the branch or the baseline has two states there (`states`), by seeds or over `TURNING`.
 
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`.
     Out: rows of `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
@@ -93,7 +102,25 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     )
     written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
     joined = found.join(written, on=cell, nulls_equal=True).sort(cell)
+    turned = _two_states(times.with_columns(price=price), baseline)
+    joined = joined.join(turned, on=cell, how="left", nulls_equal=True).with_columns(
+        pl.col("two_states").fill_null(value=False)
+    )
     return joined.select(pl.col(name).cast(kind) for name, kind in SENSITIVITY.items()).collect()
+
+
+def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
+    """Comparisons of which one of the two has two states: their cell, `quantity` and `two_states`."""
+    bare = pl.col("parameters").str.replace(r" ?\bprice=\S+", "").str.strip_chars()
+    seen = times.filter(pl.col("price").is_in(TURNING)).with_columns(bare)
+    found = []
+    for quantity in ("time", "cpu"):
+        rows = of_cells(seen, QUANTITIES[quantity], _CELL, TURNED).select(_CELL)
+        own = rows.filter(pl.col("branch") == (baseline or "")).drop("branch")
+        branches = times.select("branch").unique().collect()
+        each = pl.concat([rows, own.join(branches, how="cross").select(_CELL)]).unique()
+        found.append(each.with_columns(quantity=pl.lit(quantity), two_states=True))
+    return pl.concat(found).lazy()
 
 
 def _price_ratios(times: pl.LazyFrame, baseline: str | None, quantity: str) -> pl.LazyFrame:

@@ -1,0 +1,116 @@
+"""Cells of two states, on made-up cells of known truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import made_up
+from sweep_analysis.read.load import read_sweep
+from sweep_analysis.say.headline import verdict
+from sweep_analysis.say.validation import difference_sentence
+from sweep_analysis.stats.analysis import Analysis, analyse
+from sweep_analysis.stats.compare import FASTER, UNJUDGED
+from sweep_analysis.stats.differences import differences
+from sweep_analysis.stats.states import two_states
+
+SEEDS = 7
+Shape = Callable[[np.random.Generator, int], np.ndarray[tuple[int], np.dtype[np.float64]]]
+SHAPES: dict[str, Shape] = {
+    "normal": lambda rng, seeds: rng.normal(size=seeds),
+    "flat": lambda rng, seeds: rng.uniform(-math.sqrt(3), math.sqrt(3), seeds),
+    "skewed": lambda rng, seeds: rng.exponential(size=seeds),
+    "heavy tails": lambda rng, seeds: rng.standard_t(3, seeds) / math.sqrt(3),
+}
+"""Noise of one standard deviation."""
+
+
+@pytest.mark.parametrize("apart", [2.0, 3.0, 10.0])
+def test_pairs_of_states_are_found(apart: float) -> None:
+    rng = np.random.default_rng(1)
+    found = 0
+    for _ in range(2000):
+        upper = rng.integers(2, SEEDS - 1)
+        logs = 0.05 * rng.normal(size=SEEDS) + math.log(apart) * (np.arange(SEEDS) < upper)
+        states = two_states(rng.permutation(logs))
+        found += states is not None and math.isclose(states[1] - states[0], math.log(apart), abs_tol=0.2)
+    assert found > 0.99 * 2000
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("noise", [0.02, 0.1, 0.2])
+def test_one_noisy_state_is_rarely_taken_for_two(shape: str, noise: float) -> None:
+    rng = np.random.default_rng(2)
+    found = sum(two_states(noise * SHAPES[shape](rng, SEEDS)) is not None for _ in range(2000))
+    assert found <= 0.03 * 2000
+
+
+def test_a_lone_far_seed_and_too_few_seeds_are_no_second_state() -> None:
+    assert two_states(np.log([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0])) is None
+    assert two_states(np.log([1.0, 9.0, 9.0])) is None
+    assert two_states(np.log([1.0, 1.0, 1.3, 1.3])) is None
+    assert two_states(np.log([1.0, 1.0, 9.0, 9.0])) == pytest.approx((0.0, math.log(9)))
+
+
+def swept(folder: Path, machine: str | None = "made-up-8") -> Analysis:
+    """`turning` takes five times as long on `quicksort` by three of seven seeds, and else as `steady`: two thirds."""
+    gains = {(branch, workload): 0.65 for branch in ("turning", "steady") for workload in ("tsp", "quicksort")}
+    truth = made_up.Truth(
+        branches=["packed", "turning", "steady"],
+        workloads={"tsp": 0.1, "quicksort": 0.1},
+        threads=[4, 8],
+        cpus=8,
+        trials=SEEDS,
+        trial_noise=0.002,
+        block_noise=0.0,
+        effects=gains,
+        state=lambda branch, workload, threads, seed: (
+            5.0 if (branch, workload, threads) == ("turning", "quicksort", 8) and seed < 3 else 1.0
+        ),
+        machine=machine,
+    )
+    return analyse(read_sweep(made_up.write_sweep(folder, truth)))
+
+
+def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere(tmp_path: Path) -> None:
+    analysis = swept(tmp_path / "sweep")
+    rows = analysis.comparisons.filter(quantity="time")
+    cells = {
+        (row["branch"], row["workload"], row["threads"]): row for row in rows.filter(level="cell").rows(named=True)
+    }
+    turned = cells["turning", "quicksort", 8]
+    assert (turned["verdict"], turned["two_states"], turned["p_corrected"]) == (UNJUDGED, True, None)
+    assert verdict(turned, analysis.sweep) == "not judged: two states"
+    judged = [cells["turning", "quicksort", 4], cells["turning", "tsp", 8], cells["steady", "quicksort", 8]]
+    assert {(row["verdict"], row["two_states"]) for row in judged} == {(FASTER, False)}
+    pooled = {(row["branch"], row["workload"]): row for row in rows.filter(level="workload").rows(named=True)}
+    assert [pooled[branch, "quicksort"]["cells"] for branch in ("turning", "steady")] == [1, 2]
+    assert pooled["turning", "quicksort"]["time_ratio"] == pytest.approx(0.65, rel=0.01)
+    overall = {row["branch"]: row["time_ratio"] for row in rows.filter(level="overall").rows(named=True)}
+    assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
+
+
+def test_a_baseline_of_two_states_leaves_nothing_to_judge_there(tmp_path: Path) -> None:
+    truth_of = analyse(swept(tmp_path / "sweep").sweep, "turning")
+    rows = truth_of.comparisons.filter(level="cell", quantity="time", workload="quicksort", threads=8)
+    assert set(rows["verdict"]) == {UNJUDGED}
+    assert rows["two_states"].all()
+
+
+def test_builds_of_a_host_are_no_seeds(tmp_path: Path) -> None:
+    assert not swept(tmp_path / "sweep", None).comparisons["two_states"].any()
+
+
+def test_a_prediction_of_two_states_is_neither_right_nor_wrong(tmp_path: Path) -> None:
+    rows = differences(swept(tmp_path / "simulated"), swept(tmp_path / "measured", None))
+    turned = rows.row(by_predicate=pl.col("two_states"), named=True)
+    assert (turned["branch"], turned["workload"], turned["threads"]) == ("turning", "quicksort", 8)
+    assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)
+    said = difference_sentence(rows, "packed")
+    assert said.startswith("**Passed**: of 7 cells")
+    assert said.endswith(" 1 more cell of two states: not judged.")
