@@ -53,6 +53,10 @@ pub(crate) struct Watch {
     thread: Option<thread::JoinHandle<()>>,
 }
 
+/// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no CPU, has been looked at
+/// once less often for each look that fell into that time.
+const LOOKS: u32 = 10;
+
 /// Ends the process if the simulation that begins on this thread takes no turn for so long.
 pub(crate) fn watch(limit: Duration) -> Watch {
     let progress = Arc::new(Progress::default());
@@ -60,10 +64,11 @@ pub(crate) fn watch(limit: Duration) -> Watch {
     let (over, is_over) = channel();
     let name = thread::current().name().unwrap_or("unnamed").to_owned();
     let thread = thread::spawn(move || {
-        let mut turns = u64::MAX;
-        while is_over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+        let (mut turns, mut looks) = (u64::MAX, 0);
+        while is_over.recv_timeout(limit / LOOKS) == Err(RecvTimeoutError::Timeout) {
             let now = progress.turns.load(Ordering::Relaxed);
-            if now == turns {
+            looks = if now == turns { looks + 1 } else { 0 };
+            if looks == LOOKS {
                 give_up(&name, limit, &progress);
             }
             turns = now;

@@ -1,13 +1,15 @@
 //! A process that is waited for: a group of its own, a time limit, nothing left behind.
 
 use std::io::{self, Read, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
+};
 
 use crate::interrupt::{self, Watched};
 
@@ -17,6 +19,15 @@ const STDOUT_LIMIT: u64 = 64 << 20;
 const BUSY_FOR: Duration = Duration::from_secs(2);
 /// What is kept of the end of standard error.
 const STDERR_KEPT: usize = 64 << 10;
+
+/// The longest that a process may take.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// From its start.
+    Wall(Duration),
+    /// What it and its threads keep CPUs for, rounded up to whole seconds: however busy the host is, it gets as far.
+    Cpu(Duration),
+}
 
 /// How a process ended.
 #[derive(Debug)]
@@ -40,9 +51,17 @@ pub struct Finished {
 ///
 /// # Errors
 /// If the process cannot be started or waited for.
-pub fn run(command: &mut Command, input: &[u8], limit: Option<Duration>) -> io::Result<Finished> {
+pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Result<Finished> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     die_with_parent(command);
+    let wall = match limit {
+        None => None,
+        Some(Limit::Wall(limit)) => Some(limit),
+        Some(Limit::Cpu(limit)) => {
+            keep_within(command, limit);
+            None
+        }
+    };
     let (mut child, started) = spawn(command)?;
     let group = Pid::from_child(&child);
     let watched = Watched::new(group);
@@ -52,11 +71,12 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Duration>) -> io::
         // A process that ends without reading its input tells why by its exit code.
         let _ = stdin.write_all(input);
     }
-    let is_timed_out = !wait_for_exit(group, limit)?;
+    let is_beyond_wall = !wait_for_exit(group, wall)?;
     let elapsed = started.elapsed();
     // Also after an orderly end: what it may have started must not run into the next trial.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
+    let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
     drop(watched);
     let (stdout, stderr) = readers.join();
     Ok(Finished {
@@ -125,6 +145,18 @@ fn die_with_parent(command: &mut Command) {
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two system
     // calls, allocates nothing, takes no lock, and captures a plain number.
+    unsafe {
+        command.pre_exec(set);
+    }
+}
+
+/// Has the kernel end the process by `SIGXCPU` when it has had so much CPU time, and kill it a second later.
+fn keep_within(command: &mut Command, limit: Duration) {
+    let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
+    let limit = Rlimit { current: Some(seconds.max(1)), maximum: Some(seconds.max(1) + 1) };
+    let set = move || setrlimit(Resource::Cpu, limit.clone()).map_err(io::Error::from);
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes one system call, allocates
+    // nothing, takes no lock, and captures plain numbers.
     unsafe {
         command.pre_exec(set);
     }
@@ -213,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_time_limit_kills_grandchildren_too() {
-        let limit = Some(Duration::from_millis(200));
+        let limit = Some(Limit::Wall(Duration::from_millis(200)));
         let done = run(&mut shell("sleep 60 & echo $!; wait"), b"", limit).unwrap();
         assert!(done.is_timed_out && done.elapsed < Duration::from_secs(30));
         let grandchild = String::from_utf8(done.stdout).unwrap();
@@ -225,6 +257,15 @@ mod tests {
             assert!(Instant::now() < deadline, "the grandchild lives");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    #[test]
+    fn a_limit_of_cpu_time_ends_who_computes_and_not_who_waits() {
+        let limit = Some(Limit::Cpu(Duration::from_millis(500)));
+        let done = run(&mut shell("sleep 1.5; echo waited"), b"", limit).unwrap();
+        assert_eq!((done.is_timed_out, done.stdout), (false, b"waited\n".to_vec()));
+        let done = run(&mut shell("while :; do :; done"), b"", limit).unwrap();
+        assert!(done.is_timed_out && done.elapsed >= Duration::from_millis(900), "{done:?}");
     }
 
     #[test]

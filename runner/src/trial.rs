@@ -10,7 +10,7 @@ use protocol::{Failure, Outcome, Request, SCHEMA};
 
 use crate::checkout::Checkout;
 use crate::record::Ending;
-use crate::subprocess::{self, Finished};
+use crate::subprocess::{self, Finished, Limit};
 
 /// Lines of standard error kept for a failed trial.
 const STDERR_LINES: usize = 20;
@@ -98,7 +98,8 @@ const NOT_INHERITED: [&str; 10] = [
     "MALLOC_CONF",
 ];
 
-/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt.
+/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is wall time, and CPU time
+/// of what runs on a simulated machine.
 ///
 /// A request that does not say when an iteration hangs gets half the limit: as there are two iterations
 /// or more, counting the untimed ones, one that takes so long would exceed it; and so the process
@@ -117,6 +118,8 @@ pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
     let request = Request { hang_after_ms, ..request.clone() };
     let mut line = serde_json::to_vec(&request).expect("a request is made of plain values");
     line.push(b'\n');
+    // What is simulated takes its time whatever else runs, so a busy host must not end it.
+    let limit = if request.machine.is_some() { Limit::Cpu(limit) } else { Limit::Wall(limit) };
     let finished = match subprocess::run(&mut command, &line, Some(limit)) {
         Ok(finished) => finished,
         Err(error) => {
@@ -131,7 +134,7 @@ pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
     Some(Ended { process: finished.elapsed, result: judge(&finished, limit) })
 }
 
-fn judge(finished: &Finished, limit: Duration) -> Result<Outcome, TrialFailure> {
+fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
     let failure = |ending, reason| TrialFailure {
         ending,
         reason,
@@ -141,7 +144,11 @@ fn judge(finished: &Finished, limit: Duration) -> Result<Outcome, TrialFailure> 
         ),
     };
     if finished.is_timed_out {
-        let reason = format!("no answer within {} s; killed", limit.as_secs_f64());
+        let (limit, of) = match limit {
+            Limit::Wall(limit) => (limit, ""),
+            Limit::Cpu(limit) => (limit, " of CPU time"),
+        };
+        let reason = format!("no answer within {} s{of}; killed", limit.as_secs_f64());
         return Err(failure(Ending::Timeout, reason));
     }
     let printed = String::from_utf8_lossy(&finished.stdout);
@@ -217,6 +224,27 @@ mod tests {
         let failure = ask_script("echo busy >&2; sleep 60");
         assert_eq!(failure.ending, Ending::Timeout);
         assert_eq!(failure.stderr_tail.as_deref(), Some("busy"));
+    }
+
+    #[test]
+    fn a_simulation_may_take_so_much_cpu_time_however_long_the_host_takes_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut request = crate::variant::smallest_request();
+        request.machine = Some(protocol::MachineRequest {
+            file: "machines/zen4-64.toml".into(),
+            is_fixed: true,
+            seed: 1,
+            charge_ns: 1.0,
+            scaled: None,
+        });
+        let end_of = |script| {
+            let binary = crate::testing::script(folder.path(), script);
+            ask(&binary, &request, Duration::from_millis(500)).unwrap().result.unwrap_err()
+        };
+        assert_eq!(end_of("sleep 1.2; exit 9").ending, Ending::Crash);
+        let failure = end_of("while :; do :; done");
+        assert_eq!(failure.ending, Ending::Timeout);
+        assert_eq!(failure.reason, "no answer within 0.5 s of CPU time; killed");
     }
 
     #[test]

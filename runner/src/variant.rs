@@ -11,6 +11,7 @@ use protocol::{MachineRequest, Request};
 use crate::catalogue::{File, Programs};
 use crate::config::{Branch, Features, Source};
 use crate::stop::Stop;
+use crate::subprocess::Limit;
 use crate::{interrupt, subprocess, trial};
 
 /// Time for the tiny request.
@@ -79,8 +80,12 @@ pub(crate) fn which_workloads(
     programs: Programs,
     files: &[File],
 ) -> Result<()> {
-    let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(LIMIT))
-        .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
+    let ended = subprocess::run(
+        Command::new(binary).args(["list", "--json"]),
+        b"",
+        Some(Limit::Wall(LIMIT)),
+    )
+    .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
     if ended.is_interrupted {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
     }

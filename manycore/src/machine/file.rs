@@ -12,11 +12,12 @@ use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topo
 /// What a core may run at, in MHz: what is outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
 
-/// Stands for all of [`SYSTEM_PRICES`] where a price is scaled.
+/// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together: guesses that hang together, as
+/// all are ways through one scheduler.
 pub const SYSTEM: &str = "system";
 
-/// What blocking, waking and yielding cost: guesses that hang together, as all are ways through one scheduler.
-pub const SYSTEM_PRICES: [&str; 6] =
+/// The prices of which [`SYSTEM`] stands for.
+const SYSTEM_PRICES: [&str; 6] =
     ["block-ns", "wake-ns", "wake-polling-ns", "resume-ns", "resume-polling-ns", "yield-ns"];
 
 /// What is wrong with a machine's file: where, and what would be right.

@@ -114,7 +114,7 @@ pub(crate) struct Selection {
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Seconds after which a trial is killed and recorded as failed [default: 60]
+    /// Seconds after which a trial is killed and recorded as failed, of CPU time on a simulated machine [default: 60]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
     /// Run one part of the plan, such as 2/4; identical machines run the others; see `merge`
