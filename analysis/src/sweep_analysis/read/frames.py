@@ -371,7 +371,6 @@ PLACEMENTS = pl.Schema(
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
             "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
-            "two_states": pl.Boolean,  # of a simulated cell: one of the two has two states, see `states`
             "p_holm": pl.Float64,  # the same, Holm over all rows of the level
             "moved": pl.Boolean,  # whether that is below 0.05
         }

@@ -64,12 +64,13 @@ def _shown_times(asked: Asked, times: pl.DataFrame, quantity: str) -> pl.DataFra
     busy = pl.col("cpus_busy") if quantity == "cpu" else pl.lit(1.0)
     of_seeds = asked.sweep.times.lazy().with_columns(us=pl.col("elapsed_ns") / 1e3 * busy)
     states = of_cells(of_seeds, "us") if asked.sweep.sweep.machine else None
-    if states is None or states.is_empty():
+    if states is None:
         return times.with_columns(us=median)
     either = pl.concat_str(pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or ")
     key = [*PANEL, "threads", "branch"]
     named = times.join(states.select(*key, either=either), on=key, how="left", nulls_equal=True, maintain_order="left")
-    return named.with_columns(us=pl.coalesce("either", median.cast(pl.String)))
+    one_state = named["either"].null_count() == named.height
+    return named.with_columns(us=median if one_state else pl.coalesce("either", median.cast(pl.String)))
 
 
 def _parts(asked: Asked) -> str:

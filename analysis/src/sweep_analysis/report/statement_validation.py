@@ -73,12 +73,14 @@ def _published(asked: Asked) -> str:
     pairs, right = published.signs(rows)
     gains = int(seen["is_right"].sum())
     passes = met / of >= told.mark.share and pairs == right and gains == seen.height
-    rest = rows.height - of
+    states, untold = rows.height - of, rows.filter(~pl.col("is_known")).height
+    rest = f"{states} of two states are not judged" if states else "None is seen to have two states"
+    few = f"; {untold} have too few seeds to tell" if untold else ""
     sentence = (
         f"**{'Passed' if passes else 'Not passed'}**: {met} of {of} figures, simulated, are within a factor of "
         f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), {right} of {pairs} pairs "
         f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
-        f"mark is all of both). {f'{rest} of two states are not judged.' if rest else 'None has two states.'}"
+        f"mark is all of both). {rest}{few}."
     )
     simulated = pl.col("simulated").list.eval(pl.element().map_elements(_digits, return_dtype=pl.String))
     mark = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))

@@ -16,7 +16,7 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
-from sweep_analysis.stats.states import two_states
+from sweep_analysis.stats.states import SMALLEST, two_states
 
 FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the mark by which simulations of them pass."""
@@ -103,7 +103,8 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """A row a figure.
 
     Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those of two states, see
-         `states`), `ratio`, `is_met`; the last two are null where there are two states.
+         `states`), `ratio`, `is_met`, which are null where there are two states, and `is_known`: there are seeds enough
+         to tell whether there are.
 
     Raises:
         InputError: no sweep has a figure's cell.
@@ -131,6 +132,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
                     "simulated": simulated,
                     "ratio": ratio if states is None else None,
                     "is_met": is_met if states is None else None,
+                    "is_known": len(values) >= 2 * SMALLEST,
                 }
             )
     return pl.DataFrame(rows)
