@@ -231,36 +231,6 @@ OUTLIER_SHARES = pl.Schema(
 )
 """One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
 
-FITS = _of(
-    [*PANEL, "branch"],
-    law=pl.String,  # a key of `scaling.LAWS`
-    points=pl.Int64,  # thread counts within the CPUs
-    points_left_out=pl.Int64,  # thread counts beyond them
-    status=pl.String,  # one of `scaling.STATUSES`; coefficients are null unless `good`
-    reason=pl.String,  # why it is not good
-    sigma=pl.Float64,  # serial share of the time on one thread
-    sigma_low=pl.Float64,  # 95 % interval
-    sigma_high=pl.Float64,
-    kappa=pl.Float64,  # crosstalk over the time on one thread; null for Amdahl
-    kappa_low=pl.Float64,
-    kappa_high=pl.Float64,
-    peak_threads=pl.Float64,  # where throughput is largest; null if nowhere below `scaling.MOST_THREADS`
-    largest_residual=pl.Float64,  # absolute log of measured over fitted time; null if refused
-    rms_residual=pl.Float64,
-    p_lack_of_fit=pl.Float64,  # F-test of residuals against repeated trials; null without repetition
-)
-"""One row per panel, branch and law: see `scaling.scaling`."""
-
-RESIDUALS_OF_FITS = _of(
-    [*PANEL, "branch"],
-    law=pl.String,
-    threads=pl.Int64,
-    ns_per_unit=pl.Float64,  # measured, median over trials
-    fitted_ns_per_unit=pl.Float64,
-    residual=pl.Float64,  # log of measured over fitted
-)
-"""One row per thread count of a law that was fitted, well or poorly: see `scaling.scaling`."""
-
 OUTLIERS = _of(
     CELL,
     trial=pl.String,
