@@ -15,7 +15,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.experiment import experiment_of
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import POOL_CELL
 from sweep_analysis.read.study import TIME_UNITS, read_study
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.advice import advice
@@ -396,7 +396,7 @@ def _lines(asked: argparse.Namespace) -> None:
             rates = _only(sweep, "lines", rates, column, str(value))
     if asked.threads is None:
         rates = largest_threads(rates)
-    rates = rates.group_by([*PANEL, "threads", "branch"], maintain_order=True).head(asked.most)
+    rates = rates.group_by(POOL_CELL, maintain_order=True).head(asked.most)
     output.show(sweep, "lines", rates, asked.format, read=tables.line_wait_table(with_panel(rates), asked.most))
 
 

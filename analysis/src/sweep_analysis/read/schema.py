@@ -215,7 +215,13 @@ LINE_WAITS = pl.Schema(
 PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
 """What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
 
-CELL_SET = ["program", *PANEL, "threads"]
+PLACE = [*PANEL, "threads"]
+"""Where branches are compared: a panel at one thread count."""
+
+POOL_CELL = [*PLACE, "branch"]
+"""A cell of the pool's program."""
+
+CELL_SET = ["program", *PLACE]
 """The cells that differ only in branch; one block visits all of them once."""
 
 CELL = [*CELL_SET, "branch"]
