@@ -21,7 +21,6 @@ import numpy as np
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.compare import compare
-from sweep_analysis.stats.scaling import scaling
 from sweep_analysis.stats.speedup import speedups, trial_times
 
 ITERATIONS_PER_TRIAL = 100
@@ -32,7 +31,7 @@ THREADS = [1, 2, 4, 8, 16, 32, 64, 128]
 STEPS = {
     "first": "first reading: decode, check, keep as Parquet; reduce and compare",
     "again": "later readings: read what was kept; reduce and compare",
-    "speedups": "the same, and speed-ups with intervals by three definitions, and fits",
+    "speedups": "the same, and speed-ups with intervals by three definitions",
 }
 
 
@@ -81,8 +80,8 @@ def step(name: str, folder: Path, place: Path) -> None:
     seconds["compare"] = time.perf_counter() - begin
     if name == "speedups":
         begin = time.perf_counter()
-        rows += speedups(times.lazy(), "master").height + scaling(times.lazy())[0].height
-        seconds["speed-ups, fits"] = time.perf_counter() - begin
+        rows += speedups(times.lazy(), "master").height
+        seconds["speed-ups"] = time.perf_counter() - begin
     usage = resource.getrusage(resource.RUSAGE_SELF)
     print(
         json.dumps(

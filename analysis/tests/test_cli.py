@@ -74,7 +74,7 @@ def test_an_unknown_baseline_is_refused_with_the_known_ones(
 def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, form: str) -> None:
     assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
     names = {"trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"}
-    names |= {"latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"}
+    names |= {"latencies", "clocks", "residuals", "claims", "costs", "outliers", "ledger"}
     names |= {"places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"}
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names} | {"provenance.json"}
     told = json.loads((tmp_path / "provenance.json").read_text())
@@ -125,7 +125,7 @@ def test_an_output_that_cannot_be_written_is_told_in_one_line(
 
 
 TABLES = {"speedup": "speedups", "compare": "comparisons"} | {
-    f"table {name}": name for name in ("claims", "fits", "costs", "outliers", "modes", "ledger", "events")
+    f"table {name}": name for name in ("claims", "costs", "outliers", "modes", "ledger", "events")
 }
 """Every command that prints a table, and what its rows are called in JSON."""
 
@@ -181,24 +181,17 @@ def test_a_quantity_that_was_not_measured_is_refused(ordinary_sweep: Path, capsy
     assert "no trial has the quantity `cycles`; sweep again with a runner that measures" in capsys.readouterr().err
 
 
-def test_residuals_of_fits_are_a_table_of_their_own(full_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["table", str(full_sweep), "fit-residuals", "--where", "law=amdahl"]) == 0
-    frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
-    assert set(frame["law"]) == {"amdahl"}
-    assert frame["threads"].to_list() == [1, 2, 4, 8] * 2
-
-
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        ("lol=usl", "`fits` has no column `lol`; it has workload, "),
-        ("law=ussl", "no row of `fits` has `law=ussl`; it is amdahl, usl"),
+        ("lol=2", "`costs` has no column `lol`; it has "),
+        ("threads=3", "no row of `costs` has `threads=3`; it is 1, 2, 4, 8"),
     ],
 )
 def test_a_condition_that_no_row_can_meet_names_what_there_is(
     full_sweep: Path, capsys: pytest.CaptureFixture[str], condition: str, told: str
 ) -> None:
-    assert main(["table", str(full_sweep), "fits", "--where", condition]) == 2
+    assert main(["table", str(full_sweep), "costs", "--where", condition]) == 2
     assert told in capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ import made_up
 from sweep_analysis.__main__ import main
 from sweep_analysis.read.load import read_sweep
 
-TABLES = ("claims", "fits", "costs", "outliers", "modes", "ledger", "events")
+TABLES = ("claims", "costs", "outliers", "modes", "ledger", "events")
 COMMANDS = (("speedup",), ("compare",), *(("table", name) for name in TABLES))
 
 

@@ -2,11 +2,10 @@
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use clap_complete::env::CompleteEnv;
 
 use crate::commands::{
-    analysis, build, calibrate, compare, completions, doctor, frequency, list, merge, on_this_host,
-    plan, repair, report, show, slurm, sweep, trace, validate,
+    analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
+    repair, report, show, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -47,9 +46,6 @@ enum Command {
     /// Merge the shards of one plan into a sweep, or take what another host sent
     #[command(after_help = merge::HELP)]
     Merge(merge::MergeArgs),
-    /// Write a Slurm job array that measures a sweep in shards
-    #[command(after_help = slurm::HELP)]
-    Slurm(slurm::SlurmArgs),
     /// Print the table of a sweep again
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
@@ -65,7 +61,7 @@ enum Command {
     /// Check whether this host is fit to measure, and name the remedies
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::DoctorArgs),
-    /// Draw a sweep: figures, tables and one page that shows them; or all findings on one page
+    /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = report::HELP)]
     Report(report::ReportArgs),
     /// Measure what this host and work on it cost, for the simulated machine `here`
@@ -74,9 +70,6 @@ enum Command {
     /// Predict times of this host by simulation, measure them, and compare
     #[command(after_help = validate::HELP)]
     Validate(validate::ValidateArgs),
-    /// Print completions for a shell
-    #[command(after_help = completions::HELP)]
-    Completions(completions::CompletionsArgs),
     /// Run the analysis directly: all arguments go to `python -m sweep_analysis`
     #[command(after_help = analysis::HELP, disable_help_flag = true)]
     Analysis(analysis::AnalysisArgs),
@@ -96,8 +89,6 @@ fn command() -> clap::Command {
 /// # Errors
 /// Whatever stops a command; [`crate::exit::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
-    // Answers a shell's question and ends, if the environment says that one asks.
-    CompleteEnv::with_factory(command).bin("runner").complete();
     let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     let place = || cli.globals.place();
     match &cli.command {
@@ -108,7 +99,6 @@ pub fn run() -> Result<Exit> {
         Command::Compare(arguments) => compare::run(&place()?, arguments),
         Command::OnThisHost(arguments) => on_this_host::run(&place()?, arguments),
         Command::Merge(arguments) => merge::run(&place()?, arguments),
-        Command::Slurm(arguments) => slurm::run(&place()?, arguments),
         Command::Show(arguments) => show::run(&place()?, arguments),
         Command::Repair(arguments) => repair::run(&place()?, arguments),
         Command::Trace(arguments) => trace::run(&place()?, arguments),
@@ -117,7 +107,6 @@ pub fn run() -> Result<Exit> {
         Command::Report(arguments) => report::run(&place()?, arguments),
         Command::Calibrate(arguments) => calibrate::run(&place()?, arguments),
         Command::Validate(arguments) => validate::run(&place()?, arguments),
-        Command::Completions(arguments) => completions::run(arguments),
         Command::Analysis(arguments) => analysis::run(&place()?, arguments),
     }
 }

@@ -21,7 +21,6 @@ pub mod edits;
 mod estimate;
 pub mod exit;
 mod experiments;
-mod first_round;
 pub mod frequency;
 mod here;
 pub mod host;

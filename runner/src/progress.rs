@@ -8,7 +8,6 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use protocol::Program;
 
-use crate::first_round::FirstRound;
 use crate::id::Id;
 use crate::plan::{Asked, Load, Plan, Trial};
 use crate::record::{Ending, Record};
@@ -121,17 +120,15 @@ pub struct Progress {
     bar: ProgressBar,
     last_line: Instant,
     failed: usize,
-    first_round: Option<FirstRound>,
 }
 
 impl Progress {
-    /// Progress of a plan of what was asked, of which the trials `done` were recorded by earlier runs.
+    /// Progress of a plan of which the trials `done` were recorded by earlier runs.
     #[must_use]
-    pub fn new(asked: &Asked, plan: &Plan, done: &HashSet<Id>) -> Self {
-        let first_round = FirstRound::of(asked, plan, done);
+    pub fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
         let there = plan.trials().filter(|trial| done.contains(&trial.id)).count();
         let bar = bar(target(), plan.len(), there);
-        Self { bar, last_line: Instant::now(), failed: 0, first_round }
+        Self { bar, last_line: Instant::now(), failed: 0 }
     }
 
     /// Takes the bar away.
@@ -171,9 +168,6 @@ impl Watch for Progress {
                 record.reason.as_deref().unwrap_or("no reason known")
             );
             say(&self.bar, &text);
-        }
-        if let Some(comparison) = self.first_round.as_mut().and_then(|round| round.add(record)) {
-            say(&self.bar, &comparison);
         }
         self.bar.inc(1);
         if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {

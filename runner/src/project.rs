@@ -52,13 +52,6 @@ impl Project {
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// The file of branches, if it is not the checkout's own; absolute.
-    pub(crate) fn other_config(&self) -> Option<String> {
-        let own = self.checkout.root().join("branches.toml");
-        let absolute = std::path::absolute(&self.config).ok()?;
-        (absolute != own).then(|| absolute.display().to_string())
-    }
-
     /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere
     /// than in the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {

@@ -15,7 +15,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.experiment import experiment_of
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import POOL_CELL
 from sweep_analysis.read.study import TIME_UNITS, read_study
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.advice import advice
@@ -65,21 +65,19 @@ REMEDIES = {
         "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
     ),
     "placements": ("", "no workload ran free and pinned on one branch", "measure again with `--placement both`"),
-    "fit-residuals": ("", "no law could be fitted", "`fits` says why; measure more thread counts"),
 }
 """Of a table without rows: where to look, what to say, what to do; others are empty where nothing is odd."""
 
 EXAMPLES = """\
 examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
-  python -m sweep_analysis findings --output results/reports/findings
   python -m sweep_analysis speedup latest --definition own --format md
   python -m sweep_analysis speedup latest --quantity cycles         # at the measured clock
   python -m sweep_analysis compare latest --baseline master --level pooled --format md
   python -m sweep_analysis compare latest --quantity cpu --format json
   python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or refuted
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
-  python -m sweep_analysis table latest fits --where law=usl
+  python -m sweep_analysis table latest costs --where workload=ticks
   python -m sweep_analysis table latest placements --where level=branch --format md
   python -m sweep_analysis lines latest --threads 64 --format md  # which source lines waited, simulated
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
@@ -118,12 +116,6 @@ def _parser() -> argparse.ArgumentParser:
 
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
     report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
-
-    found = commands.add_parser("findings", help="write results/FINDINGS.md as one HTML page")
-    found.add_argument(
-        "--output", type=Path, required=True, metavar="DIR|FILE", help="folder to write, or a file that ends in .html"
-    )
-    found.set_defaults(run=_findings)
 
     speedup = _prints(commands, "speedup", "print speed-ups with intervals", _speedup)
     speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
@@ -315,12 +307,6 @@ def _report(asked: argparse.Namespace) -> None:
     print(page)
 
 
-def _findings(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report.findings_page import write_findings  # noqa: PLC0415 - as in `_report`
-
-    print(write_findings(asked.output))
-
-
 def _speedup(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     experiment = experiment_of(sweep)
@@ -410,7 +396,7 @@ def _lines(asked: argparse.Namespace) -> None:
             rates = _only(sweep, "lines", rates, column, str(value))
     if asked.threads is None:
         rates = largest_threads(rates)
-    rates = rates.group_by([*PANEL, "threads", "branch"], maintain_order=True).head(asked.most)
+    rates = rates.group_by(POOL_CELL, maintain_order=True).head(asked.most)
     output.show(sweep, "lines", rates, asked.format, read=tables.line_wait_table(with_panel(rates), asked.most))
 
 

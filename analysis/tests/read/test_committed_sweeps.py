@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from sweep_analysis.read.load import CHECKOUT, SWEEPS
 from sweep_analysis.read.records import file_of, is_packed
 
-README = CHECKOUT / "results" / "README.md"
 GIT = shutil.which("git")
 TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d{6}Z")
 
@@ -28,24 +28,30 @@ def committed() -> list[str]:
     return sorted({line.split("/")[2] for line in files.stdout.splitlines()})
 
 
-def test_the_readme_says_of_every_sweep_what_it_is_for_and_of_no_other() -> None:
-    rows = re.findall(
-        r"^\| \[`(\S+)`\]\(sweeps/(\S+)\) \| .+ \| .+ \|$", README.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert [folder for _, folder in rows] == committed()
-    assert all(folder.startswith(f"{time}-") for time, folder in rows)
+def documents(suffix: str) -> list[Path]:
+    """What Git knows by such a name."""
+    list_files = [str(GIT), "ls-files", "--", suffix]
+    files = subprocess.run(list_files, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
+    return [CHECKOUT / line for line in files.stdout.splitlines()]
+
+
+def cited() -> set[str]:
+    """The times by which files of the checkout outside the sweeps name sweeps."""
+    search = [str(GIT), "grep", "-hoE", r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z", "--", ".", f":!{SWEEPS}"]
+    found = subprocess.run(search, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
+    return set(found.stdout.split())
+
+
+def test_every_sweep_is_cited() -> None:
+    assert [name for name in committed() if name[:18] not in cited()] == []
 
 
 def test_every_sweep_that_a_document_or_a_notebook_cites_is_there() -> None:
     there = {name[:18] for name in committed()}
-    top = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md"]
-    folders = ["analysis", "findings", "protocol", "rayon-fork", "results", "runner", "workloads", "xtask"]
-    below = [
-        file for folder in folders for suffix in ("md", "ipynb") for file in (CHECKOUT / folder).rglob(f"*.{suffix}")
-    ]
-    cited = {(file.name, time) for file in [*top, *below] for time in TIME.findall(file.read_text(encoding="utf-8"))}
-    assert len(cited) > len(there) / 2
-    assert not {(name, time) for name, time in cited if time not in there}
+    files = [file for suffix in ("*.md", "*.ipynb") for file in documents(suffix)]
+    named = {(file.name, time) for file in files for time in TIME.findall(file.read_text(encoding="utf-8"))}
+    assert len(named) > len(there) / 2
+    assert not {(name, time) for name, time in named if time not in there}
 
 
 def test_the_records_of_every_sweep_are_compressed() -> None:

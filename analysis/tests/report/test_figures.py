@@ -77,20 +77,6 @@ def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str,
     assert rich["events"].missing is not None
 
 
-def test_a_law_that_is_refused_is_told_with_its_reason(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2])
-    found = figures.figures(analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))))
-    (law,) = [figure for figure in found if figure.name == "scaling"]
-    assert law.missing is not None
-    assert "thread counts within the CPUs" in law.missing
-
-
-def test_the_fits_are_tabled_with_their_status(rich: dict[str, Figure]) -> None:
-    (table,) = rich["scaling"].numbers.values()
-    assert set(table["law"]) == {"amdahl", "usl"}
-    assert table.filter(law="usl", branch="master")["sigma"].item() == pytest.approx(0.1, abs=0.05)
-
-
 def test_programs_that_wait_by_design_do_not_make_a_host_busy(tmp_path: Path) -> None:
     waits = {"master": {"latency_p50": 1000.0}, "packed": {"latency_p50": 1000.0}}
     for name, told, is_busy in (("waiting", waits, False), ("computing", {}, True)):

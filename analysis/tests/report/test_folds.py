@@ -1,4 +1,4 @@
-"""Long tables of documents are folded, and a fold can be read back."""
+"""Long tables of documents are folded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.asked import Asked
-from sweep_analysis.report.folds import LONGEST, folded, unfolded
+from sweep_analysis.report.folds import LONGEST
 from sweep_analysis.report.statements import asked_by, made
 
 NINE_ROWS = "placements 2026-11-22T155739Z 2"
@@ -46,12 +46,3 @@ def test_the_word_open_keeps_the_table_of_a_statement_open(tmp_path: Path) -> No
 def test_the_word_open_is_none_of_the_words_that_kinds_read() -> None:
     kind, asked = asked_by(f"{NINE_ROWS} open fixed", "page.md", CHECKOUT)
     assert (kind, asked.words, asked.is_open, asked.mode) == ("placements", ["2"], True, "fixed")
-
-
-def test_what_was_folded_is_read_back() -> None:
-    rows, summary = "| a |\n| --- |\n| 1 |\n", "Table: 1 row, a < b & c"
-    assert unfolded(f"Times:\n\n{folded(rows, summary)}") == (f"Times:\n\n{rows}", summary)
-
-
-def test_what_was_not_folded_is_left_as_it_is() -> None:
-    assert unfolded("Times:\n\n| a |\n") == ("Times:\n\n| a |\n", "")

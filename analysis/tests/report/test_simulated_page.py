@@ -139,7 +139,7 @@ def test_a_statement_of_a_simulated_and_a_measured_sweep_is_refused(
     write_two(tmp_path)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "page.md"
-    file.write_text(f"<!-- analysis: second-look {SIMULATED} {MEASURED} -->\n<!-- /analysis -->\n")
+    file.write_text(f"<!-- analysis: change {SIMULATED} {MEASURED} tsp packed split-counters -->\n<!-- /analysis -->\n")
     with pytest.raises(InputError, match=f"{SIMULATED} is {LABEL} and {MEASURED} is measured"):
         made(file)
 

@@ -49,7 +49,7 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     drawn = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu"]
     drawn += ["gains", "idle", "drift", "places"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
-    names += ["latencies", "clocks", "residuals", "fits", "fit-residuals", "claims", "costs", "outliers", "ledger"]
+    names += ["latencies", "clocks", "residuals", "claims", "costs", "outliers", "ledger"]
     names += ["places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"]
     assert files == {
         "index.html",
@@ -71,7 +71,7 @@ def test_the_page_names_no_address_outside_itself(report: Path) -> None:
 def test_the_page_leads_to_all_digits_of_its_figures(report: Path) -> None:
     links = set(re.findall(r'href="(tables/[^"]+)"', (report / "index.html").read_text()))
     names = {"speedups", "comparisons", "comparisons-cpu", "residuals", "costs", "places", "outliers", "ledger"}
-    names |= {"outlier-shares", "fits", "fit-residuals"}
+    names |= {"outlier-shares"}
     assert links == {f"tables/{name}.csv" for name in names}
     assert all((report / link).is_file() for link in links)
 

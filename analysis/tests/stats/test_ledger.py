@@ -40,7 +40,6 @@ def test_every_reason_for_leaving_out_has_a_row_with_its_count(tmp_path: Path) -
     assert rows["pairs", "no good trial of master in the block", "packed"] == (1, 15)
     assert rows["pairs", "no good trial of master in the block", "master-again"] == (1, 20)
     assert rows["cells of pooled means", "not all branches have it (missing: packed)", None] == (1, 4)
-    assert rows["points of scaling fits", "more threads than CPUs", None] == (1, 4)
 
 
 def test_a_clean_sweep_leaves_nothing_out_and_says_so(tmp_path: Path) -> None:

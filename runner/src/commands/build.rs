@@ -7,13 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::builds::{Builder, Built, Prepared};
 use crate::config::Branch;
 use crate::exit::{exit_of, words_of};
 use crate::interrupt;
-use crate::options::complete;
 use crate::progress::{BuildBar, human};
 use crate::project::Project;
 use crate::stop::{Exit, Stop};
@@ -22,8 +20,7 @@ use crate::stop::{Exit, Stop};
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
     /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas
-    #[arg(long, value_name = "LIST", default_value = "all",
-          add = ArgValueCompleter::new(complete::branches))]
+    #[arg(long, value_name = "LIST", default_value = "all")]
     branches: String,
 }
 

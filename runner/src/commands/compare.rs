@@ -2,12 +2,10 @@
 
 use anyhow::Result;
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use super::show::Table;
 use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::manifest::Manifest;
-use crate::options::complete;
 use crate::page::Page;
 use crate::project::Project;
 use crate::stop::Exit;
@@ -19,7 +17,7 @@ use crate::table::{Format, Terminal};
 pub(crate) struct CompareArgs {
     /// The baseline, then the branches to compare with it: a name of branches.toml, published:VERSION,
     /// path:DIR, git:URL#COMMIT or fork:FEATURE,FEATURE; put NAME= before it to name it
-    #[arg(value_name = "BRANCH", num_args = 2.., add = ArgValueCompleter::new(complete::branches), required_unless_present = "resume",
+    #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
     #[command(flatten)]

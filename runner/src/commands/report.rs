@@ -1,4 +1,4 @@
-//! `report`: figures, tables and the page of a sweep, or the page of all findings, made by the Python side.
+//! `report`: figures, tables and the page of a sweep made by the Python side.
 
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,7 @@ pub(crate) struct ReportArgs {
     /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     sweep: String,
-    /// Write results/FINDINGS.md as one page instead, which needs no network
-    #[arg(long, conflicts_with = "sweep")]
-    findings: bool,
-    /// Folder to write, or with --findings a file that ends in .html [default: results/reports/SWEEP,
-    /// results/reports/findings]
+    /// Folder to write [default: results/reports/SWEEP]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -31,25 +27,17 @@ pub(crate) struct ReportArgs {
 pub(crate) const HELP: &str = "\
 Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
-Examples:
-  cargo runner report latest
-  cargo runner report --findings";
+Example:
+  cargo runner report latest";
 
 pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
-    let root = project.checkout.root();
-    let output = |name: &str| {
-        arguments.output.clone().unwrap_or_else(|| root.join("results/reports").join(name))
-    };
-    if arguments.findings {
-        let mut command = Python::set_up(root)?.module("sweep_analysis");
-        return analysis::wait(command.arg("findings").arg("--output").arg(output("findings")));
-    }
     if let Some(output) = &arguments.output {
         folder(&output.display().to_string())
             .map_err(|why| Stop::BadInput(format!("--output {}: {why}", output.display())))?;
     }
     let sweep = SweepDir::find(&project.checkout, &project.checkout.sweeps(), &arguments.sweep)?;
-    draw(project, &sweep, &output(&sweep.name()))
+    let usual = || project.checkout.root().join("results/reports").join(sweep.name());
+    draw(project, &sweep, &arguments.output.clone().unwrap_or_else(usual))
 }
 
 /// Draws a sweep into a folder.

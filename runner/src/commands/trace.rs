@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 use protocol::{Outcome, Placement, Request, TraceRequest};
 
 use super::build;
 use crate::builds::Builder;
 use crate::catalogue::{self, Programs};
 use crate::config::Branch;
-use crate::options::{complete, positive_seconds};
+use crate::options::positive_seconds;
 use crate::pick::pick;
 use crate::plan::Load;
 use crate::project::Project;
@@ -25,10 +24,10 @@ use crate::{interrupt, selection, trial};
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
     /// A branch of rayon-fork/; other branches cannot record
-    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::branches))]
+    #[arg(long, value_name = "NAME")]
     branch: String,
     /// A workload; see `list workloads`
-    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::workloads))]
+    #[arg(long, value_name = "NAME")]
     workload: String,
     /// Threads of the pool
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]

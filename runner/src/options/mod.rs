@@ -1,6 +1,5 @@
 //! Options that several commands take; what the options of a sweep mean together is in [`meaning`].
 
-pub(crate) mod complete;
 pub(crate) mod frequency;
 pub(crate) mod meaning;
 
@@ -10,7 +9,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::checkout::Checkout;
@@ -63,14 +61,14 @@ pub(crate) struct Selection {
     #[arg(long, value_enum, conflicts_with = "experiment")]
     pub(crate) preset: Option<Preset>,
     /// Named starting point for one table or figure; see `list experiments`
-    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::experiments))]
+    #[arg(long, value_name = "NAME")]
     pub(crate) experiment: Option<String>,
     /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or names and words as
     /// `compare` takes them (path:DIR), the baseline first
-    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::branches))]
+    #[arg(long, value_name = "LIST")]
     pub(crate) branches: Option<String>,
     /// Names, globs, `all`, `!exclusions`, separated by commas
-    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::workloads))]
+    #[arg(long, value_name = "LIST")]
     pub(crate) workloads: Option<String>,
     /// tiny, small, medium or large
     #[arg(long)]

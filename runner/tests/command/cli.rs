@@ -450,37 +450,6 @@ fn list_and_plan_are_printed_in_every_format() {
 }
 
 #[test]
-fn a_shell_completes_commands_options_and_names_also_in_lists() {
-    let completed = |words: &[&str], expected: &str| {
-        let script = String::from_utf8(
-            run(&folder(), &["completions", "bash"]).success().get_output().stdout.clone(),
-        );
-        // As bash does it at a press of the key, with the runner of this test.
-        let ask = "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cargo_runner; printf '%s\\n' \"${COMPREPLY[@]}\"";
-        let words = words.join(" ");
-        let script = format!("{}\nCOMP_WORDS=(cargo runner {words})\n{ask}", script.unwrap());
-        let target = Path::new(env!("CARGO_BIN_EXE_runner")).ancestors().nth(2).unwrap();
-        let output = std::process::Command::new("bash")
-            .args(["-c", &script])
-            .current_dir(common::root().join("runner"))
-            .env("CARGO_TARGET_DIR", target)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.lines().any(|line| line == expected), "{words}: {text}");
-    };
-    completed(&["swe"], "sweep");
-    completed(&["sweep", "--keep-g"], "--keep-going");
-    completed(&["sweep", "--branches", "packed,split-counters-n"], "packed,split-counters-no-jec");
-    completed(&["plan", "--workloads", "qui"], "quicksort");
-    completed(&["compare", "mast"], "master");
-    completed(&["sweep", "--experiment", "packets-corr"], "packets-correctness");
-    for (shell, word) in [("zsh", "compdef"), ("fish", "complete --command cargo")] {
-        run(&folder(), &["completions", shell]).success().stdout(contains(word));
-    }
-}
-
-#[test]
 fn help_shows_no_option_under_anothers_heading_and_none_that_is_refused() {
     let help = |command: &str| {
         let output = run(&folder(), &[command, "--help"]).success().get_output().stdout.clone();

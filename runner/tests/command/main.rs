@@ -12,7 +12,6 @@ mod judgement;
 mod namespace;
 mod on_this_host;
 mod order;
-mod readme;
 mod resume;
 mod shards;
 mod simulated;

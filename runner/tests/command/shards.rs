@@ -1,9 +1,8 @@
-//! A sweep in shards, merged again; and what `merge` and `slurm` refuse.
+//! A sweep in shards, merged again; and what `merge` refuses.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{fs, io};
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
@@ -97,75 +96,4 @@ fn the_plan_of_a_shard_has_its_share_of_the_blocks() {
     run(&folder, &[&["plan", "--shard", "1/3"], &ASKED[..]].concat())
         .success()
         .stdout(contains("4 blocks"));
-}
-
-/// Writes a job and returns its text; what lies in the checkout is removed when it is dropped.
-struct Job(PathBuf);
-
-impl Job {
-    fn write(folder: &TempDir, name: &str, more: &[&str]) -> Self {
-        let own = common::root().join("results/shards").join(name);
-        let _ = fs::remove_dir_all(&own);
-        run(folder, &[&["slurm", "--name", name, "--shards", "2"], more].concat())
-            .success()
-            .stdout(contains(format!("sbatch results/shards/{name}/job.sh")))
-            .stdout(contains(format!("cargo runner merge results/shards/{name}")));
-        Self(own)
-    }
-
-    fn script(&self) -> PathBuf {
-        self.0.join("job.sh")
-    }
-}
-
-impl Drop for Job {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-#[test]
-fn a_job_array_has_a_task_for_each_shard_and_is_valid_shell() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = ["--cpus-per-task", "3", "--sbatch=--partition=long", "--"];
-    let job = Job::write(&folder, "test-script", &[&options[..], &ASKED[..]].concat());
-    let text = fs::read_to_string(job.script()).unwrap();
-    for line in [
-        "#SBATCH --array=1-2",
-        "#SBATCH --exclusive",
-        "#SBATCH --cpus-per-task=3",
-        "#SBATCH --partition=long",
-        "--trials=4 --shard \"$shard/2\"",
-    ] {
-        assert!(text.contains(line), "{line} is not in:\n{text}");
-    }
-    Command::new("bash").arg("-n").arg(job.script()).assert().success();
-}
-
-#[test]
-fn sbatch_accepts_the_job_array() {
-    let can_submit = Command::new("sinfo").arg("--noheader").output();
-    if !can_submit.is_ok_and(|output| output.status.success() && !output.stdout.is_empty()) {
-        eprintln!("SKIPPED: no Slurm answers here");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let job = Job::write(&folder, "test-sbatch", &["--cpus-per-task", "1", "--", "--trials=4"]);
-    Command::new("sbatch").arg("--test-only").arg(job.script()).assert().success();
-}
-
-#[test]
-fn what_a_task_would_refuse_is_told_when_the_job_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let refused = |more: &[&str], message: &str| {
-        run(&folder, &[&["slurm", "--name", "test-refused"], more].concat())
-            .code(2)
-            .stderr(contains(message));
-        assert!(!common::root().join("results/shards/test-refused").exists());
-    };
-    refused(&["--shards", "2", "--", "--workloads", "quicksrt"], "did you mean `quicksort`?");
-    refused(&["--shards", "2", "--", "--size-of", "tiny"], "after `--`: ");
-    refused(&["--shards", "2", "--", "--resume"], "after `--`: ");
-    refused(&["--shards", "4000", "--", "--trials=4"], "ask for fewer shards");
-    refused(&["--shards", "2", "--sbatch=partition"], "is no option of sbatch");
 }

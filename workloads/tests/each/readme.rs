@@ -1,4 +1,4 @@
-//! The README has a row for every workload, in the tables that say what it is and how far it can scale.
+//! The README has a row for every workload, in the tables that say how far it can scale.
 
 use std::collections::BTreeSet;
 
@@ -35,17 +35,15 @@ fn named(column: &str) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn every_workload_has_a_row_with_its_reason_and_one_with_work_span_and_parallelism() {
+fn every_workload_has_a_row_with_span_and_parallelism() {
     let all: BTreeSet<&str> = CATALOGUE.iter().map(|it| it.description().name).collect();
-    assert_eq!(named("what it stresses"), all);
-    assert_eq!(named("why it is here"), all);
     assert_eq!(named("parallelism at `small`"), all);
     assert_eq!(named("span"), all);
 }
 
 #[test]
 fn no_cell_of_the_rows_is_empty() {
-    for row in [rows("why it is here"), rows("span")].concat() {
+    for row in rows("span") {
         assert!(row.iter().all(|cell| !cell.is_empty()), "{row:?}");
     }
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, TRIALS
+from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, POOL_CELL, TRIALS
 
 
 def _same(names: Sequence[str]) -> dict[str, pl.DataType]:
@@ -42,7 +42,7 @@ TIMES = _of(
 """One row per good trial: see `speedup.trial_times`."""
 
 SPEEDUPS = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     oversubscribed=pl.Boolean,
     definition=pl.String,  # `own`, `baseline` or `sequential`
     trials=pl.Int64,
@@ -65,7 +65,7 @@ COMPARISONS = pl.Schema(
             "level": pl.String,  # `cell`; or, of the cells of `compare.POOLED`, `workload`, `threads` or `overall`
         }
     )
-    | _same([*PANEL, "threads", "branch"])
+    | _same(POOL_CELL)
     | pl.Schema(
         {
             "oversubscribed": pl.Boolean,
@@ -112,7 +112,7 @@ HANGS = pl.Schema(
 """One row per branch: see `hangs.hangs`."""
 
 EVENT_RATES = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     oversubscribed=pl.Boolean,
     work_unit=pl.String,
     event=pl.String,
@@ -124,7 +124,7 @@ EVENT_RATES = _of(
 """One row per counted cell and kind of event: see `events.event_rates`."""
 
 LINE_RATES = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     oversubscribed=pl.Boolean,
     work_unit=pl.String,
     line=pl.String,  # the counter words on the line, joined by ` + `
@@ -138,7 +138,7 @@ LINE_RATES = _of(
 """One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""
 
 SPENT_SHARES = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     work_unit=pl.String,
     trials=pl.Int64,
     spent_on=pl.String,  # a key of `simulated.SPENT_ON`
@@ -148,7 +148,7 @@ SPENT_SHARES = _of(
 """One row per cell on a simulated machine and what its cores did: see `simulated.spent_shares`."""
 
 SENSITIVITY = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     quantity=pl.String,  # `time` or `cpu`
     ratio=pl.Float64,  # over the baseline's, prices as written: geometric mean over seeds
     prices=pl.Int64,  # prices that were changed, each way counted
@@ -162,7 +162,7 @@ SENSITIVITY = _of(
 """One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
 
 LINE_WAIT_RATES = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     work_unit=pl.String,
     trials=pl.Int64,
     at=pl.String,  # the line of source that waited for lines of memory: `file:line:column`
@@ -176,7 +176,7 @@ LINE_WAIT_RATES = _of(
 """One row per cell on a simulated machine and pair of lines of source: see `simulated.line_wait_rates`."""
 
 LATENCIES = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     oversubscribed=pl.Boolean,
     kind=pl.String,  # what was waited for: a key of `latency.KINDS`
     quantile=pl.String,  # one of `latency.QUANTILES`
@@ -232,36 +232,6 @@ OUTLIER_SHARES = pl.Schema(
     }
 )
 """One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
-
-FITS = _of(
-    [*PANEL, "branch"],
-    law=pl.String,  # a key of `scaling.LAWS`
-    points=pl.Int64,  # thread counts within the CPUs
-    points_left_out=pl.Int64,  # thread counts beyond them
-    status=pl.String,  # one of `scaling.STATUSES`; coefficients are null unless `good`
-    reason=pl.String,  # why it is not good
-    sigma=pl.Float64,  # serial share of the time on one thread
-    sigma_low=pl.Float64,  # 95 % interval
-    sigma_high=pl.Float64,
-    kappa=pl.Float64,  # crosstalk over the time on one thread; null for Amdahl
-    kappa_low=pl.Float64,
-    kappa_high=pl.Float64,
-    peak_threads=pl.Float64,  # where throughput is largest; null if nowhere below `scaling.MOST_THREADS`
-    largest_residual=pl.Float64,  # absolute log of measured over fitted time; null if refused
-    rms_residual=pl.Float64,
-    p_lack_of_fit=pl.Float64,  # F-test of residuals against repeated trials; null without repetition
-)
-"""One row per panel, branch and law: see `scaling.scaling`."""
-
-RESIDUALS_OF_FITS = _of(
-    [*PANEL, "branch"],
-    law=pl.String,
-    threads=pl.Int64,
-    ns_per_unit=pl.Float64,  # measured, median over trials
-    fitted_ns_per_unit=pl.Float64,
-    residual=pl.Float64,  # log of measured over fitted
-)
-"""One row per thread count of a law that was fitted, well or poorly: see `scaling.scaling`."""
 
 OUTLIERS = _of(
     CELL,
@@ -351,7 +321,7 @@ COSTS = _of(
 """One row per cell, the sequential program's included: see `costs.costs`."""
 
 THREAD_TIMES = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     time_us=pl.Float64,  # wall time of an iteration, median over trials
     cpu_us=pl.Float64,  # CPU time of the process in an iteration, median over trials
 )
@@ -379,7 +349,7 @@ PLACEMENTS = pl.Schema(
 """One row per quantity, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""
 
 VALIDATION = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     predicted_ms=pl.Float64,  # simulated: median over trials
     measured_ms=pl.Float64,  # on the host: median over trials
     ratio=pl.Float64,  # predicted over measured
@@ -390,7 +360,7 @@ VALIDATION = _of(
 """One row per cell of the pool's program that a simulated and a measured sweep have: see `validation.validation`."""
 
 VALIDATED_COUNTS = _of(
-    [*PANEL, "threads", "branch"],
+    POOL_CELL,
     event=pl.String,  # a key of `validated_counts.COUNTED`
     predicted=pl.Float64,  # simulated: by all threads in a trial, median over trials, for the measured work
     measured=pl.Float64,  # on the host: by all threads in a trial, median over trials

@@ -1,4 +1,4 @@
-"""Columns, types and units of what the runner wrote: the record format of `results/README.md`."""
+"""Columns, types and units of what the runner wrote: the record format of `runner/src/record.rs`."""
 
 from __future__ import annotations
 
@@ -215,7 +215,13 @@ LINE_WAITS = pl.Schema(
 PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
 """What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
 
-CELL_SET = ["program", *PANEL, "threads"]
+PLACE = [*PANEL, "threads"]
+"""Where branches are compared: a panel at one thread count."""
+
+POOL_CELL = [*PLACE, "branch"]
+"""A cell of the pool's program."""
+
+CELL_SET = ["program", *PLACE]
 """The cells that differ only in branch; one block visits all of them once."""
 
 CELL = [*CELL_SET, "branch"]

@@ -252,21 +252,6 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
     )
 
 
-@figure("scaling", "fits", "fit-residuals")
-def law(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """Laws of scaling, fitted. A table: a curve through a few thread counts looks good whatever it is worth."""
-    reasons = analysis.fits["reason"].drop_nulls().unique(maintain_order=True).to_list()
-    why = f": {'; '.join(reasons[:2])}" if reasons else ""
-    return Figure(
-        "Laws of scaling, and what they leave over",
-        "Amdahl's law, and the universal scalability law: a serial share of the work (sigma) bounds the speed-up, and "
-        "what threads must tell each other (kappa) bends it down. Fitted within the CPUs, by relative errors. "
-        "Residuals larger than a few per cent mean that the law does not hold; then there are no coefficients.",
-        missing=None if analysis.fit_residuals.height else f"No law could be fitted{why}.",
-        numbers={"the fits": tables.fit_table(with_panel(analysis.fits))},
-    )
-
-
 def _others(analysis: Analysis) -> pl.DataFrame:
     """Cells of the comparison with branches other than the A/A twin."""
     rows = analysis.comparisons.filter(pl.col("level") == "cell")

@@ -13,7 +13,6 @@ from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, pooled
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
-from sweep_analysis.stats.noise import second_look
 from sweep_analysis.stats.two_sweeps import matching, together
 
 
@@ -183,21 +182,11 @@ def _calibration(asked: Asked) -> str:
     return asked.table(pl.DataFrame(made), "whether packed equals the baseline, by sweep")
 
 
-def _second_look(asked: Asked) -> str:
-    """What became, in the second sweep, of the largest change that the first showed, one row a workload."""
-    once, again = asked.sweeps
-    looked = second_look(once, again)
-    size = pl.col("first").str.extract(r"([\d.]+)").cast(pl.Float64)
-    largest = looked.sort(size, descending=True).unique("workload", keep="first", maintain_order=True)
-    return asked.table(largest, "the largest change of each workload, and what became of it in a second sweep")
-
-
 CHANGES: dict[str, Callable[[Asked], str]] = {
     "change": _change,
     "effect": _effect,
     "source": _source,
     "changes": _changes,
     "calibration": _calibration,
-    "second-look": _second_look,
 }
 """These statements, by kind."""

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
-from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.headline import SHOWN, change, headline, why_unjudged
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
@@ -124,7 +124,7 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
         said = f"{row['branch']} fails on {row['panel']}: {number}, more than of {judgement.baseline}."
         found.append((str(row["branch"]), said))
     cells = judgement.rows.filter((pl.col("level") == "cell") & (pl.col("quantity") == "time"))
-    every = cells.select([*PANEL, "threads"]).n_unique()
+    every = cells.select(PLACE).n_unique()
     known = {branch for branch, _ in found}
     missing = {branch: every - part.height for (branch,), part in cells.group_by("branch", maintain_order=True)}
     found += [
@@ -138,7 +138,7 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
 def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     """The loss that is not excluded and reaches furthest beyond its margin, in words; None if all are excluded."""
     rows = judgement.rows.filter(branch=branch)
-    place = [*PANEL, "threads"]
+    place = PLACE
     # What some branch waited for has to be judged of this one, too.
     places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
     ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(pl.col("input").fill_null(""))

@@ -34,9 +34,6 @@ FEW_NAMES = 3
 MANY_NAMES = 6
 """More workloads that a claim is about are counted, not named."""
 
-KAPPAS = {"kappa": "kappa", "kappa_low": "kappa from", "kappa_high": "kappa to"}
-"""Columns of a law's crosstalk, and what they are called."""
-
 MOST_ROWS = 5000
 """Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
 
@@ -290,26 +287,6 @@ def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
 def rounded(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with all fractions rounded to three places."""
     return frame.with_columns(pl.col(pl.Float64).round(3))
-
-
-def fit_table(fits: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.FITS` that a reader needs. In: rows with `panel`."""
-    return rounded(
-        fits.select(
-            pl.col("panel").alias("workload"),
-            "branch",
-            "law",
-            "status",
-            pl.col("sigma"),
-            pl.col("sigma_low").alias("sigma from"),
-            pl.col("sigma_high").alias("sigma to"),
-            # Crosstalk is a few millionths: shown per thousand.
-            *((pl.col(name) * 1000).alias(f"{text} ‰") for name, text in KAPPAS.items()),
-            pl.col("peak_threads").alias("peak at threads"),
-            pl.col("largest_residual").alias("largest residual"),
-            pl.col("reason"),
-        )
-    )
 
 
 def cost_table(costs: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,6 @@ from sweep_analysis.stats.ledger import ledger
 from sweep_analysis.stats.modes import modes
 from sweep_analysis.stats.outliers import outliers, shares
 from sweep_analysis.stats.placements import placements
-from sweep_analysis.stats.scaling import scaling
 from sweep_analysis.stats.simulated import line_wait_rates, sensitivity, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
@@ -132,16 +131,6 @@ class Analysis:
         """Times by place in the block: rows of `frames.PLACES`."""
         return places(self.times.lazy())
 
-    @_frame("fits")
-    def fits(self) -> pl.DataFrame:
-        """Laws of scaling, fitted: rows of `frames.FITS`."""
-        return self._scaling[0]
-
-    @_frame("fit-residuals")
-    def fit_residuals(self) -> pl.DataFrame:
-        """The points of those fits: rows of `frames.RESIDUALS_OF_FITS`."""
-        return self._scaling[1]
-
     @_frame("claims")
     def claims(self) -> pl.DataFrame:
         """What was claimed before the sweep, and what became of it: rows of `frames.CLAIMS`."""
@@ -232,10 +221,6 @@ class Analysis:
         """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference; None: no data."""
         present = set(self.speedups["definition"])
         return next((name for name in DEFINITIONS if name in present), None)
-
-    @cached_property
-    def _scaling(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return scaling(self.times.lazy())
 
     @cached_property
     def _checked(self) -> Checked:

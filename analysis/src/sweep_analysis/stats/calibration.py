@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import PANEL, PLACE
 from sweep_analysis.stats.compare import ALPHA, Comparison, holm
 
 MEAN_MARGIN = 0.02
@@ -63,7 +63,7 @@ def calibration(times: pl.LazyFrame, baseline: str, branch: str, quantity: str =
     )
     if cells.is_empty() or mean.is_empty():
         return None
-    order = [pl.col("time_ratio").log().abs(), *PANEL, "threads"]
+    order = [pl.col("time_ratio").log().abs(), *PLACE]
     return Calibration(mean, cells.sort(order, descending=[True] + [False] * (len(PANEL) + 1)))
 
 

@@ -26,7 +26,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.read.schema import PARALLEL, PLACE, TWIN_SUFFIX
 from sweep_analysis.stats.compare import QUANTITIES, WAITS, Comparison, differs, drifts, holm, twin_of
 from sweep_analysis.stats.location import FEWEST_UNITS
 
@@ -176,7 +176,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
 def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
     """Verdict and reason of a claim about each workload: how many are held, and the worst that cannot be excluded."""
     planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
-    cells = planned.select([*PANEL, "threads"]).n_unique()
+    cells = planned.select(PLACE).n_unique()
     missing = cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
     number = {verdict: parts.filter(verdict=verdict).height for verdict in VERDICTS}
     number[UNTESTED] += missing

@@ -35,7 +35,7 @@ import polars as pl
 from scipy import special
 
 from sweep_analysis.read.frames import COMPARISONS
-from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.location import (
     CONFIDENCE,
     FEWEST_UNITS,
@@ -221,7 +221,7 @@ class Comparison:
         keys = self.units.cells
         if level == "cell":
             every = np.arange(len(self.branches))
-            return [Group({name: row[name] for name in [*PANEL, "threads"]}, np.array([at]), every)
+            return [Group({name: row[name] for name in PLACE}, np.array([at]), every)
                     for at, row in enumerate(keys.rows(named=True)) if among is None or among[at]]  # fmt: skip
         places = keys.with_row_index("at").with_columns(kind=kind_of_cell())
         by = {"overall": [], "threads": ["threads"], "workload": PANEL}[level]
@@ -295,7 +295,7 @@ class Comparison:
             "quantity": self.quantity,
             "baseline": self.baseline,
             "level": level,
-            **{name: [key.get(name) for key in keys] for name in [*PANEL, "threads"]},
+            **{name: [key.get(name) for key in keys] for name in PLACE},
             "branch": [self.branches[branch] for branch in which],
             "oversubscribed": [
                 bool(crowded[groups[number].cells].any()) if "threads" in groups[number].key else None for number in at
@@ -420,7 +420,7 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
     )
 
 
-_CPU_KEY = ["baseline", "level", *PANEL, "threads", "branch"]
+_CPU_KEY = ["baseline", "level", *POOL_CELL]
 
 
 def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:

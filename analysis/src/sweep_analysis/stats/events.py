@@ -12,7 +12,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import POOL_CELL
 
 LOADS, WRITES, CAS_FAILURES = "_loads", "_rmws", "_cas_failures"
 """Endings of the names of events that are accesses to a counter word; before them stands the word."""
@@ -30,8 +30,7 @@ HEADLINE = {
 }
 """What is drawn and tabled, and how it is called: the first two over all counter words, the others events."""
 
-_PLACE = [*PANEL, "threads", "branch"]
-_KEPT = [*_PLACE, "oversubscribed", "work_unit"]
+_KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
 
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
@@ -89,7 +88,7 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
             pl.col("writes").max().alias("writes_high"),
         )
         .select(pl.col(name).cast(kind) for name, kind in LINE_RATES.items())
-        .sort([*_PLACE, "line"], nulls_last=True)
+        .sort([*POOL_CELL, "line"], nulls_last=True)
     )
 
 
@@ -103,9 +102,9 @@ def writes_per_push(sweep: Sweep) -> pl.DataFrame:
     read = line_rates(sweep).filter(pl.col("line").str.contains("sleeping|packed_word"))
     pushes = event_rates(sweep).filter(pl.col("event") == "pushes", pl.col("per_unit") > 0)
     return (
-        read.join(pushes.select(*_PLACE, "per_unit"), on=_PLACE, nulls_equal=True)
-        .select(*_PLACE, "oversubscribed", writes_per_push=pl.col("writes") / pl.col("per_unit"))
-        .sort(_PLACE)
+        read.join(pushes.select(*POOL_CELL, "per_unit"), on=POOL_CELL, nulls_equal=True)
+        .select(*POOL_CELL, "oversubscribed", writes_per_push=pl.col("writes") / pl.col("per_unit"))
+        .sort(POOL_CELL)
         .collect()
     )
 
@@ -139,7 +138,7 @@ def _medians(rates: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
             per_unit.max().alias("per_unit_high"),
         )
         .select(pl.col(name).cast(kind) for name, kind in schema.items())
-        .sort([*_PLACE, "event"])
+        .sort([*POOL_CELL, "event"])
     )
 
 

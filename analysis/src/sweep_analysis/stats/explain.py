@@ -8,7 +8,7 @@ import polars as pl
 from scipy import stats
 
 from sweep_analysis.read.labels import with_panel
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import PLACE, POOL_CELL
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import compare
 
@@ -42,11 +42,11 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         `saved_ns` (wall time per unit), `saved_ns_low`, `saved_ns_high` (95 % interval), `plain_ns`. Where `plain`
         writes nothing there is nothing to save, and no row.
     """
-    key = [*PANEL, "threads", "branch"]
+    key = POOL_CELL
     writes = analysis.drawn_events.filter(
         (pl.col("event") == "writes") & ~pl.col("oversubscribed") & (pl.col("threads") > 1)
     )
-    place = [*PANEL, "threads"]
+    place = PLACE
     own = writes.filter((pl.col("branch") == plain) & (pl.col("per_unit") > 0)).select(
         *place, pl.col("per_unit").alias("plain_writes")
     )

@@ -10,7 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import HANGS
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.read.schema import PARALLEL, PLACE
 
 NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
 """Who fences, so that a job on a worker's own deque is not missed: see the sleep protocol's README, section 9."""
@@ -27,7 +27,7 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
     trials = sweep.trials.filter(pl.col("program") == PARALLEL)
     done = sweep.iterations.group_by("trial").agg(pl.col("work_units").sum(), each=pl.col("work_units").first())
     finished = pl.col("reason").str.extract(r"^iteration (\d+) got no further").cast(pl.Int64)
-    of_cell = pl.col("each").drop_nulls().first().over([*PANEL, "threads"])
+    of_cell = pl.col("each").drop_nulls().first().over(PLACE)
     told = pl.col("outcome").is_in(["ok", "hang"])
     units = pl.coalesce("work_units", finished * of_cell)
     counted = (

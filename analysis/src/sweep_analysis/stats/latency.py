@@ -10,7 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 
 KINDS = {
     "latency": "until the work was done",
@@ -55,7 +55,7 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
         .filter(pl.col("quantile").is_in(QUANTILES))
         .with_columns((pl.col("value") / NS_PER_US).alias("wait_us"))
     )
-    place = [*PANEL, "threads", "branch", "oversubscribed"]
+    place = [*POOL_CELL, "oversubscribed"]
     wait = pl.col("wait_us")
     return (
         sweep.trials.with_columns(pl.col("input").fill_null(""))
@@ -70,7 +70,7 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
             wait.max().alias("wait_us_high"),
         )
         .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
-        .sort([*PANEL, "threads", "branch", "kind", "quantile"])
+        .sort([*POOL_CELL, "kind", "quantile"])
     )
 
 
@@ -81,7 +81,7 @@ def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.Dat
     Out: one row per cell that waits until work is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
          `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work, median over trials).
     """
-    key = [*PANEL, "threads", "branch"]
+    key = POOL_CELL
     spent = (
         times.filter(pl.col("program") == PARALLEL)
         .group_by(key)

@@ -28,9 +28,6 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     if warmups:
         timed = int(frame["iterations"].sum())
         rows.append(_row("iterations", "warm-up", None, warmups * frame.height, timed + warmups * frame.height))
-    beyond = pool.filter(pl.col("oversubscribed")).select(CELL_SET).n_unique() if pool.height else 0
-    if beyond:
-        rows.append(_row("points of scaling fits", "more threads than CPUs", None, beyond, _n_cell_sets(pool)))
     labelled = outliers(times).collect().height
     rows.append(_row("trials", f"outliers ({labelled} labelled), which are kept", None, 0, frame.height))
     return pl.DataFrame(rows, schema=LEDGER)

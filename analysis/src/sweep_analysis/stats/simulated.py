@@ -11,7 +11,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import LINE_WAIT_RATES, SENSITIVITY, SPENT_SHARES
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, POOL_CELL
 from sweep_analysis.stats.compare import LEAST_SIMULATED, QUANTITIES
 from sweep_analysis.stats.states import of_cells
 
@@ -26,8 +26,6 @@ SPENT_ON = {
 }
 """What a core does, and how it is called, in the order in which it is drawn."""
 
-_CELL = [*PANEL, "threads", "branch"]
-
 
 def spent_shares(sweep: Sweep) -> pl.DataFrame:
     """What the cores did with their time.
@@ -35,13 +33,17 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
     Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`; none if the sweep was
          measured.
     """
-    spent = sweep.spent.join(_trials(sweep), on="trial").group_by([*_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
-    found = spent.join(_cells(sweep), on=_CELL, nulls_equal=True).with_columns(
+    spent = (
+        sweep.spent.join(_trials(sweep), on="trial").group_by([*POOL_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
+    )
+    found = spent.join(_cells(sweep), on=POOL_CELL, nulls_equal=True).with_columns(
         ns_per_unit=pl.col("spent_ns") / pl.col("units"),
-        share=pl.col("spent_ns") / pl.col("spent_ns").sum().over(_CELL),
+        share=pl.col("spent_ns") / pl.col("spent_ns").sum().over(POOL_CELL),
     )
     order = pl.col("spent_on").cast(pl.Enum(list(SPENT_ON)))
-    return found.sort([*_CELL, order]).select(pl.col(name).cast(kind) for name, kind in SPENT_SHARES.items()).collect()
+    return (
+        found.sort([*POOL_CELL, order]).select(pl.col(name).cast(kind) for name, kind in SPENT_SHARES.items()).collect()
+    )
 
 
 def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
@@ -50,23 +52,23 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     Out: rows of `frames.LINE_WAIT_RATES`, one per cell of the pool's program and pair of lines; none if the sweep was
          measured. Pairs that never waited are left out.
     """
-    pair = [*_CELL, "at", "written_at"]
+    pair = [*POOL_CELL, "at", "written_at"]
     waits = sweep.line_waits.join(_trials(sweep), on="trial").group_by(pair).agg(pl.col("waited_ns", "transfers").sum())
-    spent = sweep.spent.join(_trials(sweep), on="trial").group_by(_CELL).agg(all_ns=pl.col("spent_ns").sum())
+    spent = sweep.spent.join(_trials(sweep), on="trial").group_by(POOL_CELL).agg(all_ns=pl.col("spent_ns").sum())
     waited, units = pl.col("waited_ns"), pl.col("units")
     found = (
         waits.filter(waited > 0)
-        .join(_cells(sweep), on=_CELL, nulls_equal=True)
-        .join(spent, on=_CELL, nulls_equal=True)
+        .join(_cells(sweep), on=POOL_CELL, nulls_equal=True)
+        .join(spent, on=POOL_CELL, nulls_equal=True)
         .with_columns(
-            share=waited / waited.sum().over(_CELL),
+            share=waited / waited.sum().over(POOL_CELL),
             core_share=waited / pl.col("all_ns"),
             ns_per_unit=waited / units,
             transfers_per_unit=pl.col("transfers") / units,
             transfers_per_iteration=pl.col("transfers") / pl.col("iterations"),
         )
     )
-    order = [*_CELL, waited.neg(), "at", "written_at"]
+    order = [*POOL_CELL, waited.neg(), "at", "written_at"]
     return found.sort(order).select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items()).collect()
 
 
@@ -87,7 +89,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     price = pl.col("parameters").str.extract(r"(?:^| )price=(\S+)")
     ratios = [_price_ratios(times.with_columns(price=price), baseline, quantity) for quantity in ("time", "cpu")]
     side = pl.when(pl.col("log").abs() < math.log1p(LEAST_SIMULATED)).then(0).otherwise(pl.col("log").sign())
-    cell = [*_CELL, "quantity"]
+    cell = [*POOL_CELL, "quantity"]
     is_written = pl.col("price") == "as-written"
     logs = pl.concat(ratios).with_columns(side=side.cast(pl.Int8))
     logs = logs.with_columns(pl.col("side").filter(is_written).first().over(cell).alias("written"))
@@ -126,7 +128,7 @@ def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
 def _price_ratios(times: pl.LazyFrame, baseline: str | None, quantity: str) -> pl.LazyFrame:
     """`log` of each branch's time over the baseline's, by cell set and price: mean over replicates."""
     column = QUANTITIES[quantity]
-    by = [*PANEL, "threads", "price"]
+    by = [*PLACE, "price"]
     bare = pl.col("parameters").str.replace(r" ?\bprice=\S+", "").str.strip_chars()
     known = times.filter(pl.col("program") == PARALLEL, pl.col("price").is_not_null()).with_columns(bare)
     logs = known.group_by([*by, "branch"]).agg(pl.col(column).log().mean().alias("log"))
@@ -143,14 +145,14 @@ def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:
 def _trials(sweep: Sweep) -> pl.LazyFrame:
     """The trials of the pool's program: `trial` and their cell."""
     good = sweep.trials.filter(pl.col("program") == PARALLEL, pl.col("outcome") == "ok")
-    return good.with_columns(pl.col("input").fill_null("")).select("trial", "work_unit", *_CELL)
+    return good.with_columns(pl.col("input").fill_null("")).select("trial", "work_unit", *POOL_CELL)
 
 
 def _cells(sweep: Sweep) -> pl.LazyFrame:
     """Every cell with its `trials`, `iterations`, `units` of work and `work_unit`."""
     return (
         sweep.iterations.join(_trials(sweep), on="trial")
-        .group_by(_CELL)
+        .group_by(POOL_CELL)
         .agg(
             pl.col("work_unit").first(),
             pl.col("trial").n_unique().alias("trials"),

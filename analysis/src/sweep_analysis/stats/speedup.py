@@ -14,7 +14,7 @@ import polars as pl
 from sweep_analysis.read.frames import SPEEDUPS, TIMES
 from sweep_analysis.read.labels import without
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, SEQUENTIAL
+from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, SEQUENTIAL
 from sweep_analysis.stats.latency import waits_of
 from sweep_analysis.stats.location import Floats, described, locate
 from sweep_analysis.stats.units import by_unit
@@ -132,7 +132,7 @@ def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] 
     elapsed = by_unit(times, "elapsed_ns")  # the same trials, so the same cells and branches
     keys = units.cells[places]
     threads = pl.col("threads")
-    frame = keys.select(*PANEL, "threads", "oversubscribed").with_columns(
+    frame = keys.select(*PLACE, "oversubscribed").with_columns(
         pl.Series("branch", [units.branches[row] for row in rows]),
         pl.Series("definition", which),
         pl.Series("trials", units.pairs[places, rows]),
@@ -150,7 +150,7 @@ def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] 
             pl.when(threads > 1).then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads)).alias("karp_flatt"),
         )
         .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
-        .sort(["definition", *PANEL, "threads", "branch"])
+        .sort(["definition", *POOL_CELL])
     )
 
 

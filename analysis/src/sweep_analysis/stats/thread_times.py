@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.frames import THREAD_TIMES
-from sweep_analysis.read.schema import PANEL, PARALLEL
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 
 COLUMNS = {"time": "time_us", "cpu": "cpu_us"}
 """Where each quantity stands in `frames.THREAD_TIMES`."""
@@ -17,7 +17,7 @@ def thread_times(times: pl.LazyFrame) -> pl.DataFrame:
     In:  rows of `frames.TIMES`.
     Out: rows of `frames.THREAD_TIMES`.
     """
-    key = [*PANEL, "threads", "branch"]
+    key = POOL_CELL
     wall = pl.col("elapsed_ns")
     found = (
         times.filter(pl.col("program") == PARALLEL)

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import PANEL, POOL_CELL
 from sweep_analysis.stats.location import CONFIDENCE, Floats
 
-_PLACE = ["baseline", "quantity", "level", *PANEL, "threads", "branch"]
+_PLACE = ["baseline", "quantity", "level", *POOL_CELL]
 
 
 def matching(comparisons: pl.DataFrame, row: dict[str, Any]) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import VALIDATED_COUNTS
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import POOL_CELL
 
 COUNTED = {"jobs_executed": "jobs", "steals_won": "steals", "sleeps": "sleeps", "wakes_sent": "wake-ups"}
 """The events that are compared, and how they are called."""
@@ -21,8 +21,6 @@ FEW = 10
 """An event that happens less often than this in a trial of both sweeps is not judged there. A guess: chance alone moves
 so small a count by a third."""
 
-_CELL = [*PANEL, "threads", "branch"]
-
 
 def validated_counts(simulated: Sweep, measured: Sweep) -> pl.DataFrame:
     """Counts of both sweeps, cell by cell.
@@ -31,7 +29,7 @@ def validated_counts(simulated: Sweep, measured: Sweep) -> pl.DataFrame:
          them was not instrumented.
     """
     predicted, seen = _counts(simulated), _counts(measured)
-    shared = predicted.join(seen, on=[*_CELL, "event"], suffix="_measured", nulls_equal=True)
+    shared = predicted.join(seen, on=[*POOL_CELL, "event"], suffix="_measured", nulls_equal=True)
     # A simulated trial may do more work than a measured one: its counts are told for as much work.
     less = pl.col("work_units_measured") / pl.col("work_units")
     both = shared.with_columns(predicted=pl.col("count") * less, measured=pl.col("count_measured"))
@@ -41,7 +39,9 @@ def validated_counts(simulated: Sweep, measured: Sweep) -> pl.DataFrame:
         ratio=pl.when(least > 0).then(pl.col("predicted") / pl.col("measured")),
         is_near=pl.when(~is_few).then(most <= FACTOR * least),
     )
-    return compared.select(pl.col(name).cast(kind) for name, kind in VALIDATED_COUNTS.items()).sort([*_CELL, "event"])
+    return compared.select(pl.col(name).cast(kind) for name, kind in VALIDATED_COUNTS.items()).sort(
+        [*POOL_CELL, "event"]
+    )
 
 
 def by_event(counts: pl.DataFrame) -> pl.DataFrame:
@@ -67,6 +67,6 @@ def by_event(counts: pl.DataFrame) -> pl.DataFrame:
 def _counts(sweep: Sweep) -> pl.DataFrame:
     """What all threads did in a trial of each cell: medians over its trials."""
     totals = sweep.events.group_by("trial", "event", "work_units").agg(pl.col("count").sum())
-    counted = sweep.counted.select(*_CELL, "trial").join(totals, on="trial")
+    counted = sweep.counted.select(*POOL_CELL, "trial").join(totals, on="trial")
     kept = counted.filter(pl.col("event").is_in(list(COUNTED)))
-    return kept.group_by([*_CELL, "event"]).agg(pl.col("count", "work_units").median()).collect()
+    return kept.group_by([*POOL_CELL, "event"]).agg(pl.col("count", "work_units").median()).collect()

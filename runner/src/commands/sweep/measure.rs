@@ -133,7 +133,7 @@ fn run_trials(
     summary: &mut Summary,
     frequency: &mut Controller,
 ) -> Result<Tally> {
-    let mut progress = Progress::new(job.asked, job.plan, &job.done);
+    let mut progress = Progress::new(job.plan, &job.done);
     let limit = Duration::from_secs_f64(job.asked.timeout_s);
     let runner = Subprocesses::new(binaries, limit, project.checkout.clone());
     let mut runners = vec![runner; jobs];
