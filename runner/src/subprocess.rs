@@ -154,7 +154,7 @@ fn die_with_parent(command: &mut Command) {
 fn keep_within(command: &mut Command, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
     let limit = Rlimit { current: Some(seconds.max(1)), maximum: Some(seconds.max(1) + 1) };
-    let set = move || setrlimit(Resource::Cpu, limit.clone()).map_err(io::Error::from);
+    let set = move || setrlimit(Resource::Cpu, limit).map_err(io::Error::from);
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes one system call, allocates
     // nothing, takes no lock, and captures plain numbers.
     unsafe {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use runner::stop::Stop;
-use runner::subprocess;
+use runner::subprocess::{self, Limit};
 
 use crate::shell::cpu_seconds_of_children;
 
@@ -76,7 +76,7 @@ impl Contest<'_> {
         let mut command = Command::new(binary);
         command.args(self.arguments).env("RAYON_NUM_THREADS", self.threads.to_string());
         let before = cpu_seconds_of_children()?;
-        let ended = subprocess::run(&mut command, b"", Some(LIMIT));
+        let ended = subprocess::run(&mut command, b"", Some(Limit::Wall(LIMIT)));
         let ended = ended.with_context(|| format!("{} cannot be run", binary.display()))?;
         if ended.is_interrupted {
             bail!(Stop::Interrupted("interrupted; nothing was kept".to_owned()));
