@@ -148,7 +148,7 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
 
 def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
     turned = sensitivity(priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed")
-    assert turned.select("quantity", "two_states").rows() == [("time", True), ("cpu", False)]
+    assert turned.select("quantity", "two_states").rows() == [("cpu", False), ("time", True)]
     shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
     assert shown == {"time": "not judged: two states", "CPU time": "none"}
     # A price that is doubled cannot more than double a sum of prices, and other prices are not looked at.

@@ -103,12 +103,12 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
         pl.col("price").filter(pl.col("side") != pl.col("written")).sort().str.join(", ").alias("flips"),
     )
     written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
-    joined = found.join(written, on=cell, nulls_equal=True).sort(cell)
+    joined = found.join(written, on=cell, nulls_equal=True)
     turned = _two_states(times.with_columns(price=price), baseline)
     joined = joined.join(turned, on=cell, how="left", nulls_equal=True).with_columns(
         pl.col("two_states").fill_null(value=False)
     )
-    return joined.select(pl.col(name).cast(kind) for name, kind in SENSITIVITY.items()).collect()
+    return joined.sort(cell).select(pl.col(name).cast(kind) for name, kind in SENSITIVITY.items()).collect()
 
 
 def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
