@@ -30,22 +30,22 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 22_870,
+        most: 22_450,
         goal: 17_500,
     },
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 14_230,
+        most: 13_670,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 117_060,
+        most: 115_500,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 44_540, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 36_200, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 
