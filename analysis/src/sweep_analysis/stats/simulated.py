@@ -117,10 +117,10 @@ def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
     seen = times.filter(pl.col("price").is_in(TURNING)).with_columns(bare)
     found = []
     for quantity in ("time", "cpu"):
-        rows = of_cells(seen, QUANTITIES[quantity], _CELL, TURNED).select(_CELL)
+        rows = of_cells(seen, QUANTITIES[quantity], POOL_CELL, TURNED).select(POOL_CELL)
         own = rows.filter(pl.col("branch") == (baseline or "")).drop("branch")
         branches = times.select("branch").unique().collect()
-        each = pl.concat([rows, own.join(branches, how="cross").select(_CELL)]).unique()
+        each = pl.concat([rows, own.join(branches, how="cross").select(POOL_CELL)]).unique()
         found.append(each.with_columns(quantity=pl.lit(quantity), two_states=True))
     return pl.concat(found).lazy()
 
