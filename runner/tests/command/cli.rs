@@ -47,13 +47,6 @@ fn list_names_every_branch_and_workload() {
 }
 
 #[test]
-fn a_page_of_all_findings_takes_no_sweep() {
-    run(&folder(), &["report", "--findings", "latest"])
-        .code(2)
-        .stderr(contains("'--findings' cannot be used with '[SWEEP]'"));
-}
-
-#[test]
 fn list_shows_every_workload_with_its_sizes_in_80_columns() {
     let output = run(&folder(), &["list", "workloads"]).success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
