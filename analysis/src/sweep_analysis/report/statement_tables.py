@@ -11,7 +11,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel, without_size
 from sweep_analysis.read.load import CHECKOUT
-from sweep_analysis.read.schema import PANEL
+from sweep_analysis.read.schema import POOL_CELL
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say.averages import gained_and_lost, pooled_threads
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
@@ -67,8 +67,9 @@ def _shown_times(asked: Asked, times: pl.DataFrame, quantity: str) -> pl.DataFra
     if states is None:
         return times.with_columns(us=median)
     either = pl.concat_str(pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or ")
-    key = [*PANEL, "threads", "branch"]
-    named = times.join(states.select(*key, either=either), on=key, how="left", nulls_equal=True, maintain_order="left")
+    named = times.join(
+        states.select(*POOL_CELL, either=either), on=POOL_CELL, how="left", nulls_equal=True, maintain_order="left"
+    )
     one_state = named["either"].null_count() == named.height
     return named.with_columns(us=median if one_state else pl.coalesce("either", median.cast(pl.String)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.schema import PANEL, TWIN_SUFFIX
+from sweep_analysis.read.schema import POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.analysis import Analysis
 
 NEAR = 0.10
@@ -16,8 +16,6 @@ NEAR = 0.10
 
 MARK = 0.80
 """Share of the cells that must be near for a simulation to be believed; each sign that is certain must be right."""
-
-_KEYS = [*PANEL, "threads", "branch"]
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
@@ -40,9 +38,9 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
         )
     ratio = pl.col("time_ratio")
     predicted, seen = (_cells(analysis) for analysis in (simulated, measured))
-    rows = predicted.select(*_KEYS, ratio.alias("simulated"), "two_states").join(
-        seen.select(*_KEYS, ratio.alias("measured"), pl.col("ratio_low", "ratio_high").name.replace("ratio_", "")),
-        on=_KEYS,
+    rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "two_states").join(
+        seen.select(*POOL_CELL, ratio.alias("measured"), pl.col("ratio_low", "ratio_high").name.replace("ratio_", "")),
+        on=POOL_CELL,
         nulls_equal=True,
     )
     if rows.is_empty():
@@ -59,7 +57,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
         is_certain=certain,
         is_right=pl.when(certain).then(same_side),
         is_near=pl.when(is_one).then(apart <= pl.lit(1 + NEAR).log()),
-    ).sort(apart, *_KEYS, descending=[True, *[False] * len(_KEYS)], maintain_order=True)
+    ).sort(apart, *POOL_CELL, descending=[True, *[False] * len(POOL_CELL)], maintain_order=True)
 
 
 def _cells(analysis: Analysis) -> pl.DataFrame:
@@ -68,4 +66,4 @@ def _cells(analysis: Analysis) -> pl.DataFrame:
         pl.col("baseline") == analysis.baseline,
         ~pl.col("branch").str.ends_with(TWIN_SUFFIX),
     )
-    return rows.select(*_KEYS, "time_ratio", "ratio_low", "ratio_high", "two_states")
+    return rows.select(*POOL_CELL, "time_ratio", "ratio_low", "ratio_high", "two_states")

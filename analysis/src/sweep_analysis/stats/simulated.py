@@ -86,8 +86,10 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`.
     Out: rows of `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
     """
-    price = pl.col("parameters").str.extract(r"(?:^| )price=(\S+)")
-    ratios = [_price_ratios(times.with_columns(price=price), baseline, quantity) for quantity in ("time", "cpu")]
+    words = pl.col("parameters")
+    bare = words.str.replace(r" ?\bprice=\S+", "").str.strip_chars()
+    priced = times.with_columns(bare, price=words.str.extract(r"(?:^| )price=(\S+)"))
+    ratios = [_price_ratios(priced, baseline, quantity) for quantity in ("time", "cpu")]
     side = pl.when(pl.col("log").abs() < math.log1p(LEAST_SIMULATED)).then(0).otherwise(pl.col("log").sign())
     cell = [*POOL_CELL, "quantity"]
     is_written = pl.col("price") == "as-written"
@@ -104,7 +106,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     )
     written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
     joined = found.join(written, on=cell, nulls_equal=True)
-    turned = _two_states(times.with_columns(price=price), baseline)
+    turned = _two_states(priced, baseline)
     joined = joined.join(turned, on=cell, how="left", nulls_equal=True).with_columns(
         pl.col("two_states").fill_null(value=False)
     )
@@ -113,8 +115,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
 
 def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
     """Comparisons of which one of the two has two states: their cell, `quantity` and `two_states`."""
-    bare = pl.col("parameters").str.replace(r" ?\bprice=\S+", "").str.strip_chars()
-    seen = times.filter(pl.col("price").is_in(TURNING)).with_columns(bare)
+    seen = times.filter(pl.col("price").is_in(TURNING))
     found = []
     for quantity in ("time", "cpu"):
         rows = of_cells(seen, QUANTITIES[quantity], POOL_CELL, TURNED).select(POOL_CELL)
@@ -129,8 +130,7 @@ def _price_ratios(times: pl.LazyFrame, baseline: str | None, quantity: str) -> p
     """`log` of each branch's time over the baseline's, by cell set and price: mean over replicates."""
     column = QUANTITIES[quantity]
     by = [*PLACE, "price"]
-    bare = pl.col("parameters").str.replace(r" ?\bprice=\S+", "").str.strip_chars()
-    known = times.filter(pl.col("program") == PARALLEL, pl.col("price").is_not_null()).with_columns(bare)
+    known = times.filter(pl.col("program") == PARALLEL, pl.col("price").is_not_null())
     logs = known.group_by([*by, "branch"]).agg(pl.col(column).log().mean().alias("log"))
     base = logs.filter(pl.col("branch") == (baseline or "")).select(*by, pl.col("log").alias("base"))
     others = logs.filter(pl.col("branch") != (baseline or "")).join(base, on=by, nulls_equal=True)

@@ -13,13 +13,11 @@ import polars as pl
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import VALIDATION
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.speedup import trial_times
 
 MARGIN = 0.20
 """A cell is near if predicted over measured time is at most this far from 1, either way as a factor."""
-
-_CELL = [*PANEL, "threads", "branch"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
         raise InputError(measured.path, f"it was {measured.label}", "name a measured sweep second")
     predicted = _times(simulated, "predicted")
     seen = _times(measured, "measured")
-    shared = predicted.join(seen, on=_CELL, nulls_equal=True)
+    shared = predicted.join(seen, on=POOL_CELL, nulls_equal=True)
     if shared.is_empty():
         raise InputError(
             measured.path,
@@ -74,7 +72,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     ratio = pl.col("predicted_ms") / pl.col("measured_ms")
     cells = shared.with_columns(
         ratio=ratio, is_near=ratio.is_between(1 / (1 + MARGIN), 1 + MARGIN), **_scaling("predicted", "measured")
-    ).sort(_CELL)
+    ).sort(POOL_CELL)
     begun = [str(sweep.manifest.get("created_at") or "") for sweep in (simulated, measured)]
     return Validation(
         cells.select(pl.col(name).cast(kind) for name, kind in VALIDATION.items()),
@@ -87,13 +85,13 @@ def _times(sweep: Sweep, name: str) -> pl.DataFrame:
     """The median time of each cell of the pool's program, in ms; the A/A twin is no cell of its own."""
     times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~pl.col("branch").str.ends_with(TWIN_SUFFIX))
     median = (pl.col("elapsed_ns").median() / 1e6).alias(f"{name}_ms")
-    return times.group_by(_CELL).agg(median).collect()
+    return times.group_by(POOL_CELL).agg(median).collect()
 
 
 def _scaling(*names: str) -> dict[str, pl.Expr]:
     """Time over that of the same branch on one thread; null without that cell."""
     on_one = pl.col("threads") == 1
-    keys = [key for key in _CELL if key != "threads"]
+    keys = [key for key in POOL_CELL if key != "threads"]
     return {
         f"{name}_scaling": pl.col(f"{name}_ms") / pl.col(f"{name}_ms").filter(on_one).first().over(keys)
         for name in names
