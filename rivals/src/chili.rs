@@ -104,9 +104,9 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Calls `body` with no pool: none has a broadcast.
-pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
-    body(None)
+/// For a broadcast, which is not there; panics.
+pub(crate) fn with_current<R>(_body: impl FnOnce(Option<&Pool>) -> R) -> R {
+    missing("broadcast")
 }
 
 /// As [`crate::join`].

@@ -53,9 +53,9 @@ pub(crate) fn current_num_threads() -> Option<usize> {
     Worker::map_current(|worker| worker.thread_pool().num_members())
 }
 
-/// Calls `body` with no pool: none has a broadcast.
-pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
-    body(None)
+/// For a broadcast, which is not there; panics.
+pub(crate) fn with_current<R>(_body: impl FnOnce(Option<&Pool>) -> R) -> R {
+    missing("broadcast")
 }
 
 /// As [`crate::join`].

@@ -1,5 +1,5 @@
 //! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is the parallel region. They
-//! have [`broadcast`](crate::broadcast()) alone; who calls it takes part as thread 0.
+//! have [`broadcast`](crate::broadcast()) alone. The file of each says whether who calls it takes part.
 
 use std::cell::Cell;
 use std::ptr;
@@ -26,7 +26,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// The thread that opens a region is one of `threads`.
+    /// In each region so many `threads` take part.
     pub(crate) fn start(threads: usize) -> Self {
         Self { threads, own: Mutex::new(Threads::start(threads)) }
     }
