@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use protocol::Placement;
 use runner::plan::{self, Asked, Mode};
-use runner::selection;
+use runner::options::selection;
 
 fn asked() -> Asked {
     let loads = selection::loads("all", "medium", &[], None).expect("the catalogue is in order");

@@ -6,10 +6,13 @@ fn main() -> ExitCode {
     match runner::cli::run() {
         Ok(exit) => ExitCode::from(exit.code()),
         // The reader of our output has enough of it: `… | head` is no failure.
-        Err(error) if runner::exit::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if runner::stop::exit::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            runner::progress::tell(&format!("error: {}", runner::exit::words_of(&error)));
-            ExitCode::from(runner::exit::exit_of(&error).code())
+            runner::run::progress::tell(&format!(
+                "error: {}",
+                runner::stop::exit::words_of(&error)
+            ));
+            ExitCode::from(runner::stop::exit::exit_of(&error).code())
         }
     }
 }

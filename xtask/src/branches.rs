@@ -1,7 +1,7 @@
 //! The branches of branches.toml.
 
 use anyhow::Result;
-use runner::checkout::Checkout;
+use runner::config::checkout::Checkout;
 use runner::config::{Branch, Config, Source};
 
 /// All of them.

@@ -27,8 +27,8 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum as _};
 use runner::config::ConfigError;
-use runner::exit::exit_of;
 use runner::stop::Stop;
+use runner::stop::exit::exit_of;
 use xshell::Shell;
 
 use crate::lanes::Step;

@@ -59,11 +59,13 @@ impl Part {
                 "probes",
                 "rayon-fork",
                 "results/model.json",
-                "runner/src/rewriting",
+                "runner/src/build/rewriting",
             ],
             Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],
             Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
-            Self::Findings => &["clippy.toml", "findings", "runner/src/edits", "rustfmt.toml"],
+            Self::Findings => {
+                &["clippy.toml", "findings", "runner/src/build/edits", "rustfmt.toml"]
+            }
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use cargo_metadata::MetadataCommand;
-use runner::rewriting::{self, Rewritten};
+use runner::build::rewriting::{self, Rewritten};
 use toml::{Table, Value};
 use xshell::{Shell, cmd};
 

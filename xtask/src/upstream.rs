@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use runner::edits::{Changed, Edits};
-use runner::pick::hint;
+use runner::build::edits::{Changed, Edits};
+use runner::config::pick::hint;
 use runner::stop::Stop;
 use similar::TextDiff;
 use xshell::{PushEnv, Shell, cmd};
@@ -126,7 +126,7 @@ fn diff(changed: &[Changed]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use runner::edits::Changed;
+    use runner::build::edits::Changed;
 
     use super::{diff, known};
     use crate::shell::at_root;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use runner::checkout::Checkout;
 use runner::config::Features;
+use runner::config::checkout::Checkout;
 use runner::stop::Stop;
 
 use crate::branches;

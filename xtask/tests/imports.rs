@@ -1,4 +1,5 @@
-//! Walks go one way: no files of a crate import each other in a circle, except two files of one folder.
+//! Walks are short and go one way: no files of a crate import each other in a circle, except two files of one folder,
+//! and the largest crate shows few entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -222,6 +223,14 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     let circles: Vec<String> =
         roots.iter().flat_map(|root| circles(&checkout.join(root))).collect();
     assert!(circles.is_empty(), "circles of imports:\n{}", circles.join("\n\n"));
+}
+
+#[test]
+fn the_runner_shows_what_it_does_in_at_most_14_entries() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("runner/src");
+    let entries: Vec<_> =
+        fs::read_dir(source).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(entries.len() <= 14, "{} entries in runner/src: {entries:?}", entries.len());
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use crate::project::Project;
-use crate::python::Python;
+use crate::options::project::Project;
+use crate::report::python::Python;
 use crate::stop::{Exit, Stop};
 
 /// Arguments of `analysis`.
@@ -50,7 +50,7 @@ fn ended(status: ExitStatus) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::exit_of;
+    use crate::stop::exit::exit_of;
 
     #[test]
     fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {

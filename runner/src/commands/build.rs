@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, bail};
 use clap::Args;
 
-use crate::builds::{Builder, Built, Prepared};
+use crate::build::{Builder, Built, Prepared};
 use crate::config::Branch;
-use crate::exit::{exit_of, words_of};
-use crate::interrupt;
-use crate::progress::{BuildBar, human};
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::run::interrupt;
+use crate::run::progress::{BuildBar, human};
+use crate::stop::exit::{exit_of, words_of};
 use crate::stop::{Exit, Stop};
 
 /// Arguments of `build`.

@@ -12,12 +12,16 @@ use manycore::{FrequencyMode, Machine};
 use protocol::{MachineRequest, Outcome, Program, Request};
 
 use super::build;
-use crate::builds::Builder;
+use crate::build::Builder;
 use crate::config::Branch;
+use crate::config::machines;
 use crate::host::Host;
-use crate::project::Project;
+use crate::host::here;
+use crate::options::project::Project;
+use crate::record::whole_file;
+use crate::run::interrupt;
+use crate::run::trial;
 use crate::stop::{Exit, Stop};
-use crate::{here, interrupt, machines, trial, whole_file};
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]

@@ -5,12 +5,12 @@ use clap::Args;
 
 use super::show::Table;
 use super::sweep::{self, SweepArgs, SweepCommand};
-use crate::manifest::Manifest;
-use crate::page::Page;
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::report::page::Page;
+use crate::report::table::{Format, Terminal};
 use crate::stop::Exit;
-use crate::sweep_dir::SweepDir;
-use crate::table::{Format, Terminal};
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]

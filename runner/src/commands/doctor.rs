@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::doctor::{self, Circumstances, Diagnosis};
-use crate::frequency::Setup;
-use crate::frequency::backend::Choice;
+use crate::host::doctor::{self, Circumstances, Diagnosis};
+use crate::host::frequency::Setup;
+use crate::host::frequency::backend::Choice;
 use crate::host::{CPUS, Host};
 use crate::options::ListFormat;
-use crate::project::Project;
+use crate::options::project::Project;
 use crate::stop::Exit;
 
 /// What `--help` says below the options.

@@ -4,12 +4,12 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use crate::affinity::allowed_cpus;
-use crate::frequency::Setup;
-use crate::frequency::clock;
-use crate::frequency::status::Status;
-use crate::interrupt;
+use crate::host::frequency::Setup;
+use crate::host::frequency::clock;
+use crate::host::frequency::status::Status;
 use crate::options::ListFormat;
 use crate::options::frequency::FrequencyOptions;
+use crate::run::interrupt;
 use crate::stop::{Exit, Stop};
 
 /// What `--help` says below the options.

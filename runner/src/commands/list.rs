@@ -11,14 +11,14 @@ use protocol::{Description, Size};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::catalogue;
+use crate::config::catalogue;
+use crate::config::experiments::{self, Experiment};
+use crate::config::machines;
 use crate::config::{Branch, Config};
-use crate::experiments::{self, Experiment};
-use crate::machines;
+use crate::options::project::Project;
 use crate::plan::is_free;
-use crate::project::Project;
+use crate::report::table::{Column, Format, Terminal, TextTable, data};
 use crate::stop::Exit;
-use crate::table::{Column, Format, Terminal, TextTable, data};
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]

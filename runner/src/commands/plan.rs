@@ -6,15 +6,15 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use crate::builds::{Builder, check_folder};
-use crate::estimate;
+use crate::build::{Builder, check_folder};
 use crate::options::Selection;
 use crate::options::meaning::{asked, builds};
+use crate::options::project::Project;
 use crate::plan;
-use crate::progress::{count, human};
-use crate::project::Project;
+use crate::plan::estimate;
+use crate::report::table::{Column, Format, Terminal, TextTable, data, wrapped};
+use crate::run::progress::{count, human};
 use crate::stop::Exit;
-use crate::table::{Column, Format, Terminal, TextTable, data, wrapped};
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]

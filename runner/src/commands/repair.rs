@@ -6,10 +6,10 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::options::folder;
-use crate::progress::count;
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::record::sweep_dir::SweepDir;
+use crate::run::progress::count;
 use crate::stop::Exit;
-use crate::sweep_dir::SweepDir;
 
 /// Arguments of `repair`.
 #[derive(Debug, Args)]

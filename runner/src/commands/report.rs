@@ -7,10 +7,10 @@ use clap::Args;
 
 use super::analysis;
 use crate::options::folder;
-use crate::project::Project;
-use crate::python::Python;
+use crate::options::project::Project;
+use crate::record::sweep_dir::SweepDir;
+use crate::report::python::Python;
 use crate::stop::{Exit, Stop};
-use crate::sweep_dir::SweepDir;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::judgement;
-use crate::manifest::Manifest;
 use crate::options::folder;
-use crate::progress::count;
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::record::trials_file::BrokenLine;
+use crate::report::judgement;
+use crate::report::summary::{self, Row, Summary};
+use crate::report::table::{Format, Terminal};
+use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
-use crate::summary::{self, Row, Summary};
-use crate::sweep_dir::SweepDir;
-use crate::table::{Format, Terminal};
-use crate::trials_file::BrokenLine;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]

@@ -9,16 +9,18 @@ use clap::Args;
 use protocol::{Outcome, Placement, Request, TraceRequest};
 
 use super::build;
-use crate::builds::Builder;
-use crate::catalogue::{self, Programs};
+use crate::build::Builder;
 use crate::config::Branch;
+use crate::config::catalogue::{self, Programs};
+use crate::config::pick::pick;
 use crate::options::positive_seconds;
-use crate::pick::pick;
+use crate::options::project::Project;
+use crate::options::selection;
 use crate::plan::Load;
-use crate::project::Project;
 use crate::record::Ending;
+use crate::run::interrupt;
+use crate::run::trial;
 use crate::stop::{Exit, Stop};
-use crate::{interrupt, selection, trial};
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]

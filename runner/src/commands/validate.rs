@@ -9,15 +9,18 @@ use super::analysis;
 use super::calibrate::{self, Care};
 use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::config::Config;
+use crate::config::experiments;
+use crate::config::machines;
 use crate::host::Host;
-use crate::manifest::Manifest;
+use crate::host::here;
 use crate::options::meaning::asked;
+use crate::options::project::Project;
+use crate::options::selection;
 use crate::plan::Asked;
-use crate::project::Project;
-use crate::python::Python;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::report::python::Python;
 use crate::stop::{Exit, Stop};
-use crate::sweep_dir::SweepDir;
-use crate::{experiments, here, machines, selection};
 
 /// The experiment that is predicted and measured.
 pub(super) const EXPERIMENT: &str = "validation";

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::claims::Claim;
-use crate::pick::{Known, pick_grouped};
+use crate::config::pick::{Known, pick_grouped};
 
 /// What the A/A twin of the baseline is called: the baseline's name with this behind it.
 pub const TWIN_SUFFIX: &str = "-again";
@@ -23,7 +23,7 @@ impl Config {
     /// Picks branches by their names and groups, in the order of the file; the list was given as `field`.
     ///
     /// # Errors
-    /// As [`crate::pick::pick`].
+    /// As [`crate::config::pick::pick`].
     pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
         let known = self.branches.iter();
         let known = known.map(|it| Known { name: &it.name, group: it.group.as_deref() });

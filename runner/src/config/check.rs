@@ -9,8 +9,8 @@ use super::claims::{Claim, Expectation, Quantity};
 use super::fault::{ConfigError, FileText};
 use super::features::Features;
 use super::{git, wire};
-use crate::catalogue;
-use crate::pick::{hint, pick};
+use crate::config::catalogue;
+use crate::config::pick::{hint, pick};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];

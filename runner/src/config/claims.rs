@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue;
+use crate::config::catalogue;
 
 /// A hypothesis in a form that can be held, refuted or left open by trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! A fault in a file that somebody wrote: where it stands, and how to mend it.
 
-use crate::pick::{hint, plain};
+use crate::config::pick::{hint, plain};
 
 /// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

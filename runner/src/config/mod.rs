@@ -1,11 +1,17 @@
-//! `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
+//! What people write into the checkout: branches, experiments, machines, workloads. Here is `branches.toml` as used:
+//! every row checked once, so that nothing later has to doubt it.
 
 mod branch;
+pub mod catalogue;
 mod check;
+pub mod checkout;
 mod claims;
+pub(crate) mod experiments;
 mod fault;
 mod features;
 pub mod git;
+pub mod machines;
+pub mod pick;
 pub mod spec;
 mod wire;
 

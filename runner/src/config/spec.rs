@@ -7,7 +7,7 @@ use serde_spanned::Spanned;
 
 use super::check::{check_fork, check_name, check_version};
 use super::{Branch, Config, Source, git, seen_from};
-use crate::pick::{GROUP, hint};
+use crate::config::pick::{GROUP, hint};
 
 /// What the words may be, for messages and help.
 pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT or \

@@ -111,7 +111,7 @@ fn quota(printed: String, file: String) -> Option<Quota> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MadeUp;
+    use crate::run::testing::MadeUp;
 
     #[test]
     fn the_tightest_quota_of_all_groups_around_counts() {

@@ -318,7 +318,7 @@ fn kernel_arguments(command_line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MadeUp;
+    use crate::run::testing::MadeUp;
 
     #[test]
     fn whose_machine_it_is_is_not_recorded() {

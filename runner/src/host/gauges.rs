@@ -127,7 +127,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MadeUp;
+    use crate::run::testing::MadeUp;
 
     #[test]
     fn the_hottest_sensor_of_a_cpu_counts_and_not_that_of_a_disk() {

@@ -1,9 +1,12 @@
 //! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what can
-//! change from trial to trial (`gauges`).
+//! change from trial to trial (`gauges`). Whether it is fit, `doctor` says; `frequency` holds its CPUs at one frequency.
 
 pub mod cgroup;
+pub mod doctor;
 mod facts;
+pub mod frequency;
 pub mod gauges;
+pub(crate) mod here;
 pub(crate) mod stacking;
 
 use std::collections::BTreeSet;
@@ -12,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::thread::{MembarrierCommand, membarrier_query};
 
-use crate::digest;
+use crate::record::digest;
 
 /// Reads facts below a root folder: `/` in a sweep, a made-up tree in tests.
 #[derive(Clone, Debug)]
@@ -217,7 +220,7 @@ pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MadeUp;
+    use crate::run::testing::MadeUp;
 
     fn made_up() -> MadeUp {
         let root = MadeUp::new(&[

@@ -12,8 +12,8 @@ use super::contents;
 use super::parcel::{self, Files, SUMS};
 use super::personal::Personal;
 use super::record::Record;
+use crate::record::whole_file;
 use crate::stop::Stop;
-use crate::whole_file;
 
 /// How hard to compress: records are compressed already, so more gains nothing.
 const LEVEL: i32 = 10;
@@ -147,7 +147,7 @@ mod tests {
     use super::super::record::Step;
     use super::super::record::tests::record;
     use super::*;
-    use crate::trials_file::PACKED;
+    use crate::record::trials_file::PACKED;
 
     fn error_of(path: &Path) -> String {
         format!("{:#}", read(path).unwrap_err())

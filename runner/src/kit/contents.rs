@@ -10,12 +10,12 @@ use toml::Table;
 
 use super::parcel::{self, Files, OF_HOST};
 use super::record::Record as OfHost;
-use crate::doctor::Diagnosis;
-use crate::machines;
-use crate::manifest::Manifest;
+use crate::config::machines;
+use crate::host::doctor::Diagnosis;
 use crate::record::Record;
+use crate::record::manifest::Manifest;
+use crate::record::trials_file::{is_packed, unpacked};
 use crate::stop::Stop;
-use crate::trials_file::{is_packed, unpacked};
 
 /// Longer than any line that is written, in bytes.
 const MOST_LINE: u64 = 1 << 20;
@@ -172,7 +172,7 @@ mod tests {
     use super::super::parcel;
     use super::super::record::Step;
     use super::*;
-    use crate::trials_file::{PACKED, PACKED_BEFORE};
+    use crate::record::trials_file::{PACKED, PACKED_BEFORE};
 
     /// A host of this checkout with its study, as it was sent.
     fn sent() -> (OfHost, Files) {

@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::checkout::Commit;
-use crate::schema::check_schema;
+use crate::config::checkout::Commit;
+use crate::record::schema::check_schema;
+use crate::record::whole_file;
 use crate::stop::Stop;
-use crate::whole_file;
 
 /// Name of the file in a host's folder.
 pub const RECORD: &str = "record.json";

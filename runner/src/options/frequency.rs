@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::frequency::Setup;
-use crate::frequency::backend::Choice;
+use crate::host::frequency::Setup;
+use crate::host::frequency::backend::Choice;
 
 /// What these options stand under in help texts; options that follow them stand under their own.
 pub(crate) const HEADING: &str = "CPU frequency";

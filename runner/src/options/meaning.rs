@@ -3,13 +3,13 @@
 use anyhow::{Context as _, Result, bail};
 
 use super::Selection;
+use crate::config::experiments;
+use crate::config::machines;
 use crate::config::{Branch, Config};
-use crate::experiments;
 use crate::host::Host;
-use crate::machines;
+use crate::options::project::Project;
+use crate::options::selection::{self, PlacementChoice, Preset};
 use crate::plan::{self, Asked, AskedExperiment, Figure, Instrument, Load, Mode};
-use crate::project::Project;
-use crate::selection::{self, PlacementChoice, Preset};
 use crate::stop::Stop;
 
 /// What the command line asks, checked against branches, catalogue and host; of branches from elsewhere than

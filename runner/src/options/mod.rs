@@ -2,6 +2,8 @@
 
 pub(crate) mod frequency;
 pub(crate) mod meaning;
+pub(crate) mod project;
+pub mod selection;
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -11,11 +13,11 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use crate::checkout::Checkout;
+use crate::config::checkout::Checkout;
+use crate::options::project::Project;
+use crate::options::selection::{PlacementChoice, Preset};
 use crate::plan::{Mode, Shard};
-use crate::project::Project;
-use crate::selection::{PlacementChoice, Preset};
-use crate::table::json;
+use crate::report::table::json;
 
 use frequency::{FrequencyOptions, HEADING};
 

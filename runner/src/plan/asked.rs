@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use protocol::{Description, Placement, Size, Values};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{self, Programs};
 use crate::config::TWIN_SUFFIX;
+use crate::config::catalogue::{self, Programs};
 use crate::host::Host;
 
 /// The parameter of a load that says which price is another than in the machine's file.

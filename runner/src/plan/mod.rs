@@ -5,6 +5,8 @@
 //! put together when it is looked at.
 
 mod asked;
+pub(crate) mod estimate;
+pub mod id;
 mod shard;
 
 use std::collections::BTreeMap;
@@ -14,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Serialize, Serializer};
 
-use crate::id::Id;
+use crate::plan::id::Id;
 
 pub(crate) use asked::is_free;
 pub use asked::{

@@ -5,7 +5,7 @@ use std::fs;
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use runner::catalogue;
+use runner::config::catalogue;
 
 use crate::common;
 

@@ -50,7 +50,7 @@ fn list_names_every_branch_and_workload() {
 fn list_shows_every_workload_with_its_sizes_in_80_columns() {
     let output = run(&folder(), &["list", "workloads"]).success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    for description in runner::catalogue::all() {
+    for description in runner::config::catalogue::all() {
         let (_, own) = text.split_once(&format!("\n{}\n", description.name)).unwrap();
         assert!(own.starts_with("    does "), "{}: {own}", description.name);
     }

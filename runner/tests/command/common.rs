@@ -13,6 +13,6 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn runner(temporary: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
     command.current_dir(root()).env("TMPDIR", temporary).env("NO_COLOR", "1");
-    command.env(runner::sweep_dir::HOST_LOCK, temporary.join("host.lock"));
+    command.env(runner::record::sweep_dir::HOST_LOCK, temporary.join("host.lock"));
     command
 }

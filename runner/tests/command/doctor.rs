@@ -4,11 +4,11 @@ use std::fs;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::doctor::{
+use runner::host::Host;
+use runner::host::doctor::{
     Circumstances, Diagnosis, Disk, Severity, Stacking, Tool, examine, first_look,
 };
-use runner::frequency::clock::Clock;
-use runner::host::Host;
+use runner::host::frequency::clock::Clock;
 use tempfile::TempDir;
 
 use crate::common;

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
-use runner::frequency::{ClockReading, ControlFrequency};
 use runner::host::Host;
+use runner::host::frequency::{ClockReading, ControlFrequency};
 use runner::host::gauges::Gauges;
-use runner::id::Id;
+use runner::plan::id::Id;
 use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
-use runner::sweep::{self, Job, Surroundings, Tally, Watch};
-use runner::trial::{Ended, RunTrial, TrialFailure};
+use runner::run::sweep::{self, Job, Surroundings, Tally, Watch};
+use runner::run::trial::{Ended, RunTrial, TrialFailure};
 
 fn asked() -> Asked {
     Asked {

@@ -7,7 +7,7 @@ use std::{fs, io};
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use runner::trials_file::{self, Text};
+use runner::record::trials_file::{self, Text};
 use serde_json::Value;
 
 use crate::common;

@@ -1,8 +1,8 @@
 //! Paired ratios of the rounds, and the table of them.
 
 use anyhow::Result;
+use runner::report::table::{Column, Format, Terminal, TextTable, data};
 use runner::stats::median;
-use runner::table::{Column, Format, Terminal, TextTable, data};
 use serde::Serialize;
 
 use super::catalogue::Program;

@@ -9,11 +9,11 @@ mod turns;
 use std::thread;
 
 use anyhow::{Result, bail, ensure};
-use runner::checkout::Checkout;
-use runner::interrupt;
-use runner::pick::pick;
+use runner::config::checkout::Checkout;
+use runner::config::pick::pick;
+use runner::report::table::{Format, Terminal};
+use runner::run::interrupt;
 use runner::stop::Stop;
-use runner::table::{Format, Terminal};
 use xshell::Shell;
 
 use crate::branches;

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use runner::run::subprocess::{self, Limit};
 use runner::stop::Stop;
-use runner::subprocess::{self, Limit};
 
 use crate::shell::cpu_seconds_of_children;
 

@@ -11,11 +11,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use runner::builds::Builder;
-use runner::checkout::Checkout;
+use runner::build::Builder;
+use runner::config::checkout::Checkout;
 use runner::config::{Branch, Config};
+use runner::run::interrupt;
+use runner::run::trial;
 use runner::stop::Stop;
-use runner::{interrupt, trial};
 use xshell::Shell;
 
 use crate::branches;

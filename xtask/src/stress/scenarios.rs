@@ -140,10 +140,10 @@ pub(super) mod tests {
     use std::time::Duration;
 
     use protocol::Outcome;
-    use runner::builds::Builder;
-    use runner::checkout::Checkout;
+    use runner::build::Builder;
     use runner::config::Config;
-    use runner::trial;
+    use runner::config::checkout::Checkout;
+    use runner::run::trial;
 
     use super::*;
 

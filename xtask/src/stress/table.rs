@@ -1,7 +1,7 @@
 //! The table: one row for each branch and scenario.
 
 use protocol::Outcome;
-use runner::trial::TrialFailure;
+use runner::run::trial::TrialFailure;
 
 use super::scenarios::Scenario;
 

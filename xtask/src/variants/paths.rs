@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use runner::checkout::Checkout;
 use runner::config::Features;
+use runner::config::checkout::Checkout;
 
 use super::{modifiers, of_ci};
 use crate::branches;

@@ -1,4 +1,4 @@
-"""Columns, types and units of what the runner wrote: the record format of `runner/src/record.rs`."""
+"""Columns, types and units of what the runner wrote: the record format of `runner/src/record/mod.rs`."""
 
 from __future__ import annotations
 

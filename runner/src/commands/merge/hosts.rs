@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::kit::parcel::Files;
 use crate::kit::{archive, contents};
-use crate::progress::count;
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::record::whole_file;
+use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
-use crate::whole_file;
 
 /// A folder of an archive.
 struct Part {

@@ -14,15 +14,15 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::id::Id;
-use crate::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::options::folder;
+use crate::options::project::Project;
+use crate::plan::id::Id;
 use crate::plan::{self, Plan, Shard};
-use crate::progress::count;
-use crate::project::Project;
+use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
+use crate::record::sweep_dir::{self, SweepDir};
+use crate::record::trials_file::{self, Text};
+use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
-use crate::sweep_dir::{self, SweepDir};
-use crate::trials_file::{self, Text};
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\

@@ -8,12 +8,12 @@ use strum::VariantArray as _;
 use super::plans;
 use super::work::Work;
 use crate::commands::validate::{self, COUNTED};
-use crate::estimate;
 use crate::kit::record::{Record, Step};
 use crate::options::meaning::{asked, builds};
 use crate::plan;
-use crate::progress::{count, human};
-use crate::table::{Column, Format, Terminal, TextTable};
+use crate::plan::estimate;
+use crate::report::table::{Column, Format, Terminal, TextTable};
+use crate::run::progress::{count, human};
 
 /// Builds, prices and pages: what they take beside the sweeps, measured once on 2 virtual CPUs; and with tiny sizes.
 const REST: [Duration; 2] = [Duration::from_mins(20), Duration::from_mins(4)];

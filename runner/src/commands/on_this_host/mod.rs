@@ -14,14 +14,14 @@ use clap::Args;
 use strum::VariantArray as _;
 
 use crate::host::Host;
-use crate::interrupt;
 use crate::kit::personal::Personal;
 use crate::kit::record::{Done, Record, Step};
 use crate::kit::threads::Threads;
 use crate::options::folder;
-use crate::progress::human;
-use crate::project::Project;
-use crate::python::Python;
+use crate::options::project::Project;
+use crate::report::python::Python;
+use crate::run::interrupt;
+use crate::run::progress::human;
 use crate::stop::{Exit, Stop};
 
 use plans::Plans;

@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn what_is_said_of_host_classics_is_so() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let known = crate::experiments::read(root).unwrap();
-        let found = crate::experiments::find(known, "host-classics").unwrap();
+        let known = crate::config::experiments::read(root).unwrap();
+        let found = crate::config::experiments::find(known, "host-classics").unwrap();
         assert_eq!(found.workloads.split(',').count(), 16);
         assert_eq!(found.branches.split(',').count(), 4);
     }

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use strum::VariantArray as _;
 
 use super::plans::Plans;
-use crate::here;
 use crate::host::Host;
+use crate::host::here;
 use crate::kit::personal::Personal;
 use crate::kit::record::{Record, Step};
-use crate::project::Project;
+use crate::options::project::Project;
 use crate::stop::Stop;
 
 /// What every step needs.

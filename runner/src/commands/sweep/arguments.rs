@@ -7,12 +7,12 @@ use clap::{Args, Parser};
 
 use crate::commands::show::Table;
 use crate::config::Config;
-use crate::manifest::Manifest;
 use crate::options::{Selection, folder};
 use crate::plan::Asked;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::report::table::Format;
 use crate::stop::Stop;
-use crate::sweep_dir::SweepDir;
-use crate::table::Format;
 
 /// Arguments of `sweep`.
 #[derive(Clone, Debug, Args)]

@@ -9,20 +9,20 @@ use protocol::{Request, SCHEMA};
 
 use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Ready, build_all, warn_of};
-use crate::builds::{Builder, check_folder};
+use crate::build::{Builder, check_folder};
 use crate::config::Branch;
+use crate::config::machines;
 use crate::host::Host;
-use crate::interrupt;
-use crate::machines;
-use crate::manifest::{Manifest, identities, sweep_name};
 use crate::options::meaning::{asked, builds};
+use crate::options::project::Project;
 use crate::plan::{self, Asked};
-use crate::project::Project;
 use crate::record::Ending;
+use crate::record::manifest::{Manifest, identities, sweep_name};
+use crate::record::sweep_dir::{self, SweepDir};
+use crate::run::interrupt;
+use crate::run::sweep::SETTLE;
+use crate::run::trial;
 use crate::stop::Stop;
-use crate::sweep::SETTLE;
-use crate::sweep_dir::{self, SweepDir};
-use crate::trial;
 
 /// What is asked, and the instance files.
 pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);

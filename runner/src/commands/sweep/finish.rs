@@ -8,14 +8,14 @@ use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
 use crate::commands::show::Table;
-use crate::manifest::Manifest;
-use crate::progress::{count, human};
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::report::summary::{Agreement, Summary};
+use crate::report::table::Format;
+use crate::run::progress::{count, human};
+use crate::run::sweep::Tally;
 use crate::stop::{Exit, Stop};
-use crate::summary::{Agreement, Summary};
-use crate::sweep::Tally;
-use crate::sweep_dir::SweepDir;
-use crate::table::Format;
 
 fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
     if tally.trials == 0 {

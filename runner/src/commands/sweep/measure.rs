@@ -10,22 +10,22 @@ use jiff::Timestamp;
 use super::arguments::{SweepArgs, SweepCommand};
 use super::finish::finish;
 use super::ready::Ready;
-use crate::frequency::control::Controller;
 use crate::host::Host;
+use crate::host::frequency::control::Controller;
 use crate::host::gauges::Gauges;
-use crate::id::Id;
-use crate::interrupt;
-use crate::manifest::{Manifest, Run};
+use crate::options::project::Project;
 use crate::plan::Plan;
-use crate::progress::{Progress, headline};
-use crate::project::Project;
+use crate::plan::id::Id;
 use crate::record::Record;
+use crate::record::manifest::{Manifest, Run};
+use crate::record::sweep_dir::SweepDir;
+use crate::record::trials_file::Appender;
+use crate::report::summary::Summary;
+use crate::run::interrupt;
+use crate::run::progress::{Progress, headline};
+use crate::run::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
+use crate::run::trial::{RunTrial, Subprocesses};
 use crate::stop::{Exit, Stop};
-use crate::summary::Summary;
-use crate::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
-use crate::sweep_dir::SweepDir;
-use crate::trial::{RunTrial, Subprocesses};
-use crate::trials_file::Appender;
 
 pub(super) fn measure(
     project: &Project,

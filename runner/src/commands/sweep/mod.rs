@@ -12,10 +12,10 @@ use anyhow::Result;
 use super::frequency::restore_leftover;
 use super::show::{Broken, summarized};
 use crate::host::Host;
-use crate::project::Project;
+use crate::options::project::Project;
+use crate::record::sweep_dir::{HostLock, SweepDir};
+use crate::run::sweep::Tally;
 use crate::stop::Exit;
-use crate::sweep::Tally;
-use crate::sweep_dir::{HostLock, SweepDir};
 
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 

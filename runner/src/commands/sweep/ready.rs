@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use crate::builds::Builder;
+use crate::build::Builder;
 use crate::commands::build;
 use crate::config::Branch;
-use crate::doctor;
 use crate::host::Host;
-use crate::manifest::{Manifest, MeasuredBranch};
+use crate::host::doctor;
 use crate::plan::Plan;
+use crate::record::manifest::{Manifest, MeasuredBranch};
+use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
-use crate::sweep_dir::SweepDir;
 
 /// All that is needed to run trials.
 pub(super) struct Ready {

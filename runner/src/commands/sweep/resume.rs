@@ -6,17 +6,17 @@ use anyhow::{Result, bail};
 
 use super::arguments::SweepArgs;
 use super::ready::{Ready, build_all, warn_of};
-use crate::builds::Builder;
-use crate::checkout::Commit;
+use crate::build::Builder;
 use crate::config::Branch;
+use crate::config::checkout::Commit;
+use crate::config::machines;
 use crate::host::Host;
-use crate::interrupt;
-use crate::machines;
-use crate::manifest::{Manifest, MeasuredBranch, identities};
+use crate::options::project::Project;
 use crate::plan;
-use crate::project::Project;
+use crate::record::manifest::{Manifest, MeasuredBranch, identities};
+use crate::record::sweep_dir::SweepDir;
+use crate::run::interrupt;
 use crate::stop::Stop;
-use crate::sweep_dir::SweepDir;
 
 pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
     let manifest = sweep.manifest()?;

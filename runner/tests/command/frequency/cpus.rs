@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use runner::frequency::backend::{Backend, Sysfs};
-use runner::frequency::tree::{Kind, Knob, Tree};
+use runner::host::frequency::backend::{Backend, Sysfs};
+use runner::host::frequency::tree::{Kind, Knob, Tree};
 use tempfile::TempDir;
 
 /// A made-up host: two policies of one CPU each, unless a case says otherwise.

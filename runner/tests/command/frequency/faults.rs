@@ -13,12 +13,12 @@ use super::cpus::{Cpus, Kernel, Quirks};
 use crate::{common, namespace};
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::frequency::backend::Backend;
-use runner::frequency::hold::{self, Held};
-use runner::frequency::journal::Journal;
-use runner::frequency::recipe::recipe;
-use runner::frequency::tree::{Kind, Knob, Tree};
-use runner::interrupt;
+use runner::host::frequency::backend::Backend;
+use runner::host::frequency::hold::{self, Held};
+use runner::host::frequency::journal::Journal;
+use runner::host::frequency::recipe::recipe;
+use runner::host::frequency::tree::{Kind, Knob, Tree};
+use runner::run::interrupt;
 use rustix::process::{Signal, getpid, kill_process};
 
 /// Which drivers: `all`, or by default the one with the most files.

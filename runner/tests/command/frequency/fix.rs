@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::cpus::{BASE, Cpus, Kernel, LOWEST, Quirks, TURBO};
-use runner::frequency::backend::{Backend, Sysfs};
-use runner::frequency::hold::{self, Held};
-use runner::frequency::journal::Journal;
-use runner::frequency::recipe::{Recipe, recipe};
-use runner::frequency::tree::{Kind, Knob, Tree};
+use runner::host::frequency::backend::{Backend, Sysfs};
+use runner::host::frequency::hold::{self, Held};
+use runner::host::frequency::journal::Journal;
+use runner::host::frequency::recipe::{Recipe, recipe};
+use runner::host::frequency::tree::{Kind, Knob, Tree};
 
 /// The value in a file of a host.
 fn read(cpus: &Cpus, file: &str) -> String {

@@ -10,12 +10,12 @@ use std::{fs, io};
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::frequency::backend::Choice;
-use runner::frequency::control::Controller;
-use runner::frequency::{ControlFrequency, Setup};
+use runner::host::frequency::backend::Choice;
+use runner::host::frequency::control::Controller;
+use runner::host::frequency::{ControlFrequency, Setup};
 use runner::plan::Mode;
 use runner::record::FreqState;
-use runner::trials_file::{self, Text};
+use runner::record::trials_file::{self, Text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use runner::trials_file::{self, Text};
+use runner::record::trials_file::{self, Text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;

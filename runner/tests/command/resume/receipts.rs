@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{fs, io};
 
-use runner::trials_file::{self, Text};
+use runner::record::trials_file::{self, Text};
 use serde_json::Value;
 
 use super::{killed_sweep, lines, sweep_in};

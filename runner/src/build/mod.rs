@@ -1,0 +1,703 @@
+//! One binary per branch, asked who it is before it is trusted, of the branch's own sources, which may be edited or
+//! rewritten.
+
+mod cargo_config;
+pub mod edits;
+pub mod rewriting;
+pub(crate) mod variant;
+mod workspace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use cargo_metadata::{Metadata, Package};
+use protocol::MachineRequest;
+
+use crate::build::edits::Edits;
+use crate::build::rewriting::places;
+use crate::build::variant::{which_workloads, who_are_you};
+use crate::build::workspace::{Recipe, SHUFFLE, strayed_from_lock};
+use crate::config::catalogue::Programs;
+use crate::config::checkout::{Checkout, Commit, commit_of};
+use crate::config::{Branch, Source};
+use crate::record::digest;
+use crate::record::manifest::{Receipt, Toolchain};
+use crate::record::whole_file::write_if_changed;
+use crate::run::interrupt;
+use crate::run::subprocess;
+use crate::stop::Stop;
+
+/// Lines of the compiler's output shown when a build fails.
+const STDERR_LINES: usize = 40;
+
+/// Builds at the same time: each takes some hundred megabytes on disk and in memory.
+const MOST_AT_ONCE: usize = 4;
+
+/// A binary that has proved what it is.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for,
+    /// else in each of the shuffled ones, by seed from 1 on.
+    pub binaries: Vec<PathBuf>,
+    /// The proof.
+    pub receipt: Receipt,
+}
+
+/// A branch whose workspace is written, and what cargo resolved there.
+#[derive(Debug)]
+pub struct Prepared {
+    package: Package,
+    features: Vec<String>,
+}
+
+/// Builds branches in shared target folders, so that what they have in common is compiled once in each.
+///
+/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate in one
+/// codegen unit: a second folder lets a second CPU work.
+#[derive(Debug)]
+pub struct Builder<'a> {
+    recipe: Recipe<'a>,
+    /// `target/branches`.
+    folder: PathBuf,
+    host_triple: String,
+    rustc: Vec<String>,
+}
+
+impl<'a> Builder<'a> {
+    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
+    /// means the linker's own layout.
+    ///
+    /// # Errors
+    /// If `cargo` or `rustc` cannot be run.
+    pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
+        let output =
+            Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().map_err(|error| {
+                Stop::HostNotFit(format!(
+                    "`rustc` cannot be run: {error}; install Rust by rustup, which reads rust-toolchain.toml, and put \
+                     ~/.cargo/bin into PATH. Nothing was built or measured, and sweeps are as they were"
+                ))
+            })?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let rustc: Vec<String> = text.lines().map(str::to_owned).collect();
+        let host_triple = rustc
+            .iter()
+            .find_map(|line| line.strip_prefix("host: "))
+            .ok_or_else(|| {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or(text.clone());
+                Stop::HostNotFit(format!(
+                    "`rustc -vV` does not say what it is; it said:\n{said}\n`rustup toolchain install` in this folder \
+                     gets the one of rust-toolchain.toml. Nothing was built or measured, and sweeps are as they were"
+                ))
+            })?
+            .to_owned();
+        let folder = folder(checkout.root());
+        let layouts = if layouts > 1 { layouts } else { 0 };
+        let recipe = Recipe {
+            checkout,
+            config_folder,
+            layouts,
+            programs: Programs::Workloads,
+            edited: folder.join("edited"),
+            machine: None,
+        };
+        Ok(Self { recipe, folder, host_triple, rustc })
+    }
+
+    /// The same with other programs than all workloads without the services.
+    #[must_use]
+    pub fn with(mut self, programs: Programs) -> Self {
+        self.recipe.programs = programs;
+        self
+    }
+
+    /// The same for simulated machines; builds are asked who they are on this one.
+    #[must_use]
+    pub fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
+        if machine.is_some() {
+            self.folder = simulated_folder(self.recipe.checkout.root());
+            self.recipe.machine = machine;
+        }
+        self
+    }
+
+    /// Compiler and flags, for the manifest.
+    ///
+    /// # Errors
+    /// If the checkout's `Cargo.toml` or `Cargo.lock` cannot be read.
+    pub fn toolchain(&self) -> Result<Toolchain> {
+        let changes_code = |name: &str| {
+            name.contains("RUSTFLAGS")
+                || name.starts_with("CARGO_PROFILE_")
+                || name.starts_with("RUSTC_")
+                || name == "RUSTC"
+                || name == "CARGO_INCREMENTAL"
+        };
+        let flags: BTreeMap<String, String> = std::env::vars()
+            .filter(|(name, _)| changes_code(name))
+            .map(|(name, value)| (name, self.recipe.checkout.without_folders(&value)))
+            .collect();
+        let lock = self.recipe.checkout.root().join("Cargo.lock");
+        Ok(Toolchain {
+            rustc: self.rustc.clone(),
+            profile: toml::to_string(&self.recipe.profile()?)?.trim_end().to_owned(),
+            flags,
+            cargo_config: cargo_config::about_code(self.recipe.checkout.root())
+                .into_iter()
+                .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
+                .collect(),
+            lock_sha256: digest::of_file(&lock)
+                .with_context(|| format!("{} cannot be read", lock.display()))?,
+        })
+    }
+
+    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what
+    /// branches have in common is compiled anew; that pays from two builds in a folder on.
+    pub(crate) fn at_once(builds: usize) -> usize {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
+    }
+
+    /// How long new builds with so many layouts each take together: a guess.
+    #[must_use]
+    pub fn guess(builds: usize, layouts: u32) -> Duration {
+        /// Compiling a branch takes as long as so many of its links.
+        const COMPILING: usize = 20;
+        const PER_LINK: Duration = Duration::from_secs(2);
+        let links = builds * (COMPILING + layouts as usize);
+        PER_LINK.mul_f64(links as f64 / Self::at_once(builds) as f64)
+    }
+
+    /// The number of the target folder in which a branch was built before.
+    #[must_use]
+    pub fn home(&self, branch: &Branch) -> Option<usize> {
+        (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
+    }
+
+    /// Digest of what a branch has that no version or commit stands for: a working tree, or edits.
+    fn content(&self, branch: &Branch) -> Option<std::io::Result<String>> {
+        match &branch.source {
+            Source::Path { path, .. } => {
+                Some(digest::of_tree(&self.recipe.config_folder.join(path)))
+            }
+            Source::Edited { edits, .. } => {
+                Some(digest::of_file(&self.recipe.config_folder.join(edits)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Digest of the sources that branches share and that somebody may be editing, working trees included.
+    pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
+        let root = self.recipe.checkout.root();
+        let [protocol, workloads, services, fork] =
+            ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
+                .map(|folder| root.join(folder));
+        let [manycore, facade] = ["manycore/src", "manycore/std/src"].map(|it| root.join(it));
+        let mut folders = vec![protocol.as_path(), &workloads];
+        if self.recipe.is_simulated() {
+            folders.extend([manycore.as_path(), &facade]);
+        }
+        if self.recipe.programs == Programs::Services {
+            folders.push(&services);
+        }
+        if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
+            folders.push(&fork);
+        }
+        let contents = branches.iter().filter_map(|branch| self.content(branch));
+        let contents = contents.collect::<std::io::Result<Vec<_>>>();
+        let shared = digest::of_folders(&folders);
+        Ok(digest::identity(&(
+            shared
+                .context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
+            contents.context("a branch's working tree or its edits cannot be read")?,
+        )))
+    }
+
+    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines
+    /// may share one checkout.
+    ///
+    /// # Errors
+    /// If the lock cannot be made; [`Stop::Interrupted`].
+    pub fn lock(&self) -> Result<fs::File> {
+        let path = self.folder.join("build.lock");
+        let describe = || {
+            format!(
+                "{} cannot be locked; give yourself the right to write there, or name another folder by \
+                 CARGO_TARGET_DIR",
+                path.display()
+            )
+        };
+        fs::create_dir_all(&self.folder).with_context(describe)?;
+        let file = fs::File::create(&path).with_context(describe)?;
+        let mut is_told = false;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::WouldBlock) if interrupt::is_requested() => {
+                    bail!(Stop::Interrupted("interrupted before building".to_owned()))
+                }
+                Err(fs::TryLockError::WouldBlock) => {
+                    if !is_told {
+                        tell!(
+                            "waiting for another runner that builds in {} …",
+                            self.folder.display()
+                        );
+                        is_told = true;
+                    }
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                Err(fs::TryLockError::Error(error)) => return Err(error).with_context(describe),
+            }
+        }
+    }
+
+    /// Writes a branch's workspace and checks what cargo resolves, which takes a moment, before minutes go into
+    /// compiling it or another.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] for a source that does not exist, [`Stop::BuildFailed`] for one that is not taken, with
+    /// cargo's words; [`Stop::Interrupted`].
+    pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
+        let workspace = self.folder.join(&branch.name);
+        self.edit(branch)?;
+        let is_rewritten = self.recipe.is_simulated();
+        let original = if is_rewritten { workspace.join("original") } else { workspace.clone() };
+        self.recipe.write(branch, &original, &[])?;
+        let metadata = self.metadata(branch, &original)?;
+        let package = self.resolved(branch, &original, &metadata)?;
+        let features = features_on(branch, &metadata, &package)?;
+        if is_rewritten {
+            self.rewrite(branch, &workspace, &metadata)?;
+        }
+        Ok(Prepared { package, features })
+    }
+
+    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes them.
+    fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
+        let facade = self.recipe.checkout.root().join("manycore/std");
+        let below = self.folder.join(rewriting::FOLDER);
+        let rewritten = rewriting::rewrite(original, &below, &facade)?;
+        self.recipe.write(branch, workspace, &rewritten)?;
+        let taken = self.metadata(branch, workspace)?;
+        let is_left =
+            |name: &str| taken.packages.iter().any(|it| it.name == name && it.source.is_some());
+        if let Some(left) = rewritten.iter().find(|it| is_left(&it.name)) {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}`: cargo takes no notice of {} in {}",
+                branch.name,
+                left.name,
+                left.folder.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Copies the release of a branch that is one with edits, and applies them to the copy.
+    fn edit(&self, branch: &Branch) -> Result<()> {
+        let (Source::Edited { version, edits }, Some(to)) =
+            (&branch.source, self.recipe.folder(&branch.source))
+        else {
+            return Ok(());
+        };
+        let edits = edits_of(self.recipe.config_folder, version, edits)?;
+        // Cargo says where it keeps a package that another needs.
+        let probe = self.folder.join("published").join(version);
+        fs::create_dir_all(probe.join("src"))
+            .with_context(|| format!("{} cannot be made", probe.display()))?;
+        write_if_changed(&probe.join("src/lib.rs"), "")?;
+        let manifest = format!(
+            "[package]\nname = \"probe\"\nedition = \"2024\"\n\n\
+             [dependencies]\nrayon-core = \"={version}\"\n\n[workspace]\n"
+        );
+        write_if_changed(&probe.join("Cargo.toml"), manifest)?;
+        let metadata = self.metadata(branch, &probe)?;
+        let published = metadata.packages.iter().find(|package| package.name == "rayon-core");
+        let from = published.and_then(|package| package.manifest_path.as_std_path().parent());
+        edits.copy(from.context("cargo does not say where rayon-core is")?, &to)?;
+        Ok(())
+    }
+
+    /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is built in the target
+    /// folder of this number; the binary is the same from every folder.
+    ///
+    /// # Errors
+    /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
+    /// [`Stop::Interrupted`].
+    pub fn build(&self, branch: &Branch, prepared: Prepared, target: usize) -> Result<Built> {
+        let Prepared { package, features } = prepared;
+        let target = self.home(branch).unwrap_or(target);
+        let workspace = self.folder.join(&branch.name);
+        let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
+        if let Source::Path { .. } = branch.source {
+            // Its dependencies may declare a younger compiler than the pinned one; whether that builds them shows.
+            arguments.insert(1, "--ignore-rust-version");
+        }
+        self.cargo(branch, &workspace, &arguments, &[self.target(target).as_os_str()])?;
+        let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
+        let (binary, binary_sha256) = keep_copy(0)?;
+        let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
+        which_workloads(branch, &binary, self.recipe.programs, self.recipe.programs.files())?;
+        let mut binaries = Vec::new();
+        let mut layouts_sha256 = Vec::new();
+        for layout in self.recipe.layouts_of(&branch.source) {
+            let (shuffled, sha256) = keep_copy(layout)?;
+            who_are_you(branch, &shuffled, None)?;
+            if sha256 == binary_sha256 || layouts_sha256.contains(&sha256) {
+                bail!(Stop::BuildFailed(format!(
+                    "branch `{}`: layout {layout} is no other than one before it, so the linker takes no \
+                     notice of `{SHUFFLE}`; use LLVM's linker, or --layouts 1",
+                    branch.name
+                )));
+            }
+            binaries.push(shuffled);
+            layouts_sha256.push(sha256);
+        }
+        if binaries.is_empty() {
+            binaries.push(binary.clone());
+        }
+        let lock = workspace.join("Cargo.lock");
+        let receipt = Receipt {
+            version: package.version.to_string(),
+            origin: self.origin(&package),
+            features,
+            commit: self.commit(branch, &package),
+            tree_sha256: self
+                .content(branch)
+                .transpose()
+                .context("the branch's working tree or its edits cannot be read")?,
+            variant,
+            binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
+            binary_sha256,
+            layouts_sha256,
+            lock_sha256: digest::of_file(&lock)
+                .with_context(|| format!("{} cannot be read", lock.display()))?,
+        };
+        Ok(Built { binaries, receipt })
+    }
+
+    /// A message as it may be kept in results: without the place of the checkout.
+    #[must_use]
+    pub fn shown(&self, message: &str) -> String {
+        self.recipe.checkout.without_folders(message)
+    }
+
+    /// [`check_folder`] for the folder of branches.toml.
+    pub(crate) fn check_folder(&self, branch: &Branch) -> Result<()> {
+        check_folder(self.recipe.config_folder, branch)
+    }
+
+    fn target(&self, number: usize) -> PathBuf {
+        self.folder.join(match number {
+            0 => "shared-target".to_owned(),
+            _ => format!("shared-target-{}", number + 1),
+        })
+    }
+
+    /// Where cargo leaves a binary.
+    fn made(&self, target: usize, branch: &Branch, layout: u32) -> PathBuf {
+        self.target(target).join("release").join(Recipe::binary(&branch.name, layout))
+    }
+
+    fn cargo(
+        &self,
+        branch: &Branch,
+        workspace: &Path,
+        arguments: &[&str],
+        more: &[&std::ffi::OsStr],
+    ) -> Result<Vec<u8>> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            // The checkout's own settings and toolchain file apply wherever the target folder lies.
+            .current_dir(self.recipe.checkout.root())
+            .args(arguments)
+            .args(more)
+            .arg("--manifest-path")
+            .arg(workspace.join("Cargo.toml"));
+        if self.recipe.is_simulated() {
+            // Copies are called by the crate's own places, and what they warn of is not ours to mend.
+            let below = self.folder.join(rewriting::FOLDER);
+            let remap = format!("--remap-path-prefix={}={}", below.display(), rewriting::FOLDER);
+            let flags = ["--cfg=manycore", "--cap-lints=allow", &remap].join("\x1f");
+            command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS");
+        }
+        let done = subprocess::run(&mut command, b"", None).context(
+            "`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH",
+        )?;
+        if done.is_interrupted {
+            bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()));
+        }
+        if !done.status.success() {
+            let output = subprocess::last_lines(&done.stderr, STDERR_LINES).unwrap_or_default();
+            let remedy = if self.recipe.layouts > 0 && output.contains(SHUFFLE) {
+                "\nthe linker cannot shuffle functions: use LLVM's, or --layouts 1"
+            } else if output.contains("cores_std") {
+                "\n`cores_std` has the standard library's place on a simulated machine, without files, sockets, other \
+                 processes, the time of day and assembler; put what needs them behind `#[cfg(not(manycore))]`"
+            } else {
+                ""
+            };
+            if let Some(told) = missing(branch, &output) {
+                bail!(Stop::BadInput(told));
+            }
+            bail!(Stop::BuildFailed(format!(
+                "{} ({}) cannot be built; the end of cargo's output:\n{}{remedy}",
+                branch.called(),
+                branch.source,
+                places::shown(&output),
+            )));
+        }
+        Ok(done.stdout)
+    }
+
+    fn metadata(&self, branch: &Branch, workspace: &Path) -> Result<Metadata> {
+        let arguments = ["metadata", "--format-version=1", "--filter-platform"];
+        let json = self.cargo(branch, workspace, &arguments, &[self.host_triple.as_ref()])?;
+        serde_json::from_slice(&json).context("the output of `cargo metadata` cannot be understood")
+    }
+
+    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong
+    /// version, wrong name) is found here: Cargo itself only warns.
+    fn resolved(&self, branch: &Branch, workspace: &Path, metadata: &Metadata) -> Result<Package> {
+        let mut found: Vec<&Package> = metadata
+            .packages
+            .iter()
+            .filter(|package| package.name.as_str() == "rayon-core")
+            .collect();
+        let (Some(package), true) = (found.pop(), found.is_empty()) else {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}`: cargo resolved {} rayon-cores, expected one",
+                branch.name,
+                found.len() + 1
+            )));
+        };
+        self.check_origin(branch, package)?;
+        let lock = self.recipe.lock(branch)?;
+        let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
+        if !strayed.is_empty() {
+            bail!(Stop::BuildFailed(format!(
+                "branch `{}`: cargo chose other versions than the checkout's Cargo.lock: {}; \
+                 run `cargo update -p NAME --precise VERSION` in the checkout, or undo the change \
+                 that asks for them",
+                branch.name,
+                strayed.join(", ")
+            )));
+        }
+        Ok(package.clone())
+    }
+
+    fn check_origin(&self, branch: &Branch, package: &Package) -> Result<()> {
+        let manifest_folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
+        let is_as_asked = match &branch.source {
+            Source::Published { version } => {
+                package.source.as_ref().is_some_and(cargo_metadata::Source::is_crates_io)
+                    && package.version.to_string() == *version
+            }
+            Source::Edited { .. } | Source::Fork { .. } | Source::Path { .. } => {
+                let asked = self.recipe.folder(&branch.source).unwrap_or_default();
+                package.source.is_none()
+                    && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
+            }
+            Source::Git { subdirectory, .. } => {
+                package.source.as_ref().is_some_and(|source| source.repr.starts_with("git+"))
+                    && subdirectory.as_ref().is_none_or(|folder| manifest_folder.ends_with(folder))
+            }
+        };
+        if is_as_asked {
+            return Ok(());
+        }
+        let remedy = match &branch.source {
+            Source::Git { subdirectory: Some(folder), .. } if package.source.is_some() => format!(
+                "the crate lies in {}, `subdirectory` says `{folder}`",
+                manifest_folder.display()
+            ),
+            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)"
+                .to_owned(),
+        };
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; {remedy}",
+            branch.name,
+            branch.source,
+            package.version,
+            self.origin(package)
+        )))
+    }
+
+    fn origin(&self, package: &Package) -> String {
+        match &package.source {
+            None => {
+                let folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
+                self.recipe.checkout.shown_without_folders(folder)
+            }
+            Some(source) if source.is_crates_io() => "registry".to_owned(),
+            Some(source) => source.repr.clone(),
+        }
+    }
+
+    fn commit(&self, branch: &Branch, package: &Package) -> Commit {
+        if let Source::Edited { edits, .. } = &branch.source {
+            let file = self.recipe.config_folder.join(edits);
+            return commit_of(file.parent().unwrap_or(&file));
+        }
+        if let Some(folder) = self.recipe.folder(&branch.source) {
+            return commit_of(&folder);
+        }
+        let resolved = package.source.as_ref().and_then(|source| source.repr.split_once('#'));
+        match (&branch.source, resolved) {
+            (Source::Git { .. }, Some((_, commit))) => {
+                Commit { commit: Some(commit.to_owned()), dirty: Some(false) }
+            }
+            _ => Commit::default(),
+        }
+    }
+
+    /// Copies the binary away under its digest: a build that somebody starts during a sweep must not
+    /// change what the sweep runs.
+    fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
+        let bytes =
+            fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
+        let sha256 = digest::of_bytes(&bytes);
+        let folder = self.folder.join("binaries");
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        // Without the branch's name: a program's path lies on its stack, and paths of different
+        // lengths would shift the stacks of branches by different amounts.
+        let copy = folder.join(&sha256[..32]);
+        if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
+            let store = || -> std::io::Result<()> {
+                let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+                std::io::Write::write_all(&mut file, &bytes)?;
+                file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+                file.persist(&copy)?;
+                Ok(())
+            };
+            store().with_context(|| format!("{} cannot be written", copy.display()))?;
+        }
+        Ok((copy, sha256))
+    }
+}
+
+/// Folder of the builds of a checkout.
+fn folder(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root.join(target).join("branches")
+}
+
+/// Folder of its builds for simulated machines.
+pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
+    folder(root).join("simulated")
+}
+
+/// What to say if cargo's output means that a release or a commit does not exist.
+fn missing(branch: &Branch, output: &str) -> Option<String> {
+    match &branch.source {
+        Source::Published { version } | Source::Edited { version, .. } => {
+            let marks =
+                ["failed to select a version for the requirement `rayon-core", "didn't match: "];
+            let known = marks.iter().all(|mark| output.contains(mark)).then(|| {
+                let listed = output.split(marks[1]).nth(1).and_then(|rest| rest.lines().next());
+                listed.unwrap_or_default().to_owned()
+            })?;
+            Some(format!(
+                "{}: the registry has no rayon-core {version}; the newest are {known}",
+                branch.called()
+            ))
+        }
+        Source::Git { rev, url, .. } if output.contains("failed to load source for dependency") => {
+            let why = output.lines().last().unwrap_or_default().trim();
+            Some(format!("{}: {url} gives no commit {rev}: {why}", branch.called()))
+        }
+        _ => None,
+    }
+}
+
+/// The edits in a file, as seen from `config_folder`, if they are for this release.
+fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> {
+    let read = Edits::read(&config_folder.join(edits), &edits.display().to_string())?;
+    read.expect(version)?;
+    Ok(read)
+}
+
+/// A `path` source must be there and be rayon-core, told before cargo's less direct words, and edits must be well
+/// formed. Both start from `config_folder`.
+pub(crate) fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
+    if let Source::Edited { version, edits } = &branch.source {
+        return edits_of(config_folder, version, edits).map(drop);
+    }
+    let Source::Path { path, .. } = &branch.source else { return Ok(()) };
+    let folder = config_folder.join(path);
+    let manifest_of = |folder: &Path| fs::read_to_string(folder.join("Cargo.toml")).ok();
+    let package_of = |text: &str| {
+        let manifest = text.parse::<toml::Table>().ok()?;
+        Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
+    };
+    let manifest = manifest_of(&folder);
+    let there = match manifest.as_deref().map(package_of) {
+        Some(Some(name)) if name == "rayon-core" => return Ok(()),
+        Some(Some(name)) => format!("holds the package `{name}`"),
+        Some(None) => "holds a Cargo.toml without a package".to_owned(),
+        None if folder.is_dir() => "holds no Cargo.toml".to_owned(),
+        None => "is not there".to_owned(),
+    };
+    let inner = manifest_of(&folder.join("rayon-core")).as_deref().and_then(package_of);
+    let remedy = if inner.is_some_and(|name| name == "rayon-core") {
+        "point it at the folder `rayon-core` in it"
+    } else {
+        "point it at the folder of a rayon-core's Cargo.toml"
+    };
+    let named = match &branch.typed {
+        Some(_) => format!("{}: the folder", branch.called()),
+        None => {
+            format!("{}: path = \"{}\", seen from branches.toml,", branch.called(), path.display())
+        }
+    };
+    Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
+}
+
+/// `features`, and those of the package that they switch on.
+fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<String> {
+    let mut all = features.clone();
+    loop {
+        let known = all.len();
+        let implied = all.iter().filter_map(|feature| package.features.get(feature)).flatten();
+        let implied: Vec<String> =
+            implied.filter(|it| package.features.contains_key(*it)).cloned().collect();
+        all.extend(implied);
+        if all.len() == known {
+            return all;
+        }
+    }
+}
+
+/// The features of rayon-core that are on, which must be those asked for.
+fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
+    let nodes = metadata.resolve.as_ref().map(|resolve| resolve.nodes.as_slice());
+    let on: BTreeSet<String> = nodes
+        .unwrap_or_default()
+        .iter()
+        .find(|node| node.id == package.id)
+        .map(|node| node.features.iter().map(ToString::to_string).collect())
+        .unwrap_or_default();
+    let asked = branch.source.features();
+    let is_as_asked = match &branch.source {
+        // Here every feature is a variant, so one too many is another branch.
+        Source::Fork { .. } => on == with_implied(&asked, package),
+        _ => on.is_superset(&asked),
+    };
+    if is_as_asked {
+        return Ok(on.into_iter().collect());
+    }
+    bail!(Stop::BuildFailed(format!(
+        "branch `{}` asks for the features {asked:?}, but cargo switched on {on:?}",
+        branch.name
+    )))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! Rewrites the crates that a branch's pool is made of, so that it runs on simulated machines.
+//!
+//! Copies lie below `target/`; nothing of them is kept in the repository.
+
+pub mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, PackageId, TargetKind};
+use toml::{Table, Value};
+
+use crate::build::edits::copy_folder;
+use crate::record::digest;
+use crate::stop::Stop;
+
+/// Folder of the copies, as places in records and messages begin.
+pub const FOLDER: &str = "rewritten";
+
+/// What a branch's pool begins with.
+const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
+
+/// The crate that rewritten ones have in place of the standard library.
+const FACADE: &str = "cores-std";
+
+/// A crate that asks the system, of which the facade has what a simulated machine answers.
+const ANSWERED: &str = "rustix";
+
+/// Others, which the machine does not answer.
+const SYSTEM: [&str; 9] = [
+    "core_affinity",
+    "hwloc",
+    "hwlocality",
+    "libc",
+    "linux-raw-sys",
+    "mio",
+    "nix",
+    "parking_lot_core",
+    "windows-sys",
+];
+
+/// A crate that was copied and rewritten.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// Its name.
+    pub name: String,
+    /// Where the copy lies.
+    pub folder: PathBuf,
+    version: String,
+}
+
+impl Rewritten {
+    /// The entry by which a workspace takes the copy in place of what cargo would take.
+    #[must_use]
+    pub fn patch(&self) -> (String, Value) {
+        let text = |text: String| Value::String(text);
+        let patch = Table::from_iter([
+            ("package".to_owned(), text(self.name.clone())),
+            ("path".to_owned(), text(self.folder.display().to_string())),
+        ]);
+        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), Value::Table(patch))
+    }
+}
+
+/// Copies and rewrites the crates of `metadata` that a pool is made of; `below` is the folder for all such copies, and
+/// `facade` that of their standard library.
+///
+/// # Errors
+/// [`Stop::BadInput`] with file, line and remedy for what cannot be rewritten.
+pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<Rewritten>> {
+    let packages = pool(metadata)?;
+    let copies: BTreeMap<&Path, PathBuf> =
+        packages.iter().map(|package| (folder(package), copy_of(package, below))).collect();
+    for package in &packages {
+        let copy = &copies[folder(package)];
+        let manifest = manifest(package, &copies, facade)?;
+        let texts = texts(package)?;
+        let new_text = |file: &Path| {
+            if file == Path::new("Cargo.toml") {
+                return Some(manifest.clone().into_bytes());
+            }
+            texts.get(file).cloned().map(String::into_bytes)
+        };
+        copy_folder(folder(package), copy, Path::new(""), &new_text)
+            .with_context(|| format!("{} cannot be rewritten", folder(package).display()))?;
+    }
+    let rewritten = packages.iter().map(|package| Rewritten {
+        name: package.name.to_string(),
+        folder: copies[folder(package)].clone(),
+        version: package.version.to_string(),
+    });
+    Ok(rewritten.collect())
+}
+
+fn folder(package: &Package) -> &Path {
+    package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""))
+}
+
+/// Published crates are shared by all branches; others may be two of one name and version.
+fn copy_of(package: &Package, below: &Path) -> PathBuf {
+    match &package.source {
+        Some(source) if source.is_crates_io() => {
+            below.join("registry").join(format!("{}-{}", package.name, package.version))
+        }
+        _ => {
+            let place = digest::identity(&folder(package).display().to_string());
+            let name = folder(package).file_name().unwrap_or(package.name.as_str().as_ref());
+            below.join(&place[..12]).join(name)
+        }
+    }
+}
+
+/// The crates of a pool: the roots, and what they are linked with.
+fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
+    let nodes = metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
+    let mut names: Vec<&PackageId> = metadata
+        .packages
+        .iter()
+        .filter(|package| ROOTS.contains(&package.name.as_str()))
+        .map(|package| &package.id)
+        .collect();
+    let mut known = BTreeSet::new();
+    let mut packages = Vec::new();
+    while let Some(id) = names.pop() {
+        if !known.insert(id) {
+            continue;
+        }
+        let package = &metadata[id];
+        if package.targets.iter().any(|target| target.kind.contains(&TargetKind::ProcMacro)) {
+            continue;
+        }
+        packages.push(package);
+        for dependency in nodes.iter().filter(|node| node.id == *id).flat_map(|node| &node.deps) {
+            if !dependency.dep_kinds.iter().any(|it| it.kind == DependencyKind::Normal) {
+                continue;
+            }
+            let name = metadata[&dependency.pkg].name.as_str();
+            if SYSTEM.contains(&name) {
+                bail!(Stop::BadInput(format!(
+                    "{}: depends on {name}, which asks this host's system and not the simulated machine; leave it out \
+                     there: move it to `[target.'cfg(not(manycore))'.dependencies]`, and what needs it behind \
+                     `#[cfg(not(manycore))]`",
+                    package.manifest_path
+                )));
+            }
+            names.extend((name != ANSWERED).then_some(&dependency.pkg));
+        }
+    }
+    packages.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
+    Ok(packages)
+}
+
+/// The rewritten source files, by their place in the crate.
+fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
+    let library = package.targets.iter().find(|target| target.kind.contains(&TargetKind::Lib));
+    let library = library.with_context(|| format!("{} is no library", package.name))?;
+    let sources = library.src_path.as_std_path().parent().unwrap_or(Path::new(""));
+    let mut texts = BTreeMap::new();
+    let inside = sources.strip_prefix(folder(package)).map_err(|_| {
+        Stop::BadInput(format!(
+            "{}: the library's sources lie in {}; put them into the crate's own folder",
+            package.manifest_path,
+            sources.display()
+        ))
+    })?;
+    read_sources(folder(package), inside, &mut texts)
+        .with_context(|| format!("{} cannot be read", sources.display()))?;
+    let fault = |file: &Path, fault: rewrite::Fault| {
+        let file = folder(package).join(file);
+        Stop::BadInput(format!("{}:{}: {}", file.display(), fault.line, fault.why))
+    };
+    let mut has_alloc = false;
+    for (file, text) in &texts {
+        has_alloc |= rewrite::has_alloc(text).map_err(|why| fault(file, why))?;
+    }
+    for (file, text) in &mut texts {
+        *text = rewrite::rewritten(text, has_alloc).map_err(|why| fault(file, why))?;
+    }
+    Ok(texts)
+}
+
+fn read_sources(
+    root: &Path,
+    inside: &Path,
+    texts: &mut BTreeMap<PathBuf, String>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(inside))? {
+        let entry = entry?;
+        let place = inside.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            read_sources(root, &place, texts)?;
+        } else if place.extension().is_some_and(|it| it == "rs") && place != Path::new("build.rs") {
+            texts.insert(place, fs::read_to_string(entry.path())?);
+        }
+    }
+    Ok(())
+}
+
+/// The copy's `Cargo.toml`: what cargo made of the original, which may take parts of itself from a workspace.
+fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path) -> Result<String> {
+    let text = |text: &str| Value::String(text.to_owned());
+    let mut about = Table::from_iter([
+        ("name".to_owned(), text(&package.name)),
+        ("version".to_owned(), text(&package.version.to_string())),
+        ("edition".to_owned(), text(package.edition.as_str())),
+    ]);
+    about.extend(package.links.iter().map(|links| ("links".to_owned(), text(links))));
+    let mut manifest = Table::new();
+    for target in &package.targets {
+        let path = target.src_path.as_std_path().strip_prefix(folder(package));
+        let path = text(&path.unwrap_or(target.src_path.as_std_path()).display().to_string());
+        if target.kind.contains(&TargetKind::CustomBuild) {
+            about.insert("build".to_owned(), path);
+        } else if target.kind.contains(&TargetKind::Lib) {
+            let library = [("name".to_owned(), text(&target.name)), ("path".to_owned(), path)];
+            manifest.insert("lib".to_owned(), Value::Table(Table::from_iter(library)));
+        }
+    }
+    // A build script may read what its author put there.
+    let read = Value::try_from(&package.metadata).ok().filter(Value::is_table);
+    about.extend(read.map(|it| ("metadata".to_owned(), it)));
+    manifest.insert("package".to_owned(), Value::Table(about));
+    // A feature of the crate that is not linked turns nothing on.
+    let is_answered =
+        |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
+    let features = package.features.iter().map(|(name, on)| {
+        let on = on.iter().filter(|it| !is_answered(it)).map(|it| text(it));
+        (name.clone(), Value::Array(on.collect()))
+    });
+    manifest.insert("features".to_owned(), Value::Table(features.collect()));
+    for dependency in package.dependencies.iter().filter(|it| it.name != ANSWERED) {
+        let kind = match dependency.kind {
+            DependencyKind::Normal => "dependencies",
+            DependencyKind::Build => "build-dependencies",
+            _ => continue,
+        };
+        let mut place = &mut manifest;
+        if let Some(target) = &dependency.target {
+            place = table(table(place, "target"), &target.to_string());
+        }
+        let name = dependency.rename.as_ref().unwrap_or(&dependency.name);
+        table(place, kind).insert(name.clone(), wanted(dependency, copies));
+    }
+    let facade = Table::from_iter([("path".to_owned(), text(&facade.display().to_string()))]);
+    table(&mut manifest, "dependencies").insert(FACADE.to_owned(), Value::Table(facade));
+    toml::to_string_pretty(&manifest).context("the copy's Cargo.toml cannot be written as TOML")
+}
+
+fn table<'t>(table: &'t mut Table, key: &str) -> &'t mut Table {
+    let inner = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
+    inner.as_table_mut().expect("only tables are put there")
+}
+
+fn wanted(dependency: &Dependency, copies: &BTreeMap<&Path, PathBuf>) -> Value {
+    let text = |text: &str| Value::String(text.to_owned());
+    let features = dependency.features.iter().map(|it| text(it)).collect();
+    let mut wanted = Table::from_iter([
+        ("package".to_owned(), text(&dependency.name)),
+        ("version".to_owned(), text(&dependency.req.to_string())),
+        ("optional".to_owned(), Value::Boolean(dependency.optional)),
+        ("default-features".to_owned(), Value::Boolean(dependency.uses_default_features)),
+        ("features".to_owned(), Value::Array(features)),
+    ]);
+    if let Some(path) = &dependency.path {
+        let copy = copies.get(path.as_std_path()).map_or(path.as_std_path(), PathBuf::as_path);
+        wanted.insert("path".to_owned(), text(&copy.display().to_string()));
+    }
+    Value::Table(wanted)
+}

@@ -1,0 +1,93 @@
+//! Places in sources, as people know them: the file in the crate that was rewritten, and the function.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use protocol::Simulated;
+
+use super::FOLDER;
+use crate::build::edits;
+
+/// Functions of a file, by their lines.
+type Functions = Vec<(Range<usize>, String)>;
+
+/// The functions of files that were asked for: a sweep asks for the same few again and again.
+static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
+
+/// `simulated`, its places by [`shown`] and with the functions that they are in; `root` is the checkout, and `target` the
+/// folder in which the copies lie.
+#[must_use]
+pub fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
+    for wait in &mut simulated.waits {
+        let written_at = wait.written_at.iter_mut().filter(|place| !place.starts_with('('));
+        for place in std::iter::once(&mut wait.at).chain(written_at) {
+            let name = function(place, root, target);
+            *place = shown(place) + &name.map_or(String::new(), |name| format!(" ({name})"));
+        }
+    }
+    simulated
+}
+
+/// A text in which places of copies begin with the crate.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let folder = format!("{FOLDER}/");
+    let mut parts = text.split(&folder);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| shown + part.split_once('/').map_or(part, |(_, rest)| rest))
+}
+
+/// The function that has the place `file:line:column`.
+fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
+    let mut parts = place.rsplitn(3, ':');
+    let (_, line, file) = (parts.next()?, parts.next()?.parse::<usize>().ok()?, parts.next()?);
+    let folder = if Path::new(file).starts_with(FOLDER) { target } else { root };
+    let file = folder.join(file);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let functions = known.entry(file).or_insert_with_key(|file| functions(file));
+    functions.iter().find(|(lines, _)| lines.contains(&line)).map(|(_, name)| name.clone())
+}
+
+/// None of a file that is none, or no Rust.
+fn functions(file: &Path) -> Functions {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let Ok(source) = syn::parse_file(&text) else { return Functions::new() };
+    let line = |at: usize| 1 + text[..at].matches('\n').count();
+    let functions = edits::places(&source).into_iter().filter(|place| place.signature.is_some());
+    functions.map(|place| (line(place.item.start)..line(place.item.end) + 1, place.name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::LineWait;
+
+    use super::*;
+
+    #[test]
+    fn a_place_is_told_by_the_crates_own_file_and_the_function() {
+        let target = tempfile::tempdir().unwrap();
+        let source = target.path().join(FOLDER).join("0123/pool/src/lib.rs");
+        fs::create_dir_all(source.parent().unwrap()).unwrap();
+        fs::write(source, "struct Pool;\n\nimpl Pool {\n    fn wake() {\n    }\n}\n").unwrap();
+        let at = |line| format!("{FOLDER}/0123/pool/src/lib.rs:{line}:9");
+        let wait = |at| LineWait { at, written_at: None, transfers: 1, waited_ns: 1 };
+        let waits = vec![wait(at(4)), wait(at(1)), wait("elsewhere.rs:1:1".to_owned())];
+        let simulated = Simulated { accesses: 0, spent_ns: BTreeMap::new(), waits };
+        let told = named(simulated, target.path(), target.path()).waits;
+        assert_eq!(
+            told.iter().map(|wait| wait.at.as_str()).collect::<Vec<_>>(),
+            ["pool/src/lib.rs:4:9 (Pool::wake)", "pool/src/lib.rs:1:9", "elsewhere.rs:1:1"]
+        );
+    }
+
+    #[test]
+    fn messages_tell_the_files_of_the_crate() {
+        assert_eq!(
+            shown(" --> rewritten/registry/a-1.0.0/src/b.rs:1:2 and rewritten/01/c/d.rs"),
+            " --> a-1.0.0/src/b.rs:1:2 and c/d.rs"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Asks a freshly built binary who it is, before anything it says is trusted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use protocol::{MachineRequest, Request};
+
+use crate::config::catalogue::{File, Programs};
+use crate::config::{Branch, Features, Source};
+use crate::run::interrupt;
+use crate::run::subprocess;
+use crate::run::subprocess::Limit;
+use crate::run::trial;
+use crate::stop::Stop;
+
+/// Time for the tiny request.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// What a branch's binary must call itself.
+pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
+    let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
+    Features::of_the_fork().words(features)
+}
+
+/// A request that any workload binary answers at once.
+pub(crate) fn smallest_request() -> Request {
+    Request { threads: 2, ..Request::tiny("quicksort") }
+}
+
+/// Gives a binary a tiny request and compares the variant it names with its row.
+pub(crate) fn who_are_you(
+    branch: &Branch,
+    binary: &Path,
+    machine: Option<&MachineRequest>,
+) -> Result<String> {
+    let request = Request { machine: machine.cloned(), ..smallest_request() };
+    let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
+    let Some(ended) = ended else {
+        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
+    };
+    let outcome = ended.result.map_err(|failure| {
+        let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
+        Stop::BuildFailed(format!(
+            "branch `{}` was built, but cannot say who it is: {}: {}{tail}",
+            branch.name, failure.ending, failure.reason
+        ))
+    })?;
+    let said: BTreeSet<String> = outcome.variant.split('+').map(str::to_owned).collect();
+    let expected = expected_variant(&branch.source);
+    if said != expected {
+        let expected: Vec<String> = expected.into_iter().collect();
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}`: the binary says it is `{}`, but its row asks for {}",
+            branch.name,
+            outcome.variant,
+            expected.join("+")
+        )));
+    }
+    if outcome.events.is_some() != branch.source.is_instrumented() {
+        bail!(Stop::BuildFailed(format!(
+            "branch `{}`: the binary {}",
+            branch.name,
+            if branch.source.is_instrumented() {
+                "counted nothing although it is built to; is the feature `instrument` still in \
+                 rayon-fork/Cargo.toml?"
+            } else {
+                "counts events, so its times would be worth nothing"
+            }
+        )));
+    }
+    Ok(outcome.variant)
+}
+
+/// Asks a binary for its workloads, which must be those of the files that plans are made from, as far as it is built
+/// with them.
+pub(crate) fn which_workloads(
+    branch: &Branch,
+    binary: &Path,
+    programs: Programs,
+    files: &[File],
+) -> Result<()> {
+    let ended = subprocess::run(
+        Command::new(binary).args(["list", "--json"]),
+        b"",
+        Some(Limit::Wall(LIMIT)),
+    )
+    .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
+    if ended.is_interrupted {
+        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
+    }
+    let mut ours: BTreeMap<_, _> =
+        files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
+    ours.retain(|name, _| programs.has(name));
+    let theirs = by_name(&ended.stdout);
+    let mut differing = Vec::new();
+    for (name, description) in ours.iter().chain(&theirs) {
+        if (ours.get(name), theirs.get(name)) != (Some(description), Some(description)) {
+            differing.push(format!("`{name}`"));
+        }
+    }
+    differing.sort_unstable();
+    differing.dedup();
+    if differing.is_empty() {
+        return Ok(());
+    }
+    bail!(Stop::BuildFailed(format!(
+        "branch `{}`: its workloads are not those of {}; different: {}. Renew: {}",
+        branch.name,
+        files.iter().map(|file| file.path).collect::<Vec<_>>().join(" and "),
+        differing.join(", "),
+        files.iter().map(File::renew).collect::<Vec<_>>().join("; ")
+    )))
+}
+
+/// Descriptions as they are written, by name; none of what is no catalogue.
+fn by_name(text: &[u8]) -> BTreeMap<String, serde_json::Value> {
+    let all: Vec<serde_json::Value> = serde_json::from_slice(text).unwrap_or_default();
+    let named = |it: serde_json::Value| Some((it.get("name")?.as_str()?.to_owned(), it));
+    all.into_iter().filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+
+    use protocol::SCHEMA;
+
+    use super::*;
+
+    fn fork(features: &[&str]) -> Source {
+        Source::Fork { features: features.iter().map(|&name| name.to_owned()).collect() }
+    }
+
+    #[test]
+    fn a_fork_without_a_layout_is_packed_and_anything_else_is_upstream() {
+        let words =
+            |source: &Source| expected_variant(source).into_iter().collect::<Vec<_>>().join("+");
+        assert_eq!(words(&fork(&[])), "packed");
+        assert_eq!(words(&fork(&["packed"])), "packed");
+        assert_eq!(words(&fork(&["split", "no-jec"])), "no-jec+split");
+        assert_eq!(words(&fork(&["split-idle", "push-fence"])), "push-fence+split-idle");
+        assert_eq!(words(&fork(&["push-fence"])), "packed+push-fence");
+        assert_eq!(words(&Source::Published { version: "1.13.0".to_owned() }), "upstream");
+    }
+
+    fn mine(source: Source) -> Branch {
+        Branch::new("mine".to_owned(), source)
+    }
+
+    /// Asks a script that answers like a workload binary of the given variant.
+    fn ask(said: &str, source: Source) -> Result<String> {
+        ask_counting(said, "", source)
+    }
+
+    /// [`ask`], with more fields in the answer.
+    fn ask_counting(said: &str, more: &str, source: Source) -> Result<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let answer = format!(
+            r#"{{"schema":{SCHEMA},"variant":"{said}","parameters":{{}},"answer":"","work_unit":"","warmup":[],
+            "iterations":[],"usage":{{"max_rss_bytes":0,"voluntary_switches":0,"involuntary_switches":0,
+            "minor_faults":0,"major_faults":0}}{more}}}"#
+        )
+        .replace('\n', "");
+        let binary = crate::run::testing::script(folder.path(), &format!("echo '{answer}'"));
+        who_are_you(&mine(source), &binary, None)
+    }
+
+    #[test]
+    fn a_binary_that_counts_is_trusted_only_where_counting_was_asked_for() {
+        let events = r#","events":{"iterations":1,"work_units":1,"workers":[],"outside":{}}"#;
+        let counting = fork(&["split", "instrument"]);
+        assert_eq!(ask_counting("split", events, counting.clone()).unwrap(), "split");
+        let silent = ask("split", counting).unwrap_err().to_string();
+        assert!(silent.contains("counted nothing"), "{silent}");
+        let timed = ask_counting("split", events, fork(&["split"])).unwrap_err().to_string();
+        assert!(timed.contains("counts events"), "{timed}");
+    }
+
+    #[test]
+    fn a_binary_that_names_its_variant_is_trusted_and_another_is_not() {
+        assert_eq!(ask("split+no-jec", fork(&["no-jec", "split"])).unwrap(), "split+no-jec");
+        let error = ask("split", fork(&["no-jec", "split"])).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
+        let message = error.to_string();
+        assert!(
+            message.contains("says it is `split`") && message.contains("no-jec+split"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_binary_with_other_workloads_than_the_catalogue_is_refused_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = r#"[{"name":"same"},{"name":"changed","size":1},{"name":"new"}]"#;
+        let binary = crate::run::testing::script(folder.path(), &format!("echo '{told}'"));
+        let branch = mine(fork(&[]));
+        let file = |text| File { path: "made/up.json", package: "up", text };
+        which_workloads(&branch, &binary, Programs::Services, &[file(told)]).unwrap();
+        let other = [r#"[{"name":"changed","size":2},{"name":"same"}]"#, r#"[{"name":"gone"}]"#];
+        let other = other.map(file);
+        let error = which_workloads(&branch, &binary, Programs::Services, &other).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("branch `mine`"), "{error}");
+        assert!(
+            error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"),
+            "{error}"
+        );
+        let study = [file(r#"[{"name":"tsp"},{"name":"fib-join"}]"#)];
+        let binary = crate::run::testing::script(folder.path(), r#"echo '[{"name":"tsp"}]'"#);
+        which_workloads(&branch, &binary, Programs::Study, &study).unwrap();
+        which_workloads(&branch, &binary, Programs::Workloads, &study).unwrap_err();
+    }
+}

@@ -1,0 +1,387 @@
+//! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
+//!
+//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch has
+//! its own, written anew from `branches.toml`, the checkout's release profile and its lock file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use cargo_metadata::semver::Version;
+use protocol::MachineRequest;
+use serde::Deserialize;
+use serde_json::json;
+use toml::{Table, Value};
+
+use crate::build::rewriting::Rewritten;
+use crate::config::catalogue::Programs;
+use crate::config::checkout::Checkout;
+use crate::config::{Branch, Source, git};
+use crate::record::digest;
+use crate::record::whole_file::write_if_changed;
+
+/// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
+pub(super) const SHUFFLE: &str = "--shuffle-sections";
+
+/// Folders of the crates that programs are made of.
+const WORKLOADS: &str = "workloads";
+const SERVICES: &str = "workloads/services";
+
+/// What a branch's workspace is made from.
+#[derive(Debug)]
+pub(super) struct Recipe<'a> {
+    /// The checkout that holds `workloads/` and `rayon-fork/`.
+    pub checkout: &'a Checkout,
+    /// Folder that relative `path` sources start from.
+    pub config_folder: &'a Path,
+    /// Shuffled layouts of each binary, beside the one that the linker gives by itself.
+    pub layouts: u32,
+    /// What it is built with.
+    pub programs: Programs,
+    /// Folder for published crates with edits.
+    pub edited: PathBuf,
+    /// The simulated machine on which builds are asked who they are, if they are for such machines.
+    pub machine: Option<MachineRequest>,
+}
+
+impl Recipe<'_> {
+    /// Whether it is built for simulated machines.
+    #[must_use]
+    pub(super) fn is_simulated(&self) -> bool {
+        self.machine.is_some()
+    }
+
+    /// The package, and so the binary, of a branch.
+    #[must_use]
+    pub(super) fn package(branch: &str) -> String {
+        format!("branch-{branch}")
+    }
+
+    /// The binary of a branch in a layout: 0 is the linker's own, others are shuffled with that seed.
+    #[must_use]
+    pub(super) fn binary(branch: &str, layout: u32) -> String {
+        match layout {
+            0 => Self::package(branch),
+            seed => format!("{}-layout-{seed}", Self::package(branch)),
+        }
+    }
+
+    /// Shuffled layouts of a branch: none of an instrumented one, whose times nobody sees.
+    #[must_use]
+    pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
+        1..=if source.is_instrumented() || self.is_simulated() { 0 } else { self.layouts }
+    }
+
+    /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
+    #[must_use]
+    pub(super) fn folder(&self, source: &Source) -> Option<PathBuf> {
+        match source {
+            Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
+            Source::Path { path, .. } => Some(self.config_folder.join(path)),
+            Source::Edited { .. } => {
+                Some(self.edited.join(digest::identity(source)).join("rayon-core"))
+            }
+            Source::Published { .. } | Source::Git { .. } => None,
+        }
+    }
+
+    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place of their originals. Files that are right already keep their time
+    /// stamps, so that cargo rebuilds only what changed.
+    ///
+    /// # Errors
+    /// If a file of the checkout cannot be read or one of the workspace not written.
+    pub(super) fn write(
+        &self,
+        branch: &Branch,
+        folder: &Path,
+        rewritten: &[Rewritten],
+    ) -> Result<()> {
+        fs::create_dir_all(folder.join("src"))
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        let root_lock = self.lock(branch)?;
+        let manifest = format!(
+            "# Written by `cargo runner build`; changes here are overwritten.\n{}",
+            self.manifest(branch, rewritten)?
+        );
+        let mut program = main_program(&branch.source);
+        if self.is_simulated() {
+            program.push_str(SIMULATED_HEAP);
+        }
+        write_if_changed(&folder.join("src/main.rs"), &program)?;
+        // Cargo runs it if it is there.
+        let shuffle = folder.join("build.rs");
+        if self.layouts_of(&branch.source).is_empty() {
+            fs::remove_file(&shuffle).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error).with_context(|| format!("{} cannot be removed", shuffle.display())),
+            })?;
+        } else {
+            write_if_changed(&shuffle, self.shuffling_program(branch))?;
+        }
+        let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
+        // Cargo adapts the copied lock file to this workspace; copying it again each time would make
+        // it ask the registry each time.
+        let stamp = digest::of_bytes(root_lock.as_bytes());
+        let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
+        let lock = folder.join("Cargo.lock");
+        if is_new_manifest || is_new_lock || !lock.exists() {
+            fs::write(&lock, root_lock)
+                .with_context(|| format!("{} cannot be written", lock.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a rayon-core that is a working
+    /// tree, so that its own dependencies have the versions that it was tested with.
+    ///
+    /// # Errors
+    /// If a lock file is there and cannot be read.
+    pub(super) fn lock(&self, branch: &Branch) -> Result<String> {
+        let root = read(&self.checkout.root().join("Cargo.lock"))?;
+        let beside = match (&branch.source, self.folder(&branch.source)) {
+            (Source::Path { .. }, Some(folder)) => folder.join("Cargo.lock"),
+            _ => return Ok(root),
+        };
+        if !beside.exists() {
+            return Ok(root);
+        }
+        let other = read(&beside)?;
+        let manifest = read(&beside.with_file_name("Cargo.toml"))?.parse().unwrap_or_default();
+        Ok(with_packages_of(&root, &other, &linked(&manifest, &other)))
+    }
+
+    /// The workspace's `Cargo.toml`.
+    ///
+    /// # Errors
+    /// If the checkout's own cannot be read.
+    pub(super) fn manifest(&self, branch: &Branch, rewritten: &[Rewritten]) -> Result<String> {
+        let root = self.checkout.root();
+        let version = match &branch.source {
+            Source::Published { version } => format!("={version}"),
+            // The patch decides; whether it was taken is checked after the build.
+            _ => "1".to_owned(),
+        };
+        // The services have the other workloads in them, and are called the same.
+        let (package, folder, features) = match self.programs {
+            Programs::Study => ("workloads", WORKLOADS, &[][..]),
+            Programs::Workloads => ("workloads", WORKLOADS, &["further"][..]),
+            Programs::Services => ("services", SERVICES, &[][..]),
+        };
+        let mut manifest = json!({
+            "workspace": { "resolver": "3" },
+            "package": {
+                "name": Self::package(&branch.name),
+                "version": "0.0.0",
+                "edition": "2024",
+                "publish": false,
+            },
+            "dependencies": {
+                // Without its command line: a measured binary gets its requests from the runner.
+                "workloads": {
+                    "package": package,
+                    "path": root.join(folder),
+                    "default-features": false,
+                    "features": features,
+                },
+                "rayon-core": { "version": version, "features": branch.source.features() },
+            },
+            "profile": { "release": self.profile()? },
+        });
+        if self.is_simulated() {
+            manifest["dependencies"]["manycore"] = json!({ "path": root.join("manycore") });
+        }
+        let patch = match (&branch.source, self.folder(&branch.source)) {
+            (_, Some(folder)) => Some(json!({ "path": folder })),
+            (Source::Git { url, rev, .. }, None) => {
+                Some(json!({ "git": git::address(url, self.config_folder), "rev": rev }))
+            }
+            (_, None) => None,
+        };
+        for (name, patch) in rewritten.iter().map(Rewritten::patch) {
+            manifest["patch"]["crates-io"][name] = serde_json::to_value(patch)?;
+        }
+        if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {
+            manifest["patch"]["crates-io"]["rayon-core"] = patch;
+        }
+        let layouts = std::iter::once(0).chain(self.layouts_of(&branch.source));
+        let binary =
+            |layout| json!({ "name": Self::binary(&branch.name, layout), "path": "src/main.rs" });
+        manifest["bin"] = layouts.map(binary).collect();
+        toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
+    }
+
+    /// A build script that has the linker put the functions of each layout in an order of its own.
+    ///
+    /// Where a function lies decides which branches share a predictor's entry and which lines of code
+    /// a cache set; between builds of equal speed that alone makes some per cent.
+    fn shuffling_program(&self, branch: &Branch) -> String {
+        let mut program = "// Written by `cargo runner build`; changes here are overwritten.\n\
+                           fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
+            .to_owned();
+        for seed in self.layouts_of(&branch.source) {
+            let binary = Self::binary(&branch.name, seed);
+            let flag = format!("-Wl,{SHUFFLE}=.text*={seed}");
+            _ = writeln!(program, "    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");");
+        }
+        program.push_str("}\n");
+        program
+    }
+
+    /// `[profile.release]` of the checkout: the one place where it is decided.
+    ///
+    /// # Errors
+    /// If the checkout's `Cargo.toml` cannot be read.
+    pub(super) fn profile(&self) -> Result<Table> {
+        let manifest: Table = toml::from_str(&read(&self.checkout.root().join("Cargo.toml"))?)
+            .context("the checkout's Cargo.toml is not TOML")?;
+        let release = manifest.get("profile").and_then(|profile| profile.get("release"));
+        Ok(release.and_then(Value::as_table).cloned().unwrap_or_default())
+    }
+}
+
+/// The program of an instrumented branch: it also tells what its rayon-core counted.
+const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
+
+/// What programs on simulated machines have beside: a heap that decides which objects share a line.
+const SIMULATED_HEAP: &str =
+    "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
+
+/// The program of a branch: it says what its rayon-core is, and runs the workloads.
+fn main_program(source: &Source) -> String {
+    if source.is_instrumented() {
+        return INSTRUMENTED_PROGRAM.to_owned();
+    }
+    let variant = match source {
+        Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
+        // Others do not know themselves; what cargo resolved is checked instead. The import keeps
+        // the dependency that selects its features in use.
+        _ => "\"upstream\"",
+    };
+    format!(
+        "// Written by `cargo runner build`; changes here are overwritten.\n\
+         use rayon_core as _;\n\n\
+         fn main() -> std::process::ExitCode {{\n    workloads::main({variant})\n}}\n"
+    )
+}
+
+/// Registry packages whose version in a branch's lock file is none of those in the one that cargo started from:
+/// `name version` each. rayon-core itself is left out, being what is under comparison.
+///
+/// # Errors
+/// If the branch's file cannot be read, or one of the two is no lock file.
+pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Lock {
+        package: Vec<Locked>,
+    }
+    #[derive(Deserialize)]
+    struct Locked {
+        name: String,
+        version: String,
+        source: Option<String>,
+    }
+    let branch_text = read(branch_lock)?;
+    let parse = |text: &str| -> Result<Lock> {
+        toml::from_str(text).with_context(|| format!("{} is no lock file", branch_lock.display()))
+    };
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in parse(lock)?.package {
+        known.entry(package.name).or_default().insert(package.version);
+    }
+    let strayed = parse(&branch_text)?.package.into_iter().filter(|package| {
+        package.source.is_some()
+            && package.name != "rayon-core"
+            && known.get(&package.name).is_some_and(|versions| !versions.contains(&package.version))
+    });
+    Ok(strayed.map(|package| format!("{} {}", package.name, package.version)).collect())
+}
+
+/// What a package is linked with by its manifest and lock file: not what its tests need.
+fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
+    let dependencies = |table: &Table| -> Vec<String> {
+        let names = table.get("dependencies").and_then(Value::as_table).into_iter().flatten();
+        names
+            .map(|(name, it)| it.get("package").and_then(Value::as_str).unwrap_or(name).to_owned())
+            .collect()
+    };
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
+    let targets = targets.filter_map(|(_, target)| target.as_table()).flat_map(&dependencies);
+    let mut names: Vec<String> = targets.chain(dependencies(manifest)).collect();
+    let lock: Table = lock.parse().unwrap_or_default();
+    let packages = lock.get("package").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut linked = BTreeSet::new();
+    while let Some(name) = names.pop() {
+        let own =
+            packages.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(&name));
+        let lists = own.filter_map(|it| it.get("dependencies").and_then(Value::as_array));
+        let further: Vec<_> = lists.flatten().filter_map(Value::as_str).collect();
+        if linked.insert(name) {
+            names.extend(further.iter().filter_map(|it| it.split(' ').next()).map(str::to_owned));
+        }
+    }
+    linked
+}
+
+/// The lock file `root` with those `wanted` published packages of `other` that it has in no version which takes their place:
+/// Cargo links one of each such kind, and refuses a lock file that names two.
+fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> String {
+    const HEAD: &str = "[[package]]\n";
+    let packages = |lock| str::split(lock, HEAD).skip(1);
+    let kind = |package: &str| {
+        let mut lines = package.lines();
+        let (name, version) = (lines.next()?.to_owned(), lines.next()?.split('"').nth(1)?);
+        let Version { major, minor, patch, .. } = Version::parse(version).ok()?;
+        Some(match (major, minor) {
+            (0, 0) => (name, 0, 0, patch),
+            (0, _) => (name, 0, minor, 0),
+            _ => (name, major, 0, 0),
+        })
+    };
+    let known: BTreeSet<_> = packages(root).map(kind).collect();
+    let is_wanted =
+        |package: &&str| package.split('"').nth(1).is_some_and(|it| wanted.contains(it));
+    packages(other)
+        .filter(|package| package.contains("\nsource = "))
+        .filter(is_wanted)
+        .filter(|package| !known.contains(&kind(package)))
+        .fold(root.to_owned(), |lock, package| {
+            format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
+        })
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_takes_published_packages_from_another_unless_it_has_a_version_in_their_place() {
+        let package = |name, version, rest| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
+        };
+        let published = "source = \"registry\"\n";
+        let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
+        let own = [("both", "1.4.0"), ("early", "0.2.9"), ("first", "0.0.1")]
+            .map(|(name, version)| package(name, version, published));
+        let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2")]
+            .map(|(name, version)| package(name, version, published));
+        let new = package("new", "1.0.0", published)
+            + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
+        let left = [("both", "1.0.0"), ("both", "1.5.0"), ("early", "0.2.174"), ("test", "1.0.0")]
+            .map(|(name, version)| package(name, version, published));
+        let taken = [&taken[..], &[new]].concat();
+        let here = [package("here", "1.0.0", "")];
+        let other = lock(&[&left[..], &taken, &here].concat());
+        let manifest =
+            "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
+        let linked = linked(&manifest.parse().unwrap(), &other);
+        let merged = with_packages_of(&lock(&own), &other, &linked);
+        assert_eq!(merged, lock(&[&own[..], &taken].concat()), "nothing that only tests need");
+    }
+}

@@ -1,0 +1,305 @@
+//! Simulated machines: the files in `machines/`, and what the workloads' units of work cost there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use manycore::{Machine, SYSTEM};
+use protocol::{Description, MachineRequest, Placement, ScaledPrice};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config::catalogue;
+use crate::config::pick::{no_such, pick, plain};
+use crate::host::Host;
+use crate::host::here;
+use crate::plan::{Asked, AskedMachine, Load, Mode, PRICE, Trial};
+use crate::record::digest;
+use crate::stop::Stop;
+
+/// Folder of the machines in a checkout.
+const FOLDER: &str = "machines";
+
+/// What workloads charge, in a checkout.
+const CHARGES: &str = "workloads/charges.toml";
+
+/// What they charge to the machine [`here::NAME`].
+const CHARGES_HERE: &str = "workloads/charges-here.toml";
+
+/// Names a folder in which the two files of this host lie instead, for tests: they must not touch those of a checkout.
+pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
+
+/// The branch by which units of work are measured: the published crate's twin in the fork.
+pub(crate) const BASELINE: &str = "packed";
+
+/// Its value where none is.
+const AS_WRITTEN: &str = "as-written";
+
+/// The price of the workloads' units, which is in no machine's file.
+const WORK: &str = "work";
+
+/// Price of a unit of work.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Charge {
+    ns: f64,
+    /// Where the figure is from.
+    source: String,
+}
+
+/// The file of a machine.
+#[must_use]
+pub fn file(root: &Path, name: &str) -> PathBuf {
+    let path = Path::new(FOLDER).join(format!("{name}.toml"));
+    if name == here::NAME { of_this_host(root, &path) } else { root.join(path) }
+}
+
+/// The file with what workloads charge to the machine [`here::NAME`].
+pub(crate) fn charges_here(root: &Path) -> PathBuf {
+    of_this_host(root, CHARGES_HERE.as_ref())
+}
+
+fn of_this_host(root: &Path, path: &Path) -> PathBuf {
+    match (std::env::var_os(HERE_FOLDER), path.file_name()) {
+        (Some(folder), Some(name)) => Path::new(&folder).join(name),
+        _ => root.join(path),
+    }
+}
+
+/// Every machine of a checkout, by name.
+///
+/// # Errors
+/// [`Stop::BadInput`] with file, line, key and remedy.
+pub fn all(root: &Path) -> Result<Vec<Machine>> {
+    names(root)?.iter().map(|name| read(root, name)).collect()
+}
+
+fn read(root: &Path, name: &str) -> Result<Machine> {
+    let path = file(root, name);
+    Machine::read(&path).map_err(|error| {
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let message = plain(&error.message);
+        Stop::BadInput(manycore::MachineError { file: shown, message, ..error }.to_string()).into()
+    })
+}
+
+fn names(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join(FOLDER);
+    let entries = std::fs::read_dir(&folder)
+        .with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_owned())
+        })
+        .collect();
+    // Its file may be kept elsewhere.
+    names.retain(|name| name != here::NAME || file(root, name).is_file());
+    names.sort();
+    Ok(names)
+}
+
+/// The machine called `name`, and what `loads`, of workloads that [`workloads`] let through, charge there.
+///
+/// # Errors
+/// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
+pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
+    let known = names(root)?;
+    let is_here = name == here::NAME;
+    if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
+        bail!(Stop::BadInput(format!(
+            "--machine {name}: this host was not measured; `cargo runner calibrate` writes {FOLDER}/{name}.toml and \
+             {CHARGES_HERE}"
+        )));
+    }
+    if !is_here && !known.iter().any(|it| it == name) {
+        bail!(no_such("--machine", "machine", name, known.iter().map(String::as_str)));
+    }
+    let machine = read(root, name)?;
+    let (from, path) =
+        if is_here { (CHARGES_HERE, charges_here(root)) } else { (CHARGES, root.join(CHARGES)) };
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let charges = charges(from, &text)?;
+    let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
+    let price = |workload: &str| -> Result<(String, f64)> {
+        let unit = catalogue::find(workload).and_then(|it| it.charge);
+        let unit = unit.with_context(|| format!("`{workload}` was checked to charge a unit"))?;
+        let charge = charges.get(unit).ok_or_else(|| {
+            Stop::BadInput(format!(
+                "{from}: `{unit}`, which `{workload}` charges, has no price; `cargo runner calibrate` measures it"
+            ))
+        })?;
+        Ok((workload.to_owned(), charge.ns))
+    };
+    Ok(AskedMachine {
+        name: name.to_owned(),
+        title: machine.title.clone(),
+        cores: machine.topology.cores(),
+        sha256: digest::of_file(&file(root, name)).context("a machine's file cannot be read")?,
+        charges_ns: workloads.into_iter().map(price).collect::<Result<_>>()?,
+    })
+}
+
+/// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at once.
+pub(crate) fn with_prices(
+    root: &Path,
+    name: &str,
+    loads: &[Load],
+    list: &str,
+) -> Result<Vec<Load>> {
+    read(root, name)?;
+    let text = std::fs::read_to_string(file(root, name)).context("it was read a moment ago")?;
+    let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
+    let prices = machine["price"].as_table().context("it was checked a moment ago")?;
+    let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK, SYSTEM]).collect();
+    let mut values = vec![AS_WRITTEN.to_owned()];
+    for price in pick("--prices", "price", list, &known)? {
+        values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));
+    }
+    let with = |load: &Load, value: &String| {
+        let mut load = load.clone();
+        load.parameters.insert(PRICE.to_owned(), value.clone());
+        load
+    };
+    Ok(loads.iter().flat_map(|load| values.iter().map(move |value| with(load, value))).collect())
+}
+
+/// The price that `load` asks for, if it is another than in the machine's file.
+fn scaled(load: &Load) -> Option<ScaledPrice> {
+    let (key, factor) = load.parameters.get(PRICE)?.split_once('*')?;
+    Some(ScaledPrice { key: key.to_owned(), factor: factor.parse().ok()? })
+}
+
+/// What units cost, from the text of a file that is called `from` in errors.
+pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
+    let charges: BTreeMap<String, Charge> = toml::from_str(text)
+        .map_err(|error| Stop::BadInput(format!("{from}: {}", plain(error.message()))))?;
+    for (unit, charge) in &charges {
+        if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {
+            bail!(Stop::BadInput(format!(
+                "{from}: {unit}: ns = {}, source = {:?}: write a time above 0 and where it is from",
+                charge.ns, charge.source
+            )));
+        }
+    }
+    Ok(charges)
+}
+
+/// Workloads that run on simulated machines.
+pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
+    catalogue::all().iter().filter(|it| it.charge.is_some())
+}
+
+/// Names of workloads in `list` that run on simulated machines; others are left out with a note, unless they are named
+/// themselves.
+///
+/// # Errors
+/// [`Stop::BadInput`] if one is named that does not, or if none is left.
+pub fn workloads(list: &str) -> Result<String> {
+    let named: Vec<&str> = list.split(',').map(str::trim).collect();
+    let picked = pick("--workloads", "workload", list, &catalogue::names())?;
+    let is_marked = |name: &&str| marked().any(|it| it.name == *name);
+    let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
+    let refused: Vec<&str> = left.iter().copied().filter(|name| named.contains(name)).collect();
+    if kept.is_empty() || !refused.is_empty() {
+        bail!(Stop::BadInput(format!(
+            "--workloads {list}: not for simulated machines: {}; these run there: {}",
+            if refused.is_empty() { left.join(", ") } else { refused.join(", ") },
+            marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
+        )));
+    }
+    if !left.is_empty() {
+        tell!("note: without {}, which do not run on simulated machines", left.join(", "));
+    }
+    Ok(kept.join(","))
+}
+
+/// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those that
+/// have cores.
+#[must_use]
+pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
+    all.retain(|&threads| are_typed || threads <= machine.cores);
+    all
+}
+
+/// Where workers run: none is pinned, so an experiment's other placements are left out.
+///
+/// # Errors
+/// [`Stop::BadInput`] if they are to be pinned in so many words.
+pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
+    if typed.contains(&Placement::Pinned) {
+        bail!(Stop::BadInput(
+            "--placement pinned: simulated machines pin no worker; leave it out".to_owned()
+        ));
+    }
+    Ok(vec![Placement::Free])
+}
+
+/// What a trial's process gets.
+#[must_use]
+pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
+    let machine = asked.machine.as_ref()?;
+    let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
+    let load = &asked.workloads[trial.kind.load];
+    let scaled = scaled(load);
+    let work = scaled.as_ref().filter(|it| it.key == WORK).map_or(1.0, |it| it.factor);
+    Some(MachineRequest {
+        file: file(root, &machine.name),
+        is_fixed: trial.regime.mode == Mode::Fixed,
+        // Branches share a replicate's seed; the twin has seeds of its own, or it would be the same to the last byte.
+        seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
+        charge_ns: machine.charges_ns[&load.workload] * work,
+        scaled: scaled.filter(|it| it.key != WORK),
+    })
+}
+
+/// What a build is asked with before anything is measured.
+pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
+    let machine = asked.machine.as_ref()?;
+    let file = file(root, &machine.name);
+    Some(MachineRequest { file, is_fixed: true, seed: 1, charge_ns: 1.0, scaled: None })
+}
+
+/// Binaries by branch and layout: on a simulated machine, the same one under each seed.
+#[must_use]
+pub fn binaries(
+    asked: &Asked,
+    mut binaries: BTreeMap<String, Vec<PathBuf>>,
+) -> BTreeMap<String, Vec<PathBuf>> {
+    if asked.machine.is_some() {
+        for paths in binaries.values_mut() {
+            *paths = paths.iter().cycle().take(asked.layouts as usize).cloned().collect();
+        }
+    }
+    binaries
+}
+
+/// What stands for the machine in folder names: a simulated one's name, or the host's hash.
+pub(crate) fn host_id(asked: &Asked) -> String {
+    asked.machine.as_ref().map_or_else(|| Host::default().id(), |machine| machine.name.clone())
+}
+
+/// What `host.json` holds.
+pub(crate) fn host_facts(asked: &Asked) -> Value {
+    match &asked.machine {
+        None => Host::default().facts(),
+        Some(machine) => json!({
+            "id": machine.name,
+            "cpus_usable": machine.cores,
+            "cores": machine.cores,
+            "cpu": { "model_name": format!("simulated: {}, {}", machine.name, machine.title), "is_virtual": false },
+            "simulated": machine,
+        }),
+    }
+}
+
+/// Whether the machine of a sweep is still the one that it began with.
+pub(crate) fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()> {
+    if digest::of_file(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
+        bail!(Stop::BadInput(format!(
+            "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",
+            machine.name
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! What the doctor looks at besides the host's files.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::affinity::allowed_cpus;
+use crate::config::checkout::Checkout;
+use crate::host::Host;
+use crate::host::frequency::Setup;
+use crate::host::frequency::clock::{self, Clock};
+use crate::host::stacking::{self, Stacking};
+use crate::record::sweep_dir::HostLock;
+use crate::report::python;
+
+/// A folder that a sweep fills.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    /// The folder, as the checkout calls it.
+    pub folder: String,
+    /// What this user may still write, in bytes; `None` if that cannot be told.
+    pub free_bytes: Option<u64>,
+    /// Whether this user may write there at all.
+    pub is_writable: bool,
+}
+
+/// A program that a sweep or its report starts.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// Name of the program.
+    pub name: &'static str,
+    /// Its version, or why it cannot be used.
+    pub seen: Result<String, String>,
+}
+
+/// What is no file of the host, so that tests can make it up.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    /// The frequency that a fix would set and what would set it, or why it cannot.
+    pub fixable: Result<String, String>,
+    /// A fix that is in force, by hand or left by a runner that died.
+    pub fix_in_force: Option<String>,
+    /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer `None` if it
+    /// was not tried.
+    pub clock: Option<Option<Clock>>,
+    /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one CPU.
+    pub stacking: Option<Stacking>,
+    /// Whether another sweep runs.
+    pub is_another_sweep_running: bool,
+    /// CPUs that a pool may use, by affinity and quota.
+    pub usable_cpus: usize,
+    /// Whether the kernel lets a process fence for all its threads.
+    pub has_membarrier: bool,
+    /// Folders that a sweep fills.
+    pub disks: Vec<Disk>,
+    /// cargo and rustc, without which nothing is built.
+    pub compilers: Vec<Tool>,
+    /// Python, for the report.
+    pub python: Result<String, String>,
+    /// The linker that shuffles functions, for `--layouts`.
+    pub linker: Result<String, String>,
+}
+
+impl Circumstances {
+    /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work in ticks.
+    #[must_use]
+    pub fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
+        let tree = setup.tree();
+        let prepared = setup.prepare();
+        Self {
+            fixable: match prepared {
+                Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),
+                Err(error) => Err(format!("{error:#}")),
+            },
+            fix_in_force: setup.fix_in_force(),
+            clock: tree.is_system().then(|| clock::measure(&allowed_cpus())),
+            stacking: if tree.is_system() { stacking::measure(&allowed_cpus()) } else { None },
+            is_another_sweep_running: HostLock::is_held(),
+            usable_cpus,
+            has_membarrier: Host::has_membarrier(),
+            disks: ["results", "target"].map(|name| disk(checkout.root(), name)).into(),
+            compilers: ["cargo", "rustc"]
+                .map(|name| Tool { name, seen: version(name, checkout.root()) })
+                .into(),
+            python: python::usable(),
+            linker: linker(checkout.root()),
+        }
+    }
+}
+
+fn disk(root: &Path, name: &str) -> Disk {
+    let folder = root.join(name);
+    // Before the first sweep it is not there; it will be made on the disk of the checkout.
+    let place = if folder.exists() { folder } else { root.to_owned() };
+    let free = rustix::fs::statvfs(&place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    Disk {
+        folder: name.to_owned(),
+        free_bytes: free.ok(),
+        is_writable: tempfile::NamedTempFile::new_in(&place).is_ok(),
+    }
+}
+
+/// First line of `PROGRAM --version`.
+fn version(program: &str, folder: &Path) -> Result<String, String> {
+    first_line(Command::new(program).arg("--version").current_dir(folder))
+}
+
+fn first_line(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// LLVM's linker, as rustc brings it along or as the system has it.
+fn linker(root: &Path) -> Result<String, String> {
+    let print = |what: &str| {
+        first_line(Command::new("rustc").args(["--print", what]).current_dir(root))
+            .map_err(|error| format!("rustc --print {what}: {error}"))
+    };
+    let (sysroot, host) = (print("sysroot")?, print("host-tuple")?);
+    let own = Path::new(&sysroot).join("lib/rustlib").join(host).join("bin/gcc-ld/ld.lld");
+    if own.exists() {
+        return Ok("ld.lld of the Rust toolchain".to_owned());
+    }
+    version("ld.lld", root)
+        .map_err(|error| format!("{}: not there; ld.lld: {error}", own.display()))
+}

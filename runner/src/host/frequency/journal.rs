@@ -1,0 +1,301 @@
+//! What was in the files before a fix, on disk: written before the first change, deleted after the last
+//! file is back. A runner that finds a journal without a holder undoes the fix of a runner that died.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::tree::{Knob, Tree};
+use crate::host::Host;
+use crate::record::digest;
+use crate::stop::Stop;
+
+/// Version of the file's format.
+const SCHEMA: u32 = 1;
+
+/// The file's content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    schema: u32,
+    /// Folder whose files were changed.
+    pub sysfs: PathBuf,
+    /// Start of the system that the changes were made in; the next start undoes them by itself.
+    boot: String,
+    /// Process that made them.
+    pub process: u32,
+    /// RFC 3339, UTC.
+    pub since: String,
+    /// The frequency that was set, in kHz.
+    pub khz: u64,
+    /// What was there.
+    before: Vec<Before>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Before {
+    /// Path below `sysfs`.
+    file: String,
+    /// Its content, end of line included.
+    content: String,
+}
+
+impl Entry {
+    /// An entry for a fix that begins now.
+    #[must_use]
+    pub fn now(tree: &Tree, khz: u64, before: &[(Knob, Vec<u8>)]) -> Self {
+        Self {
+            schema: SCHEMA,
+            sysfs: tree.root().to_owned(),
+            boot: boot(),
+            process: std::process::id(),
+            since: jiff::Timestamp::now().to_string(),
+            khz,
+            before: before
+                .iter()
+                .map(|(knob, content)| Before {
+                    file: knob.to_string(),
+                    // The kernel shows these files in ASCII.
+                    content: String::from_utf8_lossy(content).into_owned(),
+                })
+                .collect(),
+        }
+    }
+
+    /// What was in which file.
+    #[must_use]
+    pub fn before(&self) -> Vec<(Knob, Vec<u8>)> {
+        let knobs = self.before.iter().filter_map(|before| {
+            // Files that no fix changes are refused when the journal is read.
+            Some((Knob::from_path(&before.file)?, before.content.clone().into_bytes()))
+        });
+        knobs.collect()
+    }
+
+    /// Whether the system was started anew since, which has undone the fix.
+    pub(crate) fn is_of_earlier_boot(&self) -> bool {
+        self.boot != boot()
+    }
+}
+
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
+/// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found from
+/// every checkout, and outside of all results.
+pub(crate) fn default_path(tree: &Tree) -> PathBuf {
+    let identity = digest::identity(&("frequency journal", Host::default().id(), tree.root()));
+    Path::new("/var/tmp").join(format!("work-stealing-sweep-frequency-{}.json", &identity[..8]))
+}
+
+/// A journal on disk. While it is open no other process can open it.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    /// Locked; the lock ends with the process, however it ends.
+    _file: File,
+    /// The content.
+    pub entry: Entry,
+}
+
+impl Journal {
+    /// Writes a journal and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if it cannot be written or there is one already.
+    pub fn create(path: &Path, entry: Entry) -> Result<Self> {
+        let file = write(path, &entry).map_err(|error| {
+            Stop::HostNotFit(format!(
+                "{}: the journal cannot be written: {error}. Nothing was changed, since what was there \
+                 could not be put back after a crash; mend the cause or choose another file with \
+                 --frequency-journal",
+                path.display()
+            ))
+        })?;
+        Ok(Self { path: path.to_owned(), _file: file, entry })
+    }
+
+    /// Opens the journal of a fix that ended without a restore; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if it cannot be trusted, or its runner still lives.
+    pub fn open(path: &Path, tree: &Tree) -> Result<Option<Self>> {
+        let shown = path.display();
+        let mut options = File::options();
+        let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let file = match options.read(true).custom_flags(nofollow).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                bail!(Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}")))
+            }
+        };
+        // Anybody may write to the folder, and what a journal says is written to the kernel's files.
+        let owner = file.metadata()?.uid();
+        if owner != rustix::process::geteuid().as_raw() {
+            bail!(Stop::HostNotFit(format!(
+                "{shown}: user {owner} has fixed the frequency of this host, or has not restored it; \
+                 run `cargo runner frequency restore` as that user"
+            )));
+        }
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
+                "{shown}: another runner holds the frequency now; wait for it or end it, and it restores \
+                 by itself"
+            ))),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("{shown} cannot be locked"));
+            }
+        }
+        // Its owner may have deleted it between the opening and the lock.
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = io::read_to_string(&file).with_context(|| format!("{shown} cannot be read"))?;
+        let damaged = |reason: String| {
+            Stop::HostNotFit(format!(
+                "{shown}: no journal of this runner: {reason}. What was there before the fix is not known: \
+                 look at `cargo runner frequency status`, set what you want by hand, and delete the file"
+            ))
+        };
+        let entry: Entry =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        if entry.schema != SCHEMA {
+            bail!(damaged(format!("`schema` is {}, known: {SCHEMA}", entry.schema)));
+        }
+        if let Some(stray) =
+            entry.before.iter().find(|before| Knob::from_path(&before.file).is_none())
+        {
+            bail!(damaged(format!("`file` is `{}`, which no fix changes", stray.file)));
+        }
+        if entry.sysfs != tree.root() {
+            bail!(Stop::HostNotFit(format!(
+                "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
+                 --frequency-journal",
+                entry.sysfs.display(),
+                tree.root().display()
+            )));
+        }
+        Ok(Some(Self { path: path.to_owned(), _file: file, entry }))
+    }
+
+    /// Deletes it: everything is back.
+    pub(crate) fn delete(self) -> Result<()> {
+        fs::remove_file(&self.path)
+            .with_context(|| format!("{} cannot be deleted", self.path.display()))
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// All or nothing: under its name the file is complete, locked, and on the disk.
+fn write(path: &Path, entry: &Entry) -> io::Result<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, entry)?;
+    file.write_all(b"\n")?;
+    // Temporary files are private; of this one everybody may know.
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.as_file().lock()?;
+    file.as_file().sync_all()?;
+    let file = file.persist_noclobber(path)?;
+    File::open(folder)?.sync_all()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::frequency::tree::Kind;
+
+    const BEFORE: (Knob, &[u8]) = (Knob { policy: Some(0), kind: Kind::Governor }, b"schedutil\n");
+
+    fn made(folder: &Path) -> (Tree, PathBuf, Journal) {
+        let (tree, path) = (Tree::at(folder), folder.join("journal"));
+        let entry = Entry::now(&tree, 2_000_000, &[(BEFORE.0, BEFORE.1.to_vec())]);
+        let journal = Journal::create(&path, entry).unwrap();
+        (tree, path, journal)
+    }
+
+    fn message(result: Result<Option<Journal>>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_journal_that_nobody_holds_says_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, path, journal) = made(folder.path());
+        drop(journal);
+        let found = Journal::open(&path, &tree).unwrap().unwrap();
+        assert_eq!(found.entry.before(), [(BEFORE.0, BEFORE.1.to_vec())]);
+        assert!(!found.entry.is_of_earlier_boot());
+        found.delete().unwrap();
+        assert!(Journal::open(&path, &tree).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_journal_that_is_held_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, path, _journal) = made(folder.path());
+        assert!(message(Journal::open(&path, &tree)).contains("another runner holds"));
+    }
+
+    #[test]
+    fn a_second_journal_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, path, journal) = made(folder.path());
+        let error = Journal::create(&path, journal.entry.clone()).unwrap_err();
+        assert!(error.to_string().contains("Nothing was changed"), "{error}");
+    }
+
+    #[test]
+    fn a_journal_of_another_start_of_the_system_is_known_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, path, journal) = made(folder.path());
+        let text = fs::read_to_string(&path).unwrap().replace(&boot(), "another start");
+        drop(journal);
+        fs::write(&path, text).unwrap();
+        let found = Journal::open(&path, &tree).unwrap().unwrap();
+        assert!(found.entry.is_of_earlier_boot());
+    }
+
+    #[test]
+    fn a_damaged_journal_is_refused_with_the_remedy() {
+        for (old, new, reason) in [
+            ("\"khz\"", "\"khz", "no journal of this runner"),
+            ("\"schema\": 1", "\"schema\": 9", "`schema` is 9"),
+            ("cpufreq/policy0/scaling_governor", "../../etc/passwd", "which no fix changes"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let (tree, path, journal) = made(folder.path());
+            drop(journal);
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text.contains(old), "{text}");
+            fs::write(&path, text.replace(old, new)).unwrap();
+            let message = message(Journal::open(&path, &tree));
+            assert!(message.contains(reason) && message.contains("delete the file"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_journal_of_another_tree_is_not_applied_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, path, journal) = made(folder.path());
+        drop(journal);
+        let message = message(Journal::open(&path, &Tree::default()));
+        assert!(message.contains("`sysfs` is"), "{message}");
+    }
+}

@@ -1,0 +1,327 @@
+//! From words on the command line to what a sweep asks: branches, workloads, thread counts, presets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use protocol::{Description, Placement, Refusal, Size};
+use serde::{Deserialize, Serialize};
+
+use crate::config::catalogue;
+use crate::config::pick::{nearest, pick};
+use crate::config::{Branch, Config};
+use crate::plan::{Input, Load};
+use crate::record::digest;
+use crate::stop::Stop;
+
+/// What a sweep is for; explicit options override what it sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Preset {
+    /// Proves the tool in seconds; its times mean nothing.
+    Smoke,
+    /// Every branch on the three headline workloads; `plan` says how long.
+    Quick,
+    /// All workloads, both modes where the host allows; `plan` says how many hours.
+    Full,
+    /// What `--machine` starts from: three small shapes, minutes on any host.
+    Simulated,
+}
+
+/// Where workers run, as it is asked for on the command line and by experiments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PlacementChoice {
+    /// Where the kernel puts them
+    #[default]
+    Free,
+    /// Worker i on the i-th CPU
+    Pinned,
+    /// Both, to compare them
+    Both,
+}
+
+impl PlacementChoice {
+    /// What it stands for.
+    pub(crate) fn placements(self) -> Vec<Placement> {
+        match self {
+            Self::Free => vec![Placement::Free],
+            Self::Pinned => vec![Placement::Pinned],
+            Self::Both => vec![Placement::Free, Placement::Pinned],
+        }
+    }
+}
+
+/// The values a preset stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PresetValues {
+    /// As for `--workloads`.
+    pub workloads: &'static str,
+    /// As for `--size`.
+    pub size: &'static str,
+    /// As for `--threads`.
+    pub threads: &'static str,
+    /// As for `--trials`.
+    pub trials: u32,
+    /// As for `--iterations`.
+    pub iterations: u32,
+}
+
+impl Preset {
+    /// What it stands for.
+    pub(crate) fn values(self) -> PresetValues {
+        match self {
+            Self::Smoke => PresetValues {
+                workloads: HEADLINE,
+                size: "tiny",
+                threads: "1,2",
+                trials: 2,
+                iterations: 2,
+            },
+            Self::Quick => PresetValues {
+                workloads: HEADLINE,
+                size: "small",
+                threads: "1,4,16,64,cores,cpus",
+                trials: 7,
+                iterations: 3,
+            },
+            Self::Full => PresetValues {
+                workloads: "all",
+                size: "small",
+                threads: HEADLINE_THREADS,
+                trials: 11,
+                iterations: 5,
+            },
+            // The price of joins, what a program of the study adds, and waking up; sizes that are mostly scheduling.
+            Self::Simulated => PresetValues {
+                workloads: "fib-join,quicksort,ticks",
+                size: "tiny",
+                threads: "1,8,cores",
+                trials: 5,
+                iterations: 3,
+            },
+        }
+    }
+}
+
+/// Doubled up to what the original study had, and what this host has.
+const HEADLINE_THREADS: &str = "1,2,4,8,16,32,64,cores,cpus";
+
+/// The workloads of the original study.
+const HEADLINE: &str = "quicksort,tsp,packets";
+
+/// Picks branches. The baseline is always among them, since everything is compared with it; the flag
+/// says whether it had to be added.
+pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
+    let baseline = config.baseline().name.as_str();
+    if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
+        bail!(Stop::BadInput(format!(
+            "--branches: `!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
+             move `baseline = true` in branches.toml to compare with another"
+        )));
+    }
+    let picked = config.pick("--branches", list)?;
+    let is_added = !picked.contains(&baseline);
+    let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
+    Ok((config.branches.iter().filter(chosen).cloned().collect(), is_added))
+}
+
+/// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
+pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
+    /// More would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
+    const MAX: usize = 4096;
+    let mut counts = BTreeSet::new();
+    for part in list.split(',').map(str::trim) {
+        let number = |text: &str| -> Result<usize> {
+            let wrong = || {
+                Stop::BadInput(format!(
+                    "--threads: `{part}` is no thread count; write numbers (1 to {MAX}), ranges (1..=8), \
+                     `cores` or `cpus`, with commas between"
+                ))
+            };
+            let count: usize = text.trim().parse().map_err(|_| wrong())?;
+            if (1..=MAX).contains(&count) { Ok(count) } else { Err(wrong().into()) }
+        };
+        match part {
+            "cores" => _ = counts.insert(cores),
+            "cpus" => _ = counts.insert(cpus),
+            _ => {
+                if let Some((first, last)) = part.split_once("..=") {
+                    counts.extend(number(first)?..=number(last)?);
+                } else if let Some((first, end)) = part.split_once("..") {
+                    counts.extend(number(first)?..number(end)?);
+                } else {
+                    counts.insert(number(part)?);
+                }
+            }
+        }
+    }
+    if counts.is_empty() {
+        bail!(Stop::BadInput(format!("--threads: `{list}` is empty; write for example 1,2,4")));
+    }
+    Ok(counts.into_iter().collect())
+}
+
+/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
+/// slip is reported before anything is built.
+///
+/// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
+///
+/// # Errors
+/// [`Stop::BadInput`] that names the word.
+pub fn loads(
+    list: &str,
+    size: &str,
+    parameters: &[String],
+    input: Option<&Path>,
+) -> Result<Vec<Load>> {
+    let picked: Vec<&'static Description> =
+        pick("--workloads", "workload", list, &catalogue::names())?
+            .into_iter()
+            .filter_map(catalogue::find)
+            .collect();
+    let explicit = assign(parameters, &picked)?;
+    let input = input.map(|path| read_input(path, &picked)).transpose()?;
+    let size = Size::find(size).map_err(refused)?;
+    picked
+        .into_iter()
+        .map(|description| {
+            let none = BTreeMap::new();
+            let given = explicit.get(description.name).unwrap_or(&none);
+            let input = input.clone().filter(|_| description.input.is_some());
+            let values = description.resolve(size, given, input.is_some()).map_err(refused)?;
+            Ok(Load {
+                workload: description.name.to_owned(),
+                size: size.name().to_owned(),
+                parameters: values.as_map().clone(),
+                input,
+            })
+        })
+        .collect()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
+fn refused(refusal: Refusal) -> Stop {
+    Stop::BadInput(refusal.to_string())
+}
+
+/// Explicit parameters by workload.
+fn assign(
+    parameters: &[String],
+    picked: &[&'static Description],
+) -> Result<BTreeMap<&'static str, BTreeMap<String, String>>> {
+    let mut explicit: BTreeMap<&'static str, BTreeMap<String, String>> = BTreeMap::new();
+    for text in parameters {
+        let Some((key, value)) = text.split_once('=') else {
+            bail!(Stop::BadInput(format!(
+                "--parameter {text}: write NAME=VALUE or WORKLOAD.NAME=VALUE"
+            )));
+        };
+        let (workload, name) = match key.split_once('.') {
+            Some((workload, name)) => (Some(workload), name),
+            None => (None, key),
+        };
+        let takers: Vec<&'static Description> = picked
+            .iter()
+            .copied()
+            .filter(|it| workload.is_none_or(|wanted| wanted == it.name))
+            .filter(|it| it.parameter(name).is_some())
+            .collect();
+        if takers.is_empty() {
+            // Of the workload that was named, if it was picked; else of all.
+            let named: Vec<&Description> =
+                picked.iter().copied().filter(|it| workload == Some(it.name)).collect();
+            let among = if named.is_empty() { picked.to_vec() } else { named };
+            let known: Vec<String> = among
+                .iter()
+                .flat_map(|it| {
+                    it.parameters.iter().map(|known| format!("{}.{}", it.name, known.name))
+                })
+                .collect();
+            let own = known.iter().filter_map(|it| it.split_once('.')).map(|(_, own)| own);
+            let hint = nearest(name, own)
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
+            bail!(Stop::BadInput(format!(
+                "--parameter {text}: no picked workload has `{key}`; {hint}known: {}",
+                known.join(", ")
+            )));
+        }
+        for taker in takers {
+            let assigned = explicit.entry(taker.name).or_default();
+            if let Some(earlier) = assigned.insert(name.to_owned(), value.to_owned()) {
+                bail!(Stop::BadInput(format!(
+                    "--parameter {text}: `{}.{name}` is already {earlier}; give each parameter once",
+                    taker.name
+                )));
+            }
+        }
+    }
+    Ok(explicit)
+}
+
+fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
+    if !picked.iter().any(|description| description.input.is_some()) {
+        let readers: Vec<&str> = catalogue::all()
+            .iter()
+            .filter(|description| description.input.is_some())
+            .map(|description| description.name)
+            .collect();
+        bail!(Stop::BadInput(format!(
+            "--input {}: no picked workload reads a file; these do: {}",
+            path.display(),
+            readers.join(", ")
+        )));
+    }
+    check_regular(path)?;
+    let sha256 = digest::of_file(path).map_err(|error| {
+        Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display()))
+    })?;
+    let place = path
+        .canonicalize()
+        .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
+    Ok(Input { path: path.display().to_string(), sha256, place: Some(place) })
+}
+
+/// A pipe gives its content once, to its first reader; reading an empty one never ends.
+fn check_regular(path: &Path) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        bail!(Stop::BadInput(format!(
+            "--input {}: is no regular file, and every trial reads it anew; write it to a file",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The instance file as a trial's process must be given it, wherever the runner was started. What an
+/// earlier run was given lies below the checkout at `root`, or is `given` again.
+pub(crate) fn input_for_trials(
+    input: &Input,
+    root: &Path,
+    given: Option<&Path>,
+) -> Result<PathBuf> {
+    let recorded = root.join(&input.path);
+    let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
+    check_regular(path)?;
+    let sha256 = digest::of_file(path).map_err(|error| {
+        Stop::BadInput(format!(
+            "--input {}: cannot be read: {error}; say where it lies now with --input FILE",
+            path.display()
+        ))
+    })?;
+    if sha256 != input.sha256 {
+        bail!(Stop::BadInput(format!(
+            "--input {}: is not the file that the sweep began with (SHA-256 {}…); put that one back, or \
+             begin another sweep",
+            path.display(),
+            input.sha256.get(..12).unwrap_or_default()
+        )));
+    }
+    path.canonicalize().with_context(|| format!("--input {}", path.display()))
+}
+
+#[cfg(test)]
+#[path = "selection_tests.rs"]
+mod tests;

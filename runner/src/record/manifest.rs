@@ -1,0 +1,283 @@
+//! `manifest.json`: what was asked, with which binaries, by whom, and in how many runs.
+
+use std::collections::{BTreeMap, HashSet};
+
+use anyhow::Result;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::config::checkout::Commit;
+use crate::config::{Claim, Source};
+use crate::plan::id::Id;
+use crate::plan::{self, Asked, Shard};
+use crate::record::Record;
+use crate::record::digest;
+use crate::record::schema::check_schema;
+use crate::stop::Stop;
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of the record format.
+    pub schema: u32,
+    /// Name of the sweep's folder.
+    pub name: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// Short hash that stands for the machine.
+    pub host: String,
+    /// Commit of the checkout.
+    pub checkout: Commit,
+    /// Version of the runner.
+    pub runner: String,
+    /// Arguments after `cargo runner`.
+    pub command_line: Vec<String>,
+    /// All that defines the trials, apart from the binaries.
+    pub asked: Asked,
+    /// Branches with their receipts, in the order of `branches.toml`.
+    pub branches: Vec<MeasuredBranch>,
+    /// Instrumented builds with their receipts; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instrumented: Vec<MeasuredBranch>,
+    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has no say in
+    /// them; left out if not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_ad_hoc: bool,
+    /// Name of the baseline's A/A twin, if it runs.
+    pub twin: Option<String>,
+    /// The part of the plan that this sweep is; left out if it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// What this sweep was merged from; left out if it was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<MergedShard>,
+    /// Compiler and flags, the same for all branches.
+    pub toolchain: Toolchain,
+    /// Pause before each trial, in milliseconds; sweeps before November 2026 do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_ms: Option<u64>,
+    /// Identity of the order of trials, those of other shards included.
+    pub plan_digest: String,
+    /// Number of trials of the finished sweep.
+    pub trials_planned: usize,
+    /// One entry for every time the sweep was started or resumed, and came to an orderly end.
+    pub runs: Vec<Run>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A shard in a merged sweep. Its own manifest and host facts are in `shards/<number>-of-<count>/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergedShard {
+    /// Which part.
+    pub shard: Shard,
+    /// Name of the folder that it had.
+    pub name: String,
+    /// Short hash that stands for its machine.
+    pub host: String,
+}
+
+/// A branch and the proof of what was measured under its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredBranch {
+    /// Name.
+    pub name: String,
+    /// Source as written.
+    pub source: Source,
+    /// Whether it is the baseline.
+    pub baseline: bool,
+    /// What its author expected before the sweep.
+    pub hypothesis: String,
+    /// The same in a form that the analysis checks; left out if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+    /// The binary; `None` if it could not be built.
+    pub receipt: Option<Receipt>,
+    /// Why there is no binary.
+    pub build_error: Option<String>,
+}
+
+/// What a binary is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    /// Version of rayon-core that cargo resolved.
+    pub version: String,
+    /// Where cargo took it from: `registry`, a path, or a git address with the commit.
+    pub origin: String,
+    /// Features of rayon-core that cargo switched on.
+    pub features: Vec<String>,
+    /// Commit of the source, where it is a work tree or a git source.
+    pub commit: Commit,
+    /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a tree that is
+    /// being worked on; of a release with edits, that of the file of edits. Left out of other sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_sha256: Option<String>,
+    /// What the binary said it is.
+    pub variant: String,
+    /// SHA-256 of the binary.
+    pub binary_sha256: String,
+    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the
+    /// linker's own was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts_sha256: Vec<String>,
+    /// Size of the binary in bytes.
+    pub binary_bytes: u64,
+    /// SHA-256 of the branch's `Cargo.lock`.
+    pub lock_sha256: String,
+}
+
+/// Compiler and flags.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Toolchain {
+    /// `rustc -vV`, line by line.
+    pub rustc: Vec<String>,
+    /// `[profile.release]`, as TOML.
+    pub profile: String,
+    /// Environment variables that change code generation, with their values.
+    pub flags: BTreeMap<String, String>,
+    /// What Cargo's configuration files say about code: by file, each table or key as TOML.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cargo_config: BTreeMap<String, String>,
+    /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
+    pub lock_sha256: String,
+}
+
+/// One run of the runner on this sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC.
+    pub ended_at: String,
+    /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or `killed`:
+    /// what a run writes when it begins and replaces when it ends. Its figures are then 0.
+    pub end: String,
+    /// Trials that ran in it.
+    pub trials: usize,
+    /// Of which failed.
+    pub failed: usize,
+    /// Wall time of the run's sweep, builds excluded, in nanoseconds.
+    pub wall_ns: u64,
+    /// Of which inside trial processes.
+    pub in_trials_ns: u64,
+    /// Of which in pauses before trials; absent in sweeps before this was accounted for, as the next ones.
+    #[serde(default)]
+    pub settling_ns: u64,
+    /// Of which setting and measuring the CPU's clock.
+    #[serde(default)]
+    pub clocking_ns: u64,
+    /// Of which writing records and waiting for the disk.
+    #[serde(default)]
+    pub writing_ns: u64,
+    /// Before it: the builds, in nanoseconds.
+    #[serde(default)]
+    pub builds_ns: u64,
+}
+
+impl Manifest {
+    /// A manifest from its text; `place` names it in errors.
+    pub fn parse(text: &str, place: &str) -> Result<Self> {
+        check_schema(text, || place.to_owned())?;
+        let manifest: Self = serde_json::from_str(text).map_err(|error| {
+            let remedy = if error.is_data() {
+                "sweeps are read by the version of the runner that wrote them"
+            } else {
+                "the file is damaged; put back a copy of it, the trials beside it are untouched"
+            };
+            Stop::BadInput(format!("{place}: {error}; {remedy}"))
+        })?;
+        let asked = &manifest.asked;
+        let counted = asked.instrument.iter().flat_map(|it| &it.branches);
+        let unknown = asked.branches.iter().chain(counted).find(|it| manifest.branch(it).is_none());
+        let fault = asked
+            .fault()
+            .or_else(|| unknown.map(|it| format!("`branches` has no `{it}`, which `asked` names")));
+        match fault {
+            None => Ok(manifest),
+            Some(why) => Err(Stop::BadInput(format!(
+                "{place}: {why}; sweeps are never edited by hand: put back a copy of it"
+            ))
+            .into()),
+        }
+    }
+
+    /// Identities of the planned trials; `None` of a plan that another version of the runner made.
+    pub fn planned(&self) -> Option<HashSet<Id>> {
+        let plan = plan::order(&self.asked, &identities(self.builds()));
+        let is_ours = plan.digest() == self.plan_digest;
+        is_ours.then(|| plan.part(self.shard).trials().map(|trial| trial.id).collect())
+    }
+
+    /// Whether a record is of one of its branches and workloads.
+    pub fn knows(&self, record: &Record) -> bool {
+        self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
+    }
+
+    /// Whether its last run came to the end of the plan; what was merged has no run of its own.
+    pub(crate) fn is_finished(&self) -> bool {
+        !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
+    }
+
+    /// All builds: the branches, then the instrumented ones.
+    pub fn builds(&self) -> impl Iterator<Item = &MeasuredBranch> {
+        self.branches.iter().chain(&self.instrumented)
+    }
+
+    /// The entry of a branch or an instrumented build, the baseline's for its twin.
+    pub fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
+        let name = self.asked.binary_of(name);
+        self.builds().find(|branch| branch.name == name)
+    }
+}
+
+/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
+pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+    let commit = checkout.commit.as_deref().unwrap_or("nogit");
+    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
+    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
+}
+
+/// What a cell is known by: the binary, or, where there is none, the source that gave none.
+pub(crate) fn identities<'a>(
+    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
+) -> BTreeMap<String, String> {
+    let identity = |branch: &MeasuredBranch| match &branch.receipt {
+        Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
+        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
+        None => format!("unbuilt: {}", branch.source),
+    };
+    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan;
+    use crate::record::sweep_dir::SweepDir;
+
+    /// So many of the oldest, whatever is added.
+    const LOOKED_AT: usize = 4;
+
+    #[test]
+    fn committed_sweeps_still_have_the_order_and_the_identities_that_they_were_begun_with() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let sweeps = SweepDir::all(&checkout.join("results/sweeps"));
+        assert!(!sweeps.is_empty());
+        for sweep in sweeps.iter().take(LOOKED_AT) {
+            let manifest = sweep.manifest().unwrap();
+            let plan = plan::order(&manifest.asked, &identities(manifest.builds()));
+            assert_eq!(plan.digest(), manifest.plan_digest, "{}", manifest.name);
+        }
+    }
+}

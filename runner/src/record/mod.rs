@@ -1,0 +1,201 @@
+//! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in nanoseconds (`_ns`), sizes in bytes (`_bytes`). What the host does
+//! not show is null or left out, and what is younger than a sweep is left out there.
+
+pub(crate) mod digest;
+pub(crate) mod manifest;
+pub(crate) mod schema;
+pub mod sweep_dir;
+pub mod trials_file;
+pub(crate) mod whole_file;
+
+use std::collections::BTreeMap;
+
+use protocol::{Events, Iteration, Metric, Placement, Program, Simulated, Usage};
+use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
+
+use crate::plan::id::Id;
+use crate::plan::{Asked, Mode, Regime};
+
+/// What a sweep knows of the CPU frequency during a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum FreqState {
+    /// Set, read back after the trial, and measured within 2 % before and after it.
+    FixedVerified,
+    /// Asked for, but not held.
+    FixedFailed,
+    /// Left to the host, which has a frequency driver.
+    Dynamic,
+    /// The host shows no frequency driver, so nothing is known and nothing can be set.
+    Uncontrolled,
+    /// Set and read back, but the clock could not be measured.
+    #[default]
+    Unknown,
+}
+
+/// How a trial ended.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Ending {
+    /// An answer, checked, with its times.
+    #[default]
+    Ok,
+    /// Killed after the time limit.
+    Timeout,
+    /// An iteration got no further; the process noticed by itself.
+    Hang,
+    /// Ended by a signal or an unexpected exit code.
+    Crash,
+    /// The answer differs from the known one.
+    WrongAnswer,
+    /// The request asks for what the workload does not have.
+    Refused,
+    /// What it printed is not what the protocol says.
+    BadOutput,
+    /// Its branch could not be built.
+    BuildFailed,
+}
+
+/// A trial that ran, or could not.
+#[expect(missing_docs, reason = "fields that their type or their neighbour explains")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// 1.
+    pub schema: u32,
+    /// Hash of cell and replicate; occurs once in a finished sweep.
+    pub trial: Id,
+    /// Hash of the cell's definition, the branch's source and receipt included.
+    pub cell: Id,
+    /// Number of the trial within its cell, from 0.
+    pub replicate: u32,
+    /// Number of the block within the sweep, from 0.
+    pub block: usize,
+    /// Place within the block, from 0.
+    pub position: usize,
+    /// Name in `branches.toml`. `<baseline>-again` is the A/A twin, `<branch>-instrumented` an instrumented build.
+    pub branch: String,
+    /// `sequential` is the program without a pool: its branch is the baseline, its threads are 1.
+    pub program: Program,
+    /// As in the catalogue, like `size`.
+    pub workload: String,
+    pub size: String,
+    /// All that are in force.
+    pub parameters: BTreeMap<String, String>,
+    /// The instance file, if one was given.
+    pub input: Option<String>,
+    /// Of the pool.
+    pub threads: usize,
+    pub mode: Mode,
+    /// Left out if it is free. `pinned`: worker *i* stayed on the *i*-th CPU that the trial might use, starting over
+    /// beyond the last.
+    #[serde(default, skip_serializing_if = "Placement::is_free")]
+    pub placement: Placement,
+    pub freq_state: FreqState,
+    /// More threads than CPUs that the process may use.
+    pub oversubscribed: bool,
+    /// Of the workload's input.
+    pub seed: u64,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time of the whole process.
+    pub process_ns: u64,
+    pub outcome: Ending,
+    /// Why the outcome is not `ok`, in words.
+    pub reason: Option<String>,
+    /// The last lines on standard error of a process that failed.
+    pub stderr_tail: Option<String>,
+    /// As the binary's rayon-core named it.
+    pub variant: Option<String>,
+    /// What was checked.
+    pub answer: Option<String>,
+    /// Unit of `work_units`, plural.
+    pub work_unit: Option<String>,
+    /// Like `iterations`, which are timed; empty if the trial failed.
+    pub warmup: Vec<Iteration>,
+    pub iterations: Vec<Iteration>,
+    /// Of the whole process.
+    pub usage: Option<Usage>,
+    /// What else the workload measures, by name.
+    pub metrics: BTreeMap<String, Metric>,
+    /// Load average over one minute, before the trial.
+    pub load_before: Option<f64>,
+    /// Time of a cache line from the first CPU that trials may use to the last, just before the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_to_core_ns: Option<f64>,
+    /// Stolen by the hypervisor, from all CPUs.
+    pub steal_ns: Option<u64>,
+    /// The CPU's hottest sensor after the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub celsius_after: Option<f64>,
+    /// How often heat slowed a CPU or a package down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttles: Option<u64>,
+    /// Time that the control group waited for its used-up CPU quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_throttled_ns: Option<u64>,
+    /// Seed of the order of functions in the binary, where each branch has several; of a simulated machine, the number of
+    /// the seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<u32>,
+    /// Only of instrumented builds, whose trials have no times, metrics or usage. Nothing between timed regions is
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
+    /// Only on simulated machines: seed of the pool's random numbers and of the jitter of wake-ups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_seed: Option<u64>,
+    /// Only on simulated machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Simulated>,
+    /// The clock around the trial, mean of as many CPUs as it has threads; null if two ways to measure it differ by more
+    /// than 2 %.
+    pub ghz_before: Option<f64>,
+    pub ghz_after: Option<f64>,
+}
+
+impl Record {
+    /// Under what regime it ran.
+    #[must_use]
+    pub fn regime(&self) -> Regime {
+        Regime { mode: self.mode, placement: self.placement }
+    }
+
+    /// The one of [`Asked::workloads`] that it is of.
+    #[must_use]
+    pub fn load(&self, asked: &Asked) -> Option<usize> {
+        asked.workloads.iter().position(|load| {
+            load.workload == self.workload
+                && load.size == self.size
+                && load.parameters == self.parameters
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::sweep_dir::SweepDir;
+    use crate::record::trials_file::Lines;
+
+    #[test]
+    fn a_record_of_before_there_was_a_choice_reads_as_free_and_is_written_as_it_was() {
+        let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let line = SweepDir::all(&sweeps).iter().find_map(|sweep| {
+            let mut lines = Lines::open(&sweep.trials()).unwrap();
+            let line = std::str::from_utf8(lines.next_line().unwrap()?).unwrap().to_owned();
+            (!line.contains("\"placement\"")).then_some(line)
+        });
+        let line = line.unwrap();
+        let record: Record = serde_json::from_str(&line).unwrap();
+        assert_eq!(record.placement, Placement::Free);
+        assert!(!serde_json::to_string(&record).unwrap().contains("placement"));
+        let pinned = Record { placement: Placement::Pinned, ..record };
+        let again: Record = serde_json::from_str(&serde_json::to_string(&pinned).unwrap()).unwrap();
+        assert_eq!(again.placement, Placement::Pinned);
+    }
+}

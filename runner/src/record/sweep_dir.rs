@@ -1,0 +1,376 @@
+//! A sweep's folder: a manifest that is whole or absent, and trials that are only ever appended.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::config::checkout::Checkout;
+use crate::record::manifest::Manifest;
+use crate::record::trials_file::{self, Appender, Records};
+use crate::record::whole_file::{self, write_json};
+use crate::stop::Stop;
+
+/// A folder with a manifest.
+#[derive(Clone, Debug)]
+pub struct SweepDir {
+    path: PathBuf,
+}
+
+impl SweepDir {
+    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It appears
+    /// under its name only when it is complete; until then it is called `<name>.partial`.
+    ///
+    /// # Errors
+    /// If the folder exists or the disk refuses.
+    pub fn create(parent: &Path, manifest: &Manifest, host: &Value) -> Result<Self> {
+        Self::create_with(parent, manifest, host, |_| Ok(()))
+    }
+
+    /// [`Self::create`], and `fill` puts into the folder what else belongs there before it appears.
+    pub(crate) fn create_with(
+        parent: &Path,
+        manifest: &Manifest,
+        host: &Value,
+        fill: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Self> {
+        let path = parent.join(&manifest.name);
+        if path.exists() {
+            bail!(Stop::BadInput(format!(
+                "{} exists already; choose another --output",
+                path.display()
+            )));
+        }
+        let partial = Self { path: parent.join(format!("{}.partial", manifest.name)) };
+        let make = || -> Result<()> {
+            fs::create_dir_all(&partial.path)?;
+            write_json(&partial.path.join("host.json"), host)?;
+            trials_file::create(&partial.path)?;
+            fill(&partial.path)?;
+            write_json(&partial.path.join("manifest.json"), manifest)?;
+            fs::rename(&partial.path, &path)?;
+            whole_file::sync_folder(parent)?;
+            Ok(())
+        };
+        make().with_context(|| format!("the sweep's folder {} cannot be made", path.display()))?;
+        Ok(Self { path })
+    }
+
+    /// An existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or a path.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if there is none, or if several names begin so.
+    pub fn find(checkout: &Checkout, parent: &Path, which: &str) -> Result<Self> {
+        if which == "latest" {
+            // Names begin with the time of creation.
+            return Self::all(parent).pop().ok_or_else(|| {
+                let parent = checkout.shown(parent);
+                Stop::BadInput(format!("no sweep in {parent}; `cargo runner sweep` makes one"))
+                    .into()
+            });
+        }
+        for path in [parent.join(which), PathBuf::from(which)] {
+            if path.join("manifest.json").is_file() {
+                return Ok(Self { path });
+            }
+            if trials_file::of(&path).is_file() {
+                bail!(Stop::BadInput(format!(
+                    "{} has trials, but no manifest.json, which says what they are of; put back a copy of \
+                     it, the trials are untouched",
+                    checkout.shown(&path)
+                )));
+            }
+        }
+        let all = Self::all(parent);
+        let mut begun = all.iter().filter(|sweep| sweep.name().starts_with(which));
+        match (begun.next(), begun.next()) {
+            (Some(only), None) => return Ok(Self { path: only.path.clone() }),
+            (Some(one), Some(other)) => bail!(Stop::BadInput(format!(
+                "several sweeps in {} begin with `{which}`, such as {} and {}; give more of the name",
+                checkout.shown(parent),
+                one.name(),
+                other.name(),
+            ))),
+            (None, _) => {}
+        }
+        let known: Vec<String> = all.iter().rev().take(5).map(Self::name).collect();
+        bail!(Stop::BadInput(format!(
+            "no sweep called `{which}` in {}; {}",
+            checkout.shown(parent),
+            if known.is_empty() {
+                "there is none yet".to_owned()
+            } else {
+                format!("the newest are {}", known.join(", "))
+            }
+        )))
+    }
+
+    /// The newest sweep of a host, or of a simulated machine, that has trials left to run.
+    pub(crate) fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
+        Self::newest(parent, |manifest| {
+            let is_ours = manifest.host == host || manifest.asked.machine.is_some();
+            is_ours && !manifest.is_finished()
+        })
+    }
+
+    /// The newest sweep of which something is true.
+    #[must_use]
+    pub fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<Self> {
+        let is_it = |sweep: &Self| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
+        Self::all(parent).into_iter().rev().find(is_it)
+    }
+
+    /// All sweeps below a folder, oldest first.
+    #[must_use]
+    pub fn all(parent: &Path) -> Vec<Self> {
+        let mut found: Vec<PathBuf> = fs::read_dir(parent)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_none_or(|extension| extension != "partial"))
+            .filter(|path| path.join("manifest.json").is_file())
+            .collect();
+        found.sort();
+        found.into_iter().map(|path| Self { path }).collect()
+    }
+
+    /// The sweep in a folder, or those in folders below it.
+    #[must_use]
+    pub fn below(folder: &Path) -> Vec<Self> {
+        if folder.join("manifest.json").is_file() {
+            return vec![Self { path: folder.to_owned() }];
+        }
+        let mut folders: Vec<PathBuf> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir() && path.extension().is_none_or(|it| it != "partial"))
+            .collect();
+        folders.sort();
+        folders.iter().flat_map(|folder| Self::below(folder)).collect()
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The file of trials: compressed in a finished sweep.
+    #[must_use]
+    pub fn trials(&self) -> PathBuf {
+        trials_file::of(&self.path)
+    }
+
+    /// Reads `manifest.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what this version writes.
+    pub fn manifest(&self) -> Result<Manifest> {
+        let path = self.path.join("manifest.json");
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        Manifest::parse(&text, &path.display().to_string())
+    }
+
+    /// Reads `host.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no JSON.
+    pub fn host(&self) -> Result<Value> {
+        let path = self.path.join("host.json");
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
+    }
+
+    /// Replaces `manifest.json` as a whole.
+    pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
+        let path = self.path.join("manifest.json");
+        write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
+    }
+
+    /// All whole lines of the file of trials. A torn last line is left out.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn records(&self) -> Result<Records> {
+        Records::open(self.trials())
+    }
+
+    /// Sets aside the lines of the file of trials that are no records, and says how many and where.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
+    pub fn repair(&self) -> Result<Option<(usize, PathBuf)>> {
+        trials_file::repair(&self.path)
+    }
+
+    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
+    /// run left of its last line is set aside first.
+    pub(crate) fn appender(&self) -> Result<Appender> {
+        Appender::open(&self.path)
+    }
+
+    /// Compresses the records of a sweep that has no trials left to run, unless they are.
+    pub(crate) fn pack(&self) -> Result<()> {
+        if trials_file::is_packed(&self.trials()) { Ok(()) } else { self.appender()?.pack() }
+    }
+}
+
+/// Names another file for the lock of the host. For tests alone: two sweeps with different locks measure each
+/// other.
+pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
+
+/// Keeps a second sweep off this host while it lives, as two at once would measure each other. Simulated sweeps share it:
+/// their figures do not mind what else runs.
+#[derive(Debug)]
+pub struct HostLock {
+    _file: File,
+}
+
+impl HostLock {
+    /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that measures.
+    pub fn take(is_simulated: bool) -> Result<Self> {
+        let path = Self::path();
+        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
+        // create what another user owns, while a lock needs only read access.
+        let file = File::open(&path)
+            .or_else(|_| {
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
+            })
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let locked = if is_simulated { file.try_lock_shared() } else { file.try_lock() };
+        match locked {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
+                "another sweep runs on this host{}, and what is measured would show it; wait for it or end it",
+                holder(&file).map(|who| format!(", {who}")).unwrap_or_default()
+            ))),
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+            }
+        }
+    }
+}
+
+impl HostLock {
+    fn path() -> PathBuf {
+        std::env::var_os(HOST_LOCK)
+            .map_or_else(|| PathBuf::from("/var/tmp/work-stealing-sweep.lock"), PathBuf::from)
+    }
+
+    /// Whether a sweep runs on this host now.
+    pub(crate) fn is_held() -> bool {
+        let file = File::open(Self::path());
+        // Shared: two who only look do not see each other.
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+}
+
+/// The process that keeps a lock on a file, as far as the kernel tells.
+fn holder(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let mut words = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let lock = words.find(|words| {
+        words.get(1) == Some(&"FLOCK")
+            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
+    })?;
+    let process = Path::new("/proc").join(lock[4]);
+    let line = fs::read(process.join("cmdline")).ok()?;
+    let command: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let folder = fs::read_link(process.join("cwd")).ok();
+    let folder = folder.map(|folder| format!(" in {}", folder.display())).unwrap_or_default();
+    Some(format!("process {} (`{}`{folder})", lock[4], command.join(" ").trim()))
+}
+
+/// Checks that sweeps can be made in a folder, before minutes go into builds.
+pub(crate) fn check_parent(parent: &Path) -> Result<()> {
+    let probe = || {
+        fs::create_dir_all(parent)?;
+        tempfile::NamedTempFile::new_in(parent).map(drop)
+    };
+    probe().map_err(|error| {
+        Stop::HostNotFit(format!(
+            "{}: no sweep can be written there: {}; mend that, or choose a folder with --output",
+            parent.display(),
+            without_path(&error)
+        ))
+        .into()
+    })
+}
+
+impl SweepDir {
+    /// Checks that trials can be added, before minutes go into builds.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let opened = OpenOptions::new().append(true).open(self.trials());
+        let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
+        probed.map(drop).map_err(|error| {
+            Stop::HostNotFit(format!(
+                "{0}: nothing can be added to this sweep: {1}; mend that (permissions? disk full? read-only?), \
+                 then resume {0} again: what is there is untouched",
+                self.path.display(),
+                without_path(&error)
+            ))
+            .into()
+        })
+    }
+}
+
+/// An error without the made-up name of a temporary file, which says nothing to anybody.
+fn without_path(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_keeps_a_lock_is_told_by_process_and_command() {
+        let locked = tempfile::NamedTempFile::new().unwrap();
+        let other = File::open(locked.path()).unwrap();
+        assert_eq!(holder(&other), None);
+        locked.as_file().lock().unwrap();
+        let who = holder(&other).unwrap();
+        let own = std::env::args().next().unwrap();
+        assert!(who.starts_with(&format!("process {} (`{own}", std::process::id())), "{who}");
+    }
+
+    #[test]
+    fn the_newest_unfinished_sweep_is_of_this_host_and_has_no_finished_last_run() {
+        let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let committed = SweepDir::all(&sweeps).remove(0).manifest().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let add = |name: &str, host: &str, end: &str| {
+            let mut manifest = Manifest { name: name.to_owned(), ..committed.clone() };
+            host.clone_into(&mut manifest.host);
+            end.clone_into(&mut manifest.runs.last_mut().unwrap().end);
+            SweepDir::create(folder.path(), &manifest, &Value::Null).unwrap();
+        };
+        add("1", "here", "interrupted");
+        add("2", "here", "killed");
+        add("3", "elsewhere", "killed");
+        add("4", "here", "finished");
+        let found = |host| SweepDir::newest_unfinished(folder.path(), host).map(|it| it.name());
+        assert_eq!(found("here").as_deref(), Some("2"));
+        assert_eq!(found("nowhere"), None);
+    }
+}

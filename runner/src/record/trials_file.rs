@@ -1,0 +1,594 @@
+//! The records of a sweep, one a line: read line by line, whatever their number, and only ever appended to.
+//!
+//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in `trials.jsonl.zst` (as
+//! runners before did, in `trials.jsonl.gz`). Each of the two is made whole before the other is removed, and records
+//! are appended only when `trials.jsonl` is alone. So where a killed run left both, `trials.jsonl` holds every record,
+//! and is the one that is read.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use flate2::read::MultiGzDecoder;
+use protocol::SCHEMA;
+
+use crate::plan::id::Id;
+use crate::record::Record;
+use crate::record::schema::check_schema;
+use crate::record::whole_file;
+use crate::stop::Stop;
+
+/// Of a sweep that has trials left to run.
+const PLAIN: &str = "trials.jsonl";
+/// Of a finished sweep: the same lines.
+pub const PACKED: &str = "trials.jsonl.zst";
+/// Of a sweep that a runner before this one finished.
+pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
+
+/// How hard to compress: a finished sweep is written once, and kept.
+const LEVEL: i32 = 19;
+/// How far back equal text is looked for, as a power of two; what every reader takes without being told.
+const WINDOW_LOG: u32 = 27;
+
+/// The file that holds the records of the sweep in a folder.
+#[must_use]
+pub fn of(folder: &Path) -> PathBuf {
+    let present = [PLAIN, PACKED, PACKED_BEFORE].into_iter().find(|it| folder.join(it).is_file());
+    folder.join(present.unwrap_or(PLAIN))
+}
+
+/// Whether this file of records is compressed.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    path.ends_with(PACKED) || path.ends_with(PACKED_BEFORE)
+}
+
+/// Makes a file without records in a folder.
+pub(crate) fn create(folder: &Path) -> io::Result<()> {
+    File::create(folder.join(PLAIN))?.sync_all()
+}
+
+/// Compresses the records of a folder that nobody else writes to. The same lines become the same bytes: the header
+/// has neither a time nor a name.
+pub(crate) fn pack(folder: &Path) -> io::Result<()> {
+    let plain = folder.join(PLAIN);
+    whole_file::write(&folder.join(PACKED), |out| {
+        let mut lines = File::open(&plain)?;
+        let mut packer = zstd::Encoder::new(out, LEVEL)?;
+        packer.include_checksum(true)?;
+        packer.long_distance_matching(true)?;
+        packer.window_log(WINDOW_LOG)?;
+        packer.set_pledged_src_size(Some(lines.metadata()?.len()))?; // few lines need little memory
+        io::copy(&mut lines, &mut packer)?;
+        packer.finish().map(drop)
+    })?;
+    std::fs::remove_file(&plain)?;
+    whole_file::sync_folder(folder)
+}
+
+/// Makes of the records of a folder, if they are compressed, a file that can be appended to.
+fn unpack(folder: &Path) -> io::Result<()> {
+    let found = of(folder);
+    if is_packed(&found) {
+        let plain = folder.join(PLAIN);
+        whole_file::write(&plain, |out| io::copy(&mut Text::open(&found)?, out).map(drop))?;
+    }
+    for packed in [PACKED, PACKED_BEFORE].map(|name| folder.join(name)) {
+        if packed.is_file() {
+            std::fs::remove_file(packed)?;
+        }
+    }
+    whole_file::sync_folder(folder)
+}
+
+/// What comes out of the compressed content of a file of this name.
+pub(crate) fn unpacked<'a>(
+    path: &Path,
+    content: impl Read + Send + 'a,
+) -> io::Result<Box<dyn Read + Send + 'a>> {
+    Ok(if path.ends_with(PACKED) {
+        Box::new(zstd::Decoder::new(content)?)
+    } else {
+        Box::new(MultiGzDecoder::new(content))
+    })
+}
+
+/// What a file of records says, compressed or not.
+pub enum Text {
+    /// Not compressed.
+    Plain(File),
+    /// What comes out of a compressed one.
+    Packed(Box<dyn Read + Send>),
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Self::Plain(_)) { "Plain" } else { "Packed" })
+    }
+}
+
+impl Text {
+    /// Opens a file, compressed or not.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        Ok(if is_packed(path) { Self::Packed(unpacked(path, file)?) } else { Self::Plain(file) })
+    }
+
+    /// A file in which it can be read at any place.
+    pub(crate) fn into_file(mut self) -> io::Result<File> {
+        if let Self::Plain(file) = self {
+            return Ok(file);
+        }
+        let mut file = tempfile::tempfile()?;
+        io::copy(&mut self, &mut file)?;
+        Ok(file)
+    }
+}
+
+impl Read for Text {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(into),
+            Self::Packed(file) => file.read(into),
+        }
+    }
+}
+
+/// The whole lines of a file, one at a time. A torn last line is left out.
+#[derive(Debug)]
+pub struct Lines {
+    file: BufReader<Text>,
+    line: Vec<u8>,
+    number: u32,
+    place: Range<u64>,
+}
+
+impl Lines {
+    /// Opens a file, compressed or not.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = BufReader::with_capacity(1 << 16, Text::open(path)?);
+        Ok(Self { file, line: Vec::new(), number: 0, place: 0..0 })
+    }
+
+    /// The next line that is not empty, without its end; `None` after the last.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        loop {
+            self.line.clear();
+            let bytes = self.file.read_until(b'\n', &mut self.line)? as u64;
+            if self.line.pop() != Some(b'\n') {
+                return Ok(None);
+            }
+            self.number += 1;
+            self.place = self.place.end..self.place.end + bytes;
+            if !self.line.is_empty() {
+                return Ok(Some(&self.line));
+            }
+        }
+    }
+}
+
+/// A line that is no record of this format, or one that is there already.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {why}")]
+pub struct BrokenLine {
+    /// File and line.
+    place: String,
+    why: String,
+}
+
+/// The records of a sweep, one at a time. Of those that were read only the identities are kept.
+#[derive(Debug)]
+pub struct Records {
+    path: PathBuf,
+    lines: Lines,
+    /// Numbers of lines, by trial.
+    seen: HashMap<Id, u32>,
+}
+
+impl Records {
+    pub(crate) fn open(path: PathBuf) -> Result<Self> {
+        let lines = Lines::open(&path).map_err(|error| {
+            Stop::BadInput(format!(
+                "{} cannot be read: {error}; a sweep is a folder with manifest.json, host.json and \
+                 trials.jsonl or {PACKED}",
+                path.display()
+            ))
+        })?;
+        Ok(Self { path, lines, seen: HashMap::new() })
+    }
+
+    /// Where the line of the last record is in the text of the file, in bytes.
+    #[must_use]
+    pub fn place(&self) -> Range<u64> {
+        self.lines.place.clone()
+    }
+
+    fn read(&mut self) -> Result<Option<Record>> {
+        let path = &self.path;
+        let after = self.lines.number;
+        let line = self.lines.next_line().map_err(|error| {
+            Stop::BadInput(format!(
+                "{} cannot be read after line {after}: {error}; put back a copy of it",
+                path.display()
+            ))
+        });
+        let Some(line) = line? else { return Ok(None) };
+        let parsed: Result<Record, _> = serde_json::from_slice(line);
+        let number = self.lines.number;
+        let place = || format!("{}:{number}", path.display());
+        let record = match parsed {
+            Ok(record) if record.schema == SCHEMA => record,
+            other => {
+                check_schema(&String::from_utf8_lossy(&self.lines.line), place)?;
+                let why = |error| format!("no trial record: {error}");
+                other.map_err(|error| BrokenLine { place: place(), why: why(error) })?
+            }
+        };
+        match self.seen.entry(record.trial) {
+            Entry::Vacant(free) => _ = free.insert(number),
+            Entry::Occupied(first) => {
+                let why = format!("trial {} is in line {} already", record.trial, first.get());
+                bail!(BrokenLine { place: place(), why });
+            }
+        }
+        Ok(Some(record))
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record>;
+
+    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there twice, after which
+    /// the others can still be read.
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// Where the lines are that are no records.
+fn broken_lines(path: PathBuf) -> Result<Vec<Range<u64>>> {
+    let mut records = Records::open(path)?;
+    let mut broken = Vec::new();
+    while let Some(record) = records.next() {
+        match record {
+            Err(error) if error.is::<BrokenLine>() => broken.push(records.place()),
+            other => _ = other?,
+        }
+    }
+    Ok(broken)
+}
+
+/// Sets aside the broken lines of a sweep that nobody appends to, and half a last line; says how many and where.
+///
+/// # Errors
+/// If another process appends, or the disk refuses; every record is then where it was.
+pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
+    let found = of(folder);
+    // A finished sweep is only made one that can be appended to if there is a reason.
+    if is_packed(&found) && broken_lines(found)?.is_empty() {
+        return Ok(None);
+    }
+    let appender = Appender::open(folder)?;
+    let path = &appender.path;
+    let broken = broken_lines(path.clone())?;
+    if broken.is_empty() {
+        return Ok(appender.torn().map(|aside| (1, aside.to_owned())));
+    }
+    let describe = || format!("{} cannot be repaired; it is as it was", path.display());
+    let text = std::fs::read(path).with_context(describe)?;
+    let (mut sound, mut aside, mut at) = (Vec::new(), Vec::new(), 0);
+    for line in &broken {
+        let [start, end] =
+            [line.start, line.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+        sound.extend_from_slice(&text[at..start]);
+        aside.extend_from_slice(&text[start..end]);
+        at = end;
+    }
+    sound.extend_from_slice(&text[at..]);
+    let place = set_aside(path, &aside)?;
+    whole_file::write(path, |file| file.write_all(&sound)).with_context(describe)?;
+    Ok(Some((broken.len() + usize::from(appender.torn().is_some()), place)))
+}
+
+/// The open end of `trials.jsonl`.
+#[derive(Debug)]
+pub struct Appender {
+    /// Of `host.json`, the one file of a sweep that is never replaced. Where locks need a file that is open for
+    /// writing, as on NFS, the folder itself cannot be locked.
+    _lock: File,
+    file: File,
+    path: PathBuf,
+    torn: Option<PathBuf>,
+}
+
+impl Appender {
+    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a killed run left of
+    /// its last line is set aside first.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        let lock = lock(folder)?;
+        let path = folder.join(PLAIN);
+        let describe = || format!("{} cannot be opened for appending", path.display());
+        unpack(folder).with_context(describe)?;
+        let mut file =
+            OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
+        let torn = last_line(&mut file).with_context(describe)?;
+        let torn = if torn.is_empty() {
+            None
+        } else {
+            let aside = set_aside(&path, &torn)?;
+            let whole = file.metadata().with_context(describe)?.len() - torn.len() as u64;
+            file.set_len(whole).with_context(describe)?;
+            file.sync_all().with_context(describe)?;
+            Some(aside)
+        };
+        file.seek(SeekFrom::End(0)).with_context(describe)?;
+        Ok(Self { _lock: lock, file, path, torn })
+    }
+
+    /// Where half a line of an earlier run was put, if there was one.
+    #[must_use]
+    pub fn torn(&self) -> Option<&Path> {
+        self.torn.as_deref()
+    }
+
+    /// Compresses the records of a sweep that has no trials left to run.
+    ///
+    /// # Errors
+    /// If the disk refuses; the records can then be read and appended to as before.
+    pub fn pack(self) -> Result<()> {
+        let folder = self.path.parent().context("a file has a folder")?;
+        pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
+    }
+
+    /// Appends a record and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// If the disk refuses (full, for example); the file then ends with the record before.
+    pub fn append(&mut self, record: &Record) -> Result<()> {
+        let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
+        line.push(b'\n');
+        let before = self.file.stream_position()?;
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        written.or_else(|error| {
+            // Best effort: if this fails too, the torn line is set aside on resume.
+            let _ = self.file.set_len(before);
+            Err(error).with_context(|| {
+                format!(
+                    "{} cannot be written; every earlier trial is safe. Mend the cause (disk full? \
+                     permissions?), then continue with `cargo runner sweep --resume {}`",
+                    self.path.display(),
+                    self.path.parent().unwrap_or(&self.path).display()
+                )
+            })
+        })
+    }
+}
+
+/// Keeps everybody else from changing the records of a folder while it lives.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("host.json");
+    let describe = || format!("{} cannot be locked", path.display());
+    let file = OpenOptions::new().append(true).open(&path).with_context(describe)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
+            "another sweep writes to {}; wait for it or end it",
+            folder.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(error).with_context(describe),
+    }
+}
+
+/// What stands after the last line end: nothing, unless it was torn.
+fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
+    /// Longer than most records.
+    const STEP: u64 = 1 << 14;
+    let end = file.seek(SeekFrom::End(0))?;
+    let mut from = end;
+    let mut tail = Vec::new();
+    loop {
+        if let Some(last) = tail.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(tail.split_off(last + 1));
+        }
+        if from == 0 {
+            return Ok(tail);
+        }
+        from = from.saturating_sub(STEP);
+        tail.clear();
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_end(&mut tail)?;
+    }
+}
+
+/// Puts half a line beside the file of trials, under a name that is free.
+fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
+    let mut number = 1;
+    loop {
+        let path = trials.with_file_name(format!("trials.torn-{number}"));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(torn)?;
+                file.sync_all()?;
+                return Ok(path);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => {
+                return Err(error).with_context(|| format!("{} cannot be written", path.display()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+    use crate::record::sweep_dir::SweepDir;
+
+    fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trials.jsonl");
+        std::fs::write(&path, content).unwrap();
+        std::fs::write(folder.path().join("host.json"), "{}").unwrap();
+        (folder, path)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn text(folder: &Path) -> String {
+        io::read_to_string(Text::open(&of(folder)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn lines_are_read_with_their_places_and_half_a_line_is_none() {
+        let content = b"one\n\nthree\nfo";
+        let (_folder, path) = file(content);
+        let mut lines = Lines::open(&path).unwrap();
+        let mut read = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            let line = line.to_vec();
+            let [start, end] =
+                [lines.place.start, lines.place.end].map(|at| usize::try_from(at).unwrap());
+            assert_eq!(line, content[start..end - 1]);
+            read.push((line, lines.number));
+        }
+        assert_eq!(read, [(b"one".to_vec(), 1), (b"three".to_vec(), 3)]);
+    }
+
+    #[test]
+    fn half_a_line_of_any_length_is_set_aside_and_the_rest_is_left() {
+        for length in [0, 1, 20_000, 40_000] {
+            for whole in ["", "first\n", "first\nsecond\n"] {
+                let torn = vec![b'x'; length];
+                let (folder, path) = file(&[whole.as_bytes(), &torn].concat());
+                let appender = Appender::open(folder.path()).unwrap();
+                assert_eq!(std::fs::read(&path).unwrap(), whole.as_bytes());
+                let aside = std::fs::read(folder.path().join("trials.torn-1")).unwrap_or_default();
+                assert_eq!((appender.torn().is_some(), aside), (length > 0, torn));
+            }
+        }
+    }
+
+    #[test]
+    fn a_packed_file_is_read_as_the_plain_one_was_and_always_has_the_same_bytes() {
+        let content = "one\n\nthree\n";
+        let packed = [(), ()].map(|()| {
+            let (folder, _path) = file(content.as_bytes());
+            Appender::open(folder.path()).unwrap().pack().unwrap();
+            assert_eq!(names(folder.path()), ["host.json", PACKED]);
+            assert_eq!(text(folder.path()), content);
+            let mut lines = Lines::open(&of(folder.path())).unwrap();
+            assert_eq!(lines.next_line().unwrap(), Some(&b"one"[..]));
+            assert_eq!(lines.next_line().unwrap(), Some(&b"three"[..]));
+            assert_eq!((lines.number, lines.place.clone()), (3, 5..11));
+            std::fs::read(of(folder.path())).unwrap()
+        });
+        assert_eq!(packed[0], packed[1]);
+    }
+
+    #[test]
+    fn what_a_kill_between_two_steps_leaves_holds_every_line_and_can_be_appended_to() {
+        let (packed, _path) = file(b"one\n");
+        pack(packed.path()).unwrap();
+        let packed = std::fs::read(packed.path().join(PACKED)).unwrap();
+        // Packing and unpacking: before the new file has its name, with both, and with the new one alone. Both with
+        // a longer plain one does not happen; if it did, nothing would be lost either.
+        for (plain, is_packed) in [
+            (Some("one\n"), false),
+            (Some("one\n"), true),
+            (None, true),
+            (Some("one\ntwo\n"), true),
+        ] {
+            let (folder, path) = file(plain.unwrap_or_default().as_bytes());
+            std::fs::write(folder.path().join(".tmp123"), "half of someth").unwrap();
+            if plain.is_none() {
+                std::fs::remove_file(&path).unwrap();
+            }
+            if is_packed {
+                std::fs::write(folder.path().join(PACKED), &packed).unwrap();
+            }
+            let lines = plain.unwrap_or("one\n");
+            assert_eq!(text(folder.path()), lines);
+            let appender = Appender::open(folder.path()).unwrap();
+            assert_eq!(names(folder.path()), [".tmp123", "host.json", PLAIN]);
+            assert_eq!(text(folder.path()), lines);
+            appender.pack().unwrap();
+            assert_eq!(names(folder.path()), [".tmp123", "host.json", PACKED]);
+            assert_eq!(text(folder.path()), lines);
+        }
+    }
+
+    #[test]
+    fn what_a_runner_before_packed_is_read_and_packed_anew_after_it_was_appended_to() {
+        let (folder, path) = file(b"one\n");
+        let gzip = |out| GzEncoder::new(out, Compression::fast());
+        let mut packer = gzip(File::create(folder.path().join(PACKED_BEFORE)).unwrap());
+        packer.write_all(b"one\ntwo\n").unwrap();
+        packer.finish().unwrap();
+        // Where both are there, the plain one holds every record.
+        assert_eq!(text(folder.path()), "one\n");
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(of(folder.path()), folder.path().join(PACKED_BEFORE));
+        assert_eq!(text(folder.path()), "one\ntwo\n");
+        Appender::open(folder.path()).unwrap().pack().unwrap();
+        assert_eq!(names(folder.path()), ["host.json", PACKED]);
+        assert_eq!(text(folder.path()), "one\ntwo\n");
+    }
+
+    #[test]
+    fn nobody_else_appends_or_packs_while_somebody_does() {
+        let (folder, _path) = file(b"one\n");
+        let appender = Appender::open(folder.path()).unwrap();
+        let refused = Appender::open(folder.path()).unwrap_err().to_string();
+        assert!(refused.starts_with("another sweep writes to "), "{refused}");
+        appender.pack().unwrap();
+        Appender::open(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn broken_lines_of_a_packed_file_are_set_aside_and_a_sound_one_is_left_as_it_is() {
+        let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let sound = text(SweepDir::all(&sweeps)[0].path());
+        let (folder, _path) = file(sound.replacen('\n', "\nhello\n", 1).as_bytes());
+        pack(folder.path()).unwrap();
+        let (lines, aside) = repair(folder.path()).unwrap().unwrap();
+        assert_eq!((lines, std::fs::read_to_string(aside).unwrap()), (1, "hello\n".to_owned()));
+        assert_eq!(text(folder.path()), sound);
+        pack(folder.path()).unwrap();
+        assert_eq!(repair(folder.path()).unwrap(), None);
+        assert_eq!(names(folder.path()), ["host.json", PACKED, "trials.torn-1"]);
+    }
+
+    #[test]
+    fn a_packed_file_that_was_cut_is_refused_with_its_name_and_the_remedy() {
+        let (folder, _path) = file(b"{}\n".repeat(9).as_slice());
+        pack(folder.path()).unwrap();
+        let path = of(folder.path());
+        let packed = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
+        let refused = broken_lines(path).unwrap_err().to_string();
+        assert!(refused.contains("trials.jsonl.zst cannot be read after line "), "{refused}");
+        assert!(refused.ends_with("; put back a copy of it"), "{refused}");
+    }
+}

@@ -1,0 +1,183 @@
+//! What `compare` prints around the table: title, host, versions, and the command that repeats it; all that
+//! somebody else needs to believe it.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::config::Source;
+use crate::config::checkout::Commit;
+use crate::plan::is_free;
+use crate::record::manifest::{Manifest, MeasuredBranch};
+use crate::report::summary::Row;
+use crate::report::table::{Format, Terminal, data, json, wrapped};
+use crate::run::progress::count;
+
+/// Everything that is printed.
+#[derive(Debug)]
+pub(crate) struct Page<'a> {
+    /// The sweep it is of.
+    pub manifest: &'a Manifest,
+    /// Its `host.json`.
+    pub host: &'a Value,
+    /// Medians and ratios.
+    pub rows: &'a [Row],
+    /// The same for people, with what the analysis says below.
+    pub table: &'a str,
+    /// What the analysis says.
+    pub judgement: Option<&'a str>,
+    /// Arguments that make the same sweep.
+    pub arguments: &'a [String],
+    /// Whether they are as somebody typed them just now; else their paths start from the checkout.
+    pub as_typed: bool,
+}
+
+impl Page<'_> {
+    /// The page as text that ends with a line end.
+    pub(crate) fn text(&self, format: Format, terminal: Terminal) -> Result<String> {
+        match format {
+            Format::Csv => Ok(data(self.rows, format)?.unwrap_or_default()),
+            Format::Json => json(&serde_json::json!({
+                "sweep": self.manifest.name,
+                "baseline": self.manifest.asked.baseline,
+                "rows": self.rows,
+                "judgement": self.judgement,
+                "host": self.host_line(),
+                "versions": self.versions(),
+                "command": self.command(),
+            })),
+            Format::Markdown => Ok(self.markdown()),
+            Format::Table => Ok(self.plain(terminal)),
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = format!("### rayon-core: {}\n\n{}\n", self.title(), self.table);
+        let _ = writeln!(text, "**Host:** {}\n\n**Versions:**\n", self.host_line());
+        for version in self.versions() {
+            let _ = writeln!(text, "- {version}");
+        }
+        let _ =
+            writeln!(text, "\n**To repeat it{}:**\n\n```sh\n{}\n```", self.place(), self.command());
+        text
+    }
+
+    fn plain(&self, terminal: Terminal) -> String {
+        let columns = terminal.columns.unwrap_or(100);
+        let mut text = format!("{}\n\n{}\n", self.title(), self.table);
+        let _ =
+            writeln!(text, "{}", wrapped(&format!("host: {}", self.host_line()), columns, "  "));
+        for version in self.versions() {
+            let _ = writeln!(text, "{}", wrapped(&version, columns, "  "));
+        }
+        let _ = writeln!(text, "to repeat it{}: {}", self.place(), self.command());
+        text
+    }
+
+    fn title(&self) -> String {
+        let asked = &self.manifest.asked;
+        let others: Vec<String> = asked
+            .branches
+            .iter()
+            .filter(|name| **name != asked.baseline)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        format!("{} compared with `{}`", others.join(", "), asked.baseline)
+    }
+
+    /// Where the command can be repeated.
+    fn place(&self) -> &'static str {
+        if self.as_typed { "" } else { ", in the checkout's folder" }
+    }
+
+    fn command(&self) -> String {
+        let mut words = Vec::new();
+        let mut arguments = self.arguments.iter();
+        while let Some(argument) = arguments.next() {
+            // Where it was written and how it was shown is nothing to repeat.
+            match argument.split('=').next() {
+                Some("--output" | "--format") if argument.contains('=') => {}
+                Some("--output" | "--format") => _ = arguments.next(),
+                _ => words.push(quoted(argument)),
+            }
+        }
+        format!("cargo runner {}", words.join(" "))
+    }
+
+    fn host_line(&self) -> String {
+        let text = |pointer: &str| self.host.pointer(pointer).and_then(Value::as_str);
+        let mut words = vec![text("/cpu/model_name").unwrap_or("unknown CPU").to_owned()];
+        if let Some(cpus) = self.host.get("cpus_usable").and_then(Value::as_u64) {
+            let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
+            words.push(count(cpus, "CPU", "CPUs"));
+        }
+        if self.host.pointer("/cpu/is_virtual").and_then(Value::as_bool) == Some(true) {
+            words.push("virtual machine".to_owned());
+        }
+        words.extend(text("/kernel/osrelease").map(|release| format!("Linux {release}")));
+        let modes: Vec<String> =
+            self.manifest.asked.modes.iter().map(ToString::to_string).collect();
+        let driver =
+            text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
+                let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
+                format!("{}, {driver}, governor {governor}", modes.join(" and "))
+            });
+        words.push(format!("CPU frequency {driver}"));
+        let placements = &self.manifest.asked.placements;
+        if !is_free(placements) {
+            let placements: Vec<String> = placements.iter().map(ToString::to_string).collect();
+            words.push(format!("workers {}", placements.join(" and ")));
+        }
+        words.join(", ")
+    }
+
+    fn versions(&self) -> Vec<String> {
+        let manifest = self.manifest;
+        let mut lines: Vec<String> = manifest.branches.iter().map(version).collect();
+        let rustc = manifest.toolchain.rustc.first().map_or("unknown compiler", String::as_str);
+        let layouts = count(manifest.asked.layouts as usize, "layout", "layouts");
+        lines.push(format!(
+            "{rustc}, {layouts} of each binary; measured by this laboratory's {}",
+            commit(&manifest.checkout)
+        ));
+        lines
+    }
+}
+
+fn version(branch: &MeasuredBranch) -> String {
+    let name = &branch.name;
+    let Some(receipt) = &branch.receipt else {
+        return format!("`{name}`: {}, which could not be built", branch.source);
+    };
+    let tree = match (&branch.source, &receipt.commit.commit) {
+        // Its address says so.
+        (Source::Git { .. }, _) | (_, None) => String::new(),
+        (_, Some(_)) => format!(", {}", commit(&receipt.commit)),
+    };
+    let content = match &receipt.tree_sha256 {
+        Some(digest) => format!(", content {}", digest.get(..12).unwrap_or(digest)),
+        None => String::new(),
+    };
+    format!("`{name}`: {}; version {}{tree}{content}", branch.source, receipt.version)
+}
+
+fn commit(commit: &Commit) -> String {
+    let changes = if commit.dirty == Some(true) { " with uncommitted changes" } else { "" };
+    let hash = commit.commit.as_deref().unwrap_or("of unknown number");
+    format!("commit {hash}{changes}")
+}
+
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%#-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

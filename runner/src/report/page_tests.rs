@@ -1,0 +1,111 @@
+//! The page on a made-up sweep: nothing is left out, and nothing is added.
+
+use super::*;
+use crate::config::Source;
+use crate::record::manifest::{Receipt, Toolchain};
+
+fn branch(name: &str, baseline: bool) -> MeasuredBranch {
+    let commit =
+        Commit { commit: (!baseline).then(|| "0123456789ab".to_owned()), dirty: Some(true) };
+    MeasuredBranch {
+        name: name.to_owned(),
+        source: Source::Published { version: "1.13.0".to_owned() },
+        baseline,
+        hypothesis: String::new(),
+        claims: Vec::new(),
+        receipt: Some(Receipt {
+            version: "1.13.0".to_owned(),
+            origin: String::new(),
+            features: Vec::new(),
+            commit,
+            tree_sha256: (!baseline).then(|| "fedcba9876543210".repeat(4)),
+            variant: "upstream".to_owned(),
+            binary_sha256: String::new(),
+            layouts_sha256: Vec::new(),
+            binary_bytes: 1,
+            lock_sha256: String::new(),
+        }),
+        build_error: None,
+    }
+}
+
+fn manifest() -> Manifest {
+    let asked = crate::report::summary::tests::asked();
+    let branches = vec!["master".to_owned(), "mine".to_owned()];
+    let placements = crate::options::selection::PlacementChoice::Both.placements();
+    let asked = crate::plan::Asked { branches, placements, ..asked };
+    Manifest {
+        schema: 1,
+        name: "made-up".to_owned(),
+        created_at: String::new(),
+        host: "abc".to_owned(),
+        checkout: Commit::default(),
+        runner: String::new(),
+        command_line: ["compare", "master", "mine=path:my tree", "--format", "json", "--output=x"]
+            .map(str::to_owned)
+            .into(),
+        twin: asked.twin_name(),
+        asked,
+        branches: vec![branch("master", true), branch("mine", false)],
+        instrumented: Vec::new(),
+        is_ad_hoc: true,
+        shard: None,
+        shards: Vec::new(),
+        toolchain: Toolchain {
+            rustc: vec!["rustc 1.95.0".to_owned()],
+            profile: String::new(),
+            flags: std::collections::BTreeMap::new(),
+            cargo_config: std::collections::BTreeMap::new(),
+            lock_sha256: String::new(),
+        },
+        settle_ms: None,
+        plan_digest: String::new(),
+        trials_planned: 1,
+        runs: Vec::new(),
+    }
+}
+
+fn page(format: Format, columns: Option<usize>) -> String {
+    let host = serde_json::json!({"cpu": {"model_name": "Made-up 9000"}, "cpus_usable": 4});
+    let manifest = manifest();
+    let page = Page {
+        manifest: &manifest,
+        host: &host,
+        rows: &[],
+        table: "the table\n\nNowhere slower.\n",
+        judgement: Some("Nowhere slower."),
+        arguments: &manifest.command_line,
+        as_typed: true,
+    };
+    page.text(format, Terminal { has_colour: false, columns }).unwrap()
+}
+
+#[test]
+fn the_markdown_page_has_all_that_a_pull_request_needs() {
+    let text = page(Format::Markdown, None);
+    for part in [
+        "### rayon-core: `mine` compared with `master`",
+        "the table\n\nNowhere slower.\n",
+        "Made-up 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
+        "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes, content fedcba987654",
+        "rustc 1.95.0",
+        "cargo runner compare master 'mine=path:my tree'\n```",
+    ] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn in_a_terminal_of_eighty_columns_only_the_command_may_be_longer() {
+    let text = page(Format::Table, Some(80));
+    for line in text.lines().filter(|line| !line.starts_with("to repeat it")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn as_data_the_judgement_stands_beside_the_rows() {
+    let all: Value = serde_json::from_str(&page(Format::Json, None)).unwrap();
+    assert_eq!(all["judgement"], "Nowhere slower.");
+    assert!(all["rows"].is_array() && all["command"].as_str().unwrap().contains("compare"));
+}

@@ -1,0 +1,181 @@
+//! A virtual environment inside the checkout with exactly the libraries that the analysis pins.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::record::digest;
+use crate::stop::Stop;
+
+/// Oldest Python that the analysis runs on.
+const OLDEST: (u32, u32) = (3, 11);
+
+/// A Python that has what `analysis/requirements.txt` lists.
+#[derive(Clone, Debug)]
+pub struct Python {
+    interpreter: PathBuf,
+    sources: PathBuf,
+}
+
+impl Python {
+    /// Finds `.venv` of the checkout at `root`, or makes it; installs again when the list changed.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] without a Python that is new enough, without its `venv` module, or if the
+    /// libraries cannot be installed.
+    pub fn set_up(root: &Path) -> Result<Self> {
+        let requirements = root.join("analysis/requirements.txt");
+        let wanted = digest::of_file(&requirements).map_err(|error| {
+            Stop::HostNotFit(format!("analysis/requirements.txt cannot be read: {error}"))
+        })?;
+        let environment = root.join(".venv");
+        let interpreter = environment.join("bin/python");
+        let python = Self { interpreter, sources: root.join("analysis/src") };
+        let lock = lock(root)?;
+        // Written last, so an interrupted installation is done again.
+        let stamp = environment.join("requirements.sha256");
+        if fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) && python.runs() {
+            return Ok(python);
+        }
+        let base = find_python()?;
+        tell!("setting up Python libraries in .venv (once; about a minute) …");
+        let mut make = Command::new(&base);
+        make.args(["-m", "venv", "--clear"]).arg(&environment);
+        step(&mut make, &lock, || {
+            format!(
+                "`{base} -m venv` failed; its module is often a package of its own: on Debian and \
+                 Ubuntu, `apt install python3-venv`"
+            )
+        })?;
+        let mut install = Command::new(&python.interpreter);
+        install
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
+            .args(["--require-hashes", "--requirement"])
+            .arg(&requirements);
+        step(&mut install, &lock, || {
+            "the libraries of analysis/requirements.txt cannot be installed; the lines above say why \
+             (no network? no wheel for this Python?)"
+                .to_owned()
+        })?;
+        fs::write(&stamp, wanted).context(".venv cannot be written")?;
+        Ok(python)
+    }
+
+    /// The interpreter of the environment.
+    #[must_use]
+    pub fn interpreter(&self) -> &Path {
+        &self.interpreter
+    }
+
+    /// `python -m <module>`, with the analysis importable; arguments are to be added.
+    #[must_use]
+    pub fn module(&self, module: &str) -> Command {
+        let mut command = Command::new(&self.interpreter);
+        command.arg("-m").arg(module).env("PYTHONPATH", &self.sources);
+        command
+    }
+
+    fn runs(&self) -> bool {
+        let mut probe = Command::new(&self.interpreter);
+        probe.args(["-c", ""]).stdout(Stdio::null()).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    }
+}
+
+/// Two commands at once must not install into the same folder.
+fn lock(root: &Path) -> Result<File> {
+    let folder = root.join("target");
+    let open = || {
+        fs::create_dir_all(&folder)?;
+        let file = File::create(folder.join("python.lock"))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            tell!("waiting for another command that sets up Python libraries in .venv …");
+            file.lock()?;
+        }
+        Ok::<File, std::io::Error>(file)
+    };
+    open().with_context(|| {
+        let lock = folder.join("python.lock");
+        format!("{} cannot be locked; give yourself the right to write there", lock.display())
+    })
+}
+
+/// What the step prints goes to standard error, where people look. It holds the lock as long as it runs, even if this
+/// process is killed.
+fn step(command: &mut Command, lock: &File, remedy: impl Fn() -> String) -> Result<()> {
+    command.stdout(std::io::stderr());
+    match holding(command, lock)?.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => bail!(Stop::HostNotFit(remedy())),
+        Err(error) => bail!(Stop::HostNotFit(format!("{}: {error}", remedy()))),
+    }
+}
+
+/// The lock becomes the command's standard input, of which nothing is read.
+fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command> {
+    Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
+}
+
+/// The first Python that is new enough, with its version, or what is there instead; whether it has its
+/// module `venv`, too.
+pub(crate) fn usable() -> Result<String, String> {
+    let name = find_python().map_err(|error| format!("{error:#}"))?;
+    let probe = Command::new(&name).args(["-c", "import venv, ensurepip"]).output();
+    if probe.is_ok_and(|output| output.status.success()) {
+        let (major, minor) = version(&name).unwrap_or(OLDEST);
+        return Ok(format!("Python {major}.{minor}"));
+    }
+    Err(format!("`{name}` has no module venv"))
+}
+
+/// The first Python that is new enough.
+fn find_python() -> Result<String> {
+    let mut seen = Vec::new();
+    for name in ["python3", "python3.14", "python3.13", "python3.12", "python3.11"] {
+        match version(name) {
+            Some(version) if version >= OLDEST => return Ok(name.to_owned()),
+            Some((major, minor)) => seen.push(format!("{name} is {major}.{minor}")),
+            None if is_there(name) => seen.push(format!("{name} does not say its version")),
+            None => {}
+        }
+    }
+    bail!(Stop::HostNotFit(format!(
+        "the analysis needs Python {}.{} or newer, and {}; install it and run the command again",
+        OLDEST.0,
+        OLDEST.1,
+        if seen.is_empty() { "there is no `python3`".to_owned() } else { seen.join(", ") }
+    )))
+}
+
+fn is_there(name: &str) -> bool {
+    Command::new(name).arg("--version").output().is_ok()
+}
+
+fn version(name: &str) -> Option<(u32, u32)> {
+    let print = "import sys; print(sys.version_info[0], sys.version_info[1])";
+    let output = Command::new(name).args(["-c", print]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (major, minor) = text.trim().split_once(' ')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_whose_command_was_killed_keeps_the_next_one_waiting() {
+        let root = tempfile::tempdir().unwrap();
+        let lock = lock(root.path()).unwrap();
+        let mut sleep = Command::new("sleep");
+        let mut child = holding(sleep.arg("100"), &lock).unwrap().spawn().unwrap();
+        drop((lock, sleep));
+        let next = File::open(root.path().join("target/python.lock")).unwrap();
+        assert!(matches!(next.try_lock(), Err(TryLockError::WouldBlock)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        next.try_lock().unwrap();
+    }
+}

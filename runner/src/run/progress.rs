@@ -1,0 +1,256 @@
+//! What a person sees while builds and trials go on, on standard error.
+
+use std::collections::HashSet;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use protocol::Program;
+
+use crate::plan::id::Id;
+use crate::plan::{Asked, Load, Plan, Trial};
+use crate::record::{Ending, Record};
+use crate::report::table::wrapped;
+use crate::run::sweep::Watch;
+
+/// Without a terminal: a line this often.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// Says something on standard error, in lines that fit where that is a terminal.
+pub fn tell(text: &str) {
+    let columns =
+        if std::io::stderr().is_terminal() { Term::stderr().size_checked() } else { None };
+    eprintln!(
+        "{}",
+        columns.map_or_else(|| text.to_owned(), |(_, width)| fitting(text, width.into()))
+    );
+}
+
+/// A text whose lines are no longer than a terminal is wide, where words allow it.
+fn fitting(text: &str, columns: usize) -> String {
+    text.split('\n').map(|line| wrapped(line, columns, "  ")).collect::<Vec<_>>().join("\n")
+}
+
+/// How long it takes to the end, at the pace so far.
+fn left(time: Duration) -> String {
+    if time.is_zero() {
+        "time left unknown".to_owned()
+    } else {
+        format!("about {} left", human(time))
+    }
+}
+
+/// A bar that says what a narrow terminal must not cut before what it may; hidden where standard error is no terminal.
+fn bar(target: ProgressDrawTarget, all: usize, done: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(done as u64);
+    let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {left}: {wide_msg}");
+    let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = out.write_str(&left(state.eta()));
+    };
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
+    bar
+}
+
+fn target() -> ProgressDrawTarget {
+    let is_terminal = std::io::stderr().is_terminal();
+    if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+}
+
+/// Shows a text above a bar, or by itself.
+fn say(bar: &ProgressBar, text: &str) {
+    if bar.is_hidden() { tell(text) } else { bar.suspend(|| tell(text)) }
+}
+
+/// Builds of branches: a bar with the time left, and a line for each that is done.
+#[derive(Debug)]
+pub struct BuildBar {
+    bar: ProgressBar,
+    running: Vec<String>,
+}
+
+impl BuildBar {
+    /// Of so many builds, so many at a time.
+    #[must_use]
+    pub fn new(all: usize, at_once: usize) -> Self {
+        let bar = bar(target(), all, 0);
+        if bar.is_hidden() && all > 0 {
+            let beside = if at_once > 1 { format!(", {at_once} at a time") } else { String::new() };
+            tell(&format!("building {}{beside} …", count(all, "branch", "branches")));
+        } else {
+            bar.enable_steady_tick(Duration::from_secs(1));
+        }
+        Self { bar, running: Vec::new() }
+    }
+
+    /// A build begins.
+    pub fn begin(&mut self, branch: &str) {
+        self.running.push(branch.to_owned());
+        self.show();
+    }
+
+    /// A build ended in this way.
+    pub fn end(&mut self, branch: &str, how: &str) {
+        self.running.retain(|it| it != branch);
+        self.bar.inc(1);
+        let all = self.bar.length().unwrap_or_default();
+        self.say(&format!("built {}/{all} {branch}: {how}", self.bar.position()));
+        self.show();
+    }
+
+    fn show(&self) {
+        self.bar.set_message(format!("building {}", self.running.join(", ")));
+    }
+
+    /// Shows lines above the bar.
+    pub fn say(&self, text: &str) {
+        say(&self.bar, text);
+    }
+}
+
+impl Drop for BuildBar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Trials: a bar, or a line now and then where standard error is no terminal. It is drawn between trials only.
+#[derive(Debug)]
+pub struct Progress {
+    bar: ProgressBar,
+    last_line: Instant,
+    failed: usize,
+}
+
+impl Progress {
+    /// Progress of a plan of which the trials `done` were recorded by earlier runs.
+    #[must_use]
+    pub fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
+        let there = plan.trials().filter(|trial| done.contains(&trial.id)).count();
+        let bar = bar(target(), plan.len(), there);
+        Self { bar, last_line: Instant::now(), failed: 0 }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn failed(&self) -> String {
+        if self.failed > 0 { format!("{} failed, ", self.failed) } else { String::new() }
+    }
+}
+
+impl Watch for Progress {
+    fn begin(&mut self, load: &Load, trial: &Trial<'_>) {
+        let threads = match trial.kind.program {
+            Program::Sequential => "sequential".to_owned(),
+            Program::Parallel => format!("{} threads", trial.kind.threads),
+        };
+        let words = format!("{}{} {threads}, {}", self.failed(), load.workload, trial.branch);
+        self.bar.set_message(words);
+        self.bar.tick();
+    }
+
+    fn end(&mut self, record: &Record) {
+        if record.outcome != Ending::Ok {
+            self.failed += 1;
+        }
+        // The build already reported that a branch could not be built.
+        if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
+            let text = format!(
+                "failed: {} {} threads={} trial={}: {}: {}",
+                record.branch,
+                record.workload,
+                record.threads,
+                record.replicate,
+                record.outcome,
+                record.reason.as_deref().unwrap_or("no reason known")
+            );
+            say(&self.bar, &text);
+        }
+        self.bar.inc(1);
+        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
+            tell(&format!("{done}/{all} trials, {}{}", self.failed(), left(self.bar.eta())));
+        }
+    }
+}
+
+/// What to say of a sweep before it starts: its size in one line.
+pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
+    let mut workloads: Vec<&str> =
+        asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    workloads.dedup();
+    let sets = if asked.workloads.len() > workloads.len() {
+        format!(" in {} sets of parameters", asked.workloads.len())
+    } else {
+        String::new()
+    };
+    let counted = match &asked.instrument {
+        Some(instrument) => format!(", {} also counted", instrument.branches.len()),
+        None => String::new(),
+    };
+    format!(
+        "{}{}{}{counted}, {}{sets}, {}, {}",
+        asked.heading(),
+        count(asked.branches.len(), "branch", "branches"),
+        if asked.twin { " and the baseline's twin" } else { "" },
+        workloads.join(" "),
+        count(asked.threads.len(), "thread count", "thread counts"),
+        count(plan.len(), "trial", "trials")
+    )
+}
+
+/// A number and its noun in the right form.
+#[must_use]
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.
+pub(crate) fn human(time: Duration) -> String {
+    let seconds = (time + Duration::from_millis(500)).as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::InMemoryTerm;
+
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_cuts_names_and_not_the_time_left_which_follows_the_pace() {
+        let terminal = InMemoryTerm::new(4, 80);
+        let bar = bar(ProgressDrawTarget::term_like(Box::new(terminal.clone())), 100, 0);
+        bar.set_message("split-counters-no-jec-sleepers-only-cache-padded, ".repeat(2));
+        bar.tick();
+        assert!(terminal.contents().contains("0/100, time left unknown: split"), "{terminal:?}");
+        for _ in 0..3 {
+            std::thread::sleep(Duration::from_millis(200));
+            bar.inc(1);
+            bar.tick();
+        }
+        let shown = terminal.contents();
+        let (before, left) = shown.split_once("3/100, about ").unwrap();
+        assert!(left.contains(" s left: split-counters") && !before.contains("left"), "{shown}");
+        assert!(shown.lines().count() == 1, "{shown}");
+        let seconds: u64 = left.split(' ').next().unwrap().parse().unwrap();
+        assert!((5..60).contains(&seconds), "{shown}");
+    }
+
+    #[test]
+    fn what_is_said_fits_a_terminal_and_keeps_its_lines() {
+        let text = "error: a word and another\n  and one below\nand/a/path/that/cannot/be/broken";
+        assert_eq!(
+            fitting(text, 20),
+            "error: a word and\n  another\n  and one below\nand/a/path/that/cannot/be/broken"
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! A process that is waited for: a group of its own, a time limit, nothing left behind.
+
+use std::io::{self, Read, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
+};
+
+use crate::run::interrupt::{self, Watched};
+
+/// What is read of standard output; a process that prints more is cut off.
+const STDOUT_LIMIT: u64 = 64 << 20;
+/// How long a new binary may be open for writing. A guess: a child closes what it inherited within a millisecond.
+const BUSY_FOR: Duration = Duration::from_secs(2);
+/// What is kept of the end of standard error.
+const STDERR_KEPT: usize = 64 << 10;
+
+/// The longest that a process may take.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// From its start.
+    Wall(Duration),
+    /// What it and its threads keep CPUs for, rounded up to whole seconds: however busy the host is, it gets as far.
+    Cpu(Duration),
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its status; a killed process has a signal.
+    pub status: ExitStatus,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// The end of standard error.
+    pub stderr: String,
+    /// From just before its start until it had ended.
+    pub elapsed: Duration,
+    /// It was killed because its time was up.
+    pub is_timed_out: bool,
+    /// Somebody asked the runner to stop meanwhile.
+    pub is_interrupted: bool,
+}
+
+/// Starts `command` in a process group of its own, gives it `input`, waits, and kills the whole
+/// group when the time is up, on an interrupt, and in any case at the end.
+///
+/// # Errors
+/// If the process cannot be started or waited for.
+pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Result<Finished> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    die_with_parent(command);
+    let wall = match limit {
+        None => None,
+        Some(Limit::Wall(limit)) => Some(limit),
+        Some(Limit::Cpu(limit)) => {
+            keep_within(command, limit);
+            None
+        }
+    };
+    let (mut child, started) = spawn(command)?;
+    let group = Pid::from_child(&child);
+    let watched = Watched::new(group);
+    let stdin = child.stdin.take();
+    let readers = Readers::start(&mut child);
+    if let Some(mut stdin) = stdin {
+        // A process that ends without reading its input tells why by its exit code.
+        let _ = stdin.write_all(input);
+    }
+    let is_beyond_wall = !wait_for_exit(group, wall)?;
+    let elapsed = started.elapsed();
+    // Also after an orderly end: what it may have started must not run into the next trial.
+    let _ = kill_process_group(group, Signal::KILL);
+    let status = child.wait()?;
+    let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
+    drop(watched);
+    let (stdout, stderr) = readers.join();
+    Ok(Finished {
+        status,
+        stdout,
+        stderr,
+        elapsed,
+        is_timed_out,
+        is_interrupted: interrupt::is_requested(),
+    })
+}
+
+/// Starts `command`, and says when.
+///
+/// A binary that was just written may be open for writing a little longer, in a child that another thread has begun to
+/// start: Linux then refuses to run it.
+fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
+    let give_up = Instant::now() + BUSY_FOR;
+    loop {
+        let started = Instant::now();
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && started < give_up =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            spawned => return spawned.map(|child| (child, started)),
+        }
+    }
+}
+
+/// Blocks until the process has ended (true) or the limit has passed (false). The process stays
+/// unreaped, so that its group number cannot be given to anybody else before the group is killed.
+fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let ended = loop {
+            match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+                Err(rustix::io::Errno::INTR) => {}
+                result => break result.map(drop),
+            }
+        };
+        // The receiver is gone after a time-out.
+        let _ = sender.send(ended);
+    });
+    // Nothing here wakes up while the trial runs: the runner must not take CPU time from it.
+    let ended = match limit {
+        Some(limit) => receiver.recv_timeout(limit).ok(),
+        None => receiver.recv().ok(),
+    };
+    ended.map_or(Ok(false), |result| result.map(|()| true).map_err(io::Error::from))
+}
+
+/// Makes the kernel kill the process if the runner dies, even by SIGKILL, so that no trial of a dead
+/// sweep runs beside those of the resumed one.
+fn die_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let set = move || {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have died before the line above.
+        if rustix::process::getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(rustix::io::Errno::SRCH.into())
+        }
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two system
+    // calls, allocates nothing, takes no lock, and captures a plain number.
+    unsafe {
+        command.pre_exec(set);
+    }
+}
+
+/// Has the kernel end the process by `SIGXCPU` when it has had so much CPU time, and kill it a second later.
+fn keep_within(command: &mut Command, limit: Duration) {
+    let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
+    let limit = Rlimit { current: Some(seconds.max(1)), maximum: Some(seconds.max(1) + 1) };
+    let set = move || setrlimit(Resource::Cpu, limit).map_err(io::Error::from);
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes one system call, allocates
+    // nothing, takes no lock, and captures plain numbers.
+    unsafe {
+        command.pre_exec(set);
+    }
+}
+
+struct Readers {
+    stdout: JoinHandle<Vec<u8>>,
+    stderr: JoinHandle<String>,
+}
+
+impl Readers {
+    fn start(child: &mut Child) -> Self {
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take();
+        Self {
+            stdout: thread::spawn(move || {
+                let mut text = Vec::new();
+                if let Some(pipe) = stdout {
+                    // What could be read until an error is judged like any other output.
+                    let _ = pipe.take(STDOUT_LIMIT).read_to_end(&mut text);
+                }
+                text
+            }),
+            stderr: thread::spawn(move || stderr.map(read_tail).unwrap_or_default()),
+        }
+    }
+
+    fn join(self) -> (Vec<u8>, String) {
+        (self.stdout.join().unwrap_or_default(), self.stderr.join().unwrap_or_default())
+    }
+}
+
+fn read_tail(mut pipe: impl Read) -> String {
+    let mut kept = Vec::new();
+    let mut chunk = [0; 8 << 10];
+    while let Ok(count) = pipe.read(&mut chunk) {
+        if count == 0 {
+            break;
+        }
+        kept.extend_from_slice(&chunk[..count]);
+        if kept.len() > 2 * STDERR_KEPT {
+            kept.drain(..kept.len() - STDERR_KEPT);
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// The last `count` lines of a text that are not blank.
+pub(crate) fn last_lines(text: &str, count: usize) -> Option<String> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let from = lines.len().saturating_sub(count);
+    (!lines.is_empty()).then(|| lines[from..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn input_output_and_errors_reach_their_places() {
+        let done = run(&mut shell("cat; echo wrong >&2; exit 3"), b"question", None).unwrap();
+        assert_eq!((done.stdout, done.stderr), (b"question".to_vec(), "wrong\n".to_owned()));
+        assert_eq!((done.status.code(), done.is_timed_out), (Some(3), false));
+    }
+
+    #[test]
+    fn a_binary_that_is_still_open_for_writing_is_started_once_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("true");
+        std::fs::copy("/bin/true", &binary).unwrap();
+        let writer = std::fs::OpenOptions::new().append(true).open(&binary).unwrap();
+        let closes = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(writer);
+        });
+        let done = run(&mut Command::new(&binary), b"", None).unwrap();
+        assert!(done.status.success());
+        closes.join().unwrap();
+    }
+
+    #[test]
+    fn the_time_limit_kills_grandchildren_too() {
+        let limit = Some(Limit::Wall(Duration::from_millis(200)));
+        let done = run(&mut shell("sleep 60 & echo $!; wait"), b"", limit).unwrap();
+        assert!(done.is_timed_out && done.elapsed < Duration::from_secs(30));
+        let grandchild = String::from_utf8(done.stdout).unwrap();
+        let stat = format!("/proc/{}/stat", grandchild.trim());
+        // A killed process takes a moment to go, or stays a zombie until init has collected it.
+        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_gone() {
+            assert!(Instant::now() < deadline, "the grandchild lives");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn a_limit_of_cpu_time_ends_who_computes_and_not_who_waits() {
+        let limit = Some(Limit::Cpu(Duration::from_millis(500)));
+        let done = run(&mut shell("sleep 1.5; echo waited"), b"", limit).unwrap();
+        assert_eq!((done.is_timed_out, done.stdout), (false, b"waited\n".to_vec()));
+        let done = run(&mut shell("while :; do :; done"), b"", limit).unwrap();
+        assert!(done.is_timed_out && done.elapsed >= Duration::from_millis(900), "{done:?}");
+    }
+
+    #[test]
+    fn what_a_process_leaves_behind_is_killed_when_it_ends() {
+        let done = run(&mut shell("sleep 60 & echo $!"), b"", None).unwrap();
+        assert!(done.elapsed < Duration::from_secs(30), "waited for the grandchild");
+        assert!(!done.is_timed_out);
+    }
+
+    #[test]
+    fn the_tail_of_a_long_error_stream_is_kept() {
+        let done = run(&mut shell("yes x | head -c 1000000 >&2; echo end >&2"), b"", None).unwrap();
+        assert!(done.stderr.len() <= 2 * STDERR_KEPT + 8192 && done.stderr.ends_with("end\n"));
+        assert_eq!(last_lines(&done.stderr, 2).as_deref(), Some("x\nend"));
+        assert_eq!(last_lines("\n \n", 2), None);
+    }
+}

@@ -1,0 +1,329 @@
+//! From plan to records: runs what is missing, one trial at a time.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use jiff::Timestamp;
+use protocol::{Request, SCHEMA};
+
+use crate::build;
+use crate::build::rewriting::places;
+use crate::config::machines;
+use crate::host::frequency::{ClockReading, ControlFrequency};
+use crate::host::gauges::{self, Gauges};
+use crate::plan::id::Id;
+use crate::plan::{Asked, Load, Mode, Plan, Trial};
+use crate::record::{Ending, FreqState, Record};
+use crate::run::trial::{Ended, RunTrial};
+
+/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into
+/// the next. A guess: an exit of 64 threads takes about a millisecond.
+pub const SETTLE: Duration = Duration::from_millis(10);
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The checkout, in which machines lie.
+    pub root: &'a Path,
+    /// What was asked.
+    pub asked: &'a Asked,
+    /// Its order.
+    pub plan: &'a Plan,
+    /// Instance files for the processes, one for each of [`Asked::workloads`].
+    pub inputs: Vec<Option<PathBuf>>,
+    /// Identities of trials that an earlier run recorded.
+    pub done: HashSet<Id>,
+    /// CPUs that the processes may use; more threads are marked as oversubscribed.
+    pub cpus: usize,
+    /// Pause before each trial.
+    pub settle: Duration,
+}
+
+/// Everything outside that a sweep acts on.
+pub struct Surroundings<'a> {
+    /// Run trials: the first alone, but on simulated machines all side by side.
+    pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
+    /// Sets the CPU frequency.
+    pub frequency: &'a mut dyn ControlFrequency,
+    /// Takes each record before the next trial starts; on an error the sweep stops.
+    pub keep: &'a mut dyn FnMut(&Record) -> Result<()>,
+    /// Hears of each trial before and after it.
+    pub watch: &'a mut dyn Watch,
+    /// Whether somebody asked to stop.
+    pub is_interrupted: &'a dyn Fn() -> bool,
+    /// What can change from trial to trial.
+    pub gauges: &'a Gauges,
+}
+
+/// An observer of the sweep, which is silent while a trial runs.
+pub trait Watch {
+    /// A trial is about to start.
+    fn begin(&mut self, load: &Load, trial: &Trial<'_>);
+    /// It ended.
+    fn end(&mut self, record: &Record);
+}
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Trials run.
+    pub trials: usize,
+    /// Of which failed.
+    pub failed: usize,
+    /// Wall time from the first trial to the last.
+    pub wall: Duration,
+    /// Of which inside trial processes.
+    pub in_trials: Duration,
+    /// Of which in pauses before trials.
+    pub settling: Duration,
+    /// Of which setting and measuring the CPU's clock, and measuring how far CPUs are from each other.
+    pub clocking: Duration,
+    /// Of which writing records and waiting for the disk.
+    pub writing: Duration,
+    /// The sweep was asked to stop and has trials left.
+    pub is_interrupted: bool,
+}
+
+/// Runs every trial of the plan that is not done yet, in the plan's order.
+///
+/// # Errors
+/// If a record cannot be kept, or the frequency not be set or put back; all earlier records are kept.
+pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    if job.asked.machine.is_some() {
+        return side_by_side(job, around);
+    }
+    let tally = run_trials(job, around);
+    // Whatever ended the trials: the host gets its frequency back.
+    let left = around.frequency.leave();
+    let tally = tally?;
+    left?;
+    Ok(tally)
+}
+
+fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    for trial in job.plan.trials() {
+        if job.done.contains(&trial.id) {
+            continue;
+        }
+        if (around.is_interrupted)() {
+            tally.is_interrupted = true;
+            break;
+        }
+        let load = &job.asked.workloads[trial.kind.load];
+        around.watch.begin(load, &trial);
+        // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
+        timed(&mut tally.clocking, || {
+            around.frequency.before(trial.regime.mode, trial.kind.threads)
+        })?;
+        let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
+        timed(&mut tally.settling, || std::thread::sleep(job.settle));
+        let before =
+            Before { started_at: Timestamp::now(), core_to_core_ns, seen: around.gauges.look() };
+        let request = request(job, &trial);
+        let Some(ended) =
+            around.trials[0].run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
+        else {
+            tally.is_interrupted = true;
+            break;
+        };
+        let seen = timed(&mut tally.clocking, || around.frequency.after());
+        let process = ended.process;
+        let record = record(job, &trial, seen, before, ended, around.gauges.look());
+        note(&record, process, &mut tally, around.keep, around.watch)?;
+    }
+    tally.wall = started.elapsed();
+    Ok(tally)
+}
+
+/// The trials of a simulated machine: as many at a time as there are [`Surroundings::trials`], since nothing that else
+/// runs on the host changes them. Records are kept in the order in which trials end.
+fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    let left = Mutex::new(job.plan.trials().filter(|trial| !job.done.contains(&trial.id)));
+    let is_over = AtomicBool::new(false);
+    // Relaxed: seen late, it means a trial more.
+    let is_stopped = || is_over.load(Relaxed);
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let result = std::thread::scope(|scope| {
+        let (sender, ended) = mpsc::channel();
+        for runner in &mut *around.trials {
+            let sender = sender.clone();
+            let (next, is_stopped) = (&next, &is_stopped);
+            scope.spawn(move || {
+                while let Some(trial) = (!is_stopped()).then(next).flatten() {
+                    let started_at = Timestamp::now();
+                    let branch = job.asked.binary_of(trial.branch);
+                    let ended = runner.run_trial(branch, trial.layout, &request(job, &trial));
+                    // Nobody receives after an error; the rest is not wanted then.
+                    let _ = sender.send((trial, started_at, ended));
+                }
+            });
+        }
+        drop(sender);
+        let mut end = |trial: Trial<'_>, started_at, ended: Option<Ended>| -> Result<()> {
+            let Some(ended) = ended else {
+                tally.is_interrupted = true;
+                is_over.store(true, Relaxed);
+                return Ok(());
+            };
+            let state = match trial.regime.mode {
+                Mode::Fixed => FreqState::FixedVerified,
+                Mode::Dynamic => FreqState::Dynamic,
+            };
+            let seen = ClockReading { state, ghz_before: None, ghz_after: None };
+            let nothing = gauges::Readings::default();
+            let before = Before { started_at, core_to_core_ns: None, seen: nothing };
+            around.watch.begin(&job.asked.workloads[trial.kind.load], &trial);
+            let process = ended.process;
+            let record = record(job, &trial, seen, before, ended, nothing);
+            note(&record, process, &mut tally, around.keep, around.watch)
+        };
+        for (trial, started_at, ended) in ended {
+            if (around.is_interrupted)() {
+                is_over.store(true, Relaxed);
+            }
+            if let Err(error) = end(trial, started_at, ended) {
+                is_over.store(true, Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    });
+    result?;
+    tally.is_interrupted |= is_stopped();
+    tally.wall = started.elapsed();
+    Ok(tally)
+}
+
+/// Counts and keeps the record of a trial whose process took so long.
+fn note(
+    record: &Record,
+    process: Duration,
+    tally: &mut Tally,
+    keep: &mut dyn FnMut(&Record) -> Result<()>,
+    watch: &mut dyn Watch,
+) -> Result<()> {
+    tally.trials += 1;
+    tally.in_trials += process;
+    tally.failed += usize::from(record.outcome != Ending::Ok);
+    timed(&mut tally.writing, || keep(record))?;
+    watch.end(record);
+    Ok(())
+}
+
+/// Adds what `work` takes.
+fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let result = work();
+    *sum += started.elapsed();
+    result
+}
+
+/// What was so just before the trial.
+#[derive(Clone, Copy)]
+struct Before {
+    started_at: Timestamp,
+    core_to_core_ns: Option<f64>,
+    seen: gauges::Readings,
+}
+
+fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
+    let load = &job.asked.workloads[trial.kind.load];
+    Request {
+        size: load.size.clone(),
+        parameters: load.own_parameters(),
+        input: job.inputs[trial.kind.load].clone(),
+        program: trial.kind.program,
+        threads: trial.kind.threads,
+        placement: trial.regime.placement,
+        seed: job.asked.seed,
+        warmup_iterations: job.asked.warmup_iterations,
+        iterations: job.asked.iterations,
+        machine: machines::request(job.root, job.asked, trial),
+        ..Request::tiny(&load.workload)
+    }
+}
+
+fn record(
+    job: &Job<'_>,
+    trial: &Trial<'_>,
+    seen: ClockReading,
+    before: Before,
+    ended: Ended,
+    after: gauges::Readings,
+) -> Record {
+    let load = &job.asked.workloads[trial.kind.load];
+    let Before { started_at, core_to_core_ns, seen: before } = before;
+    let mut record = Record {
+        schema: SCHEMA,
+        trial: trial.id,
+        cell: trial.cell,
+        replicate: trial.replicate,
+        block: trial.block,
+        position: trial.position,
+        branch: trial.branch.to_owned(),
+        program: trial.kind.program,
+        workload: load.workload.clone(),
+        size: load.size.clone(),
+        parameters: load.parameters.clone(),
+        input: load.input.as_ref().map(|input| input.path.clone()),
+        threads: trial.kind.threads,
+        mode: trial.regime.mode,
+        placement: trial.regime.placement,
+        freq_state: seen.state,
+        oversubscribed: trial.kind.threads > job.cpus,
+        seed: job.asked.seed,
+        started_at: started_at.to_string(),
+        process_ns: nanoseconds(ended.process),
+        load_before: before.load,
+        core_to_core_ns,
+        steal_ns: gauges::since(before.steal_ns, after.steal_ns),
+        celsius_after: after.celsius,
+        throttles: gauges::since(before.throttles, after.throttles),
+        quota_throttled_ns: gauges::since(before.quota_throttled_ns, after.quota_throttled_ns),
+        layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch))
+            .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
+        simulated_seed: machines::request(job.root, job.asked, trial).map(|it| it.seed),
+        ghz_before: seen.ghz_before,
+        ghz_after: seen.ghz_after,
+        ..Record::default()
+    };
+    match ended.result {
+        Ok(outcome) => {
+            record.parameters.extend(outcome.parameters);
+            record.variant = Some(outcome.variant);
+            record.answer = Some(outcome.answer);
+            record.work_unit = Some(outcome.work_unit);
+            record.events = outcome.events;
+            let named = |it| places::named(it, job.root, &build::simulated_folder(job.root));
+            record.simulated = outcome.simulated.map(named);
+            // Counting takes time, so an instrumented build has none to show: what is not in the
+            // record cannot get into a table of times.
+            if !job.asked.is_instrumented(trial.branch) {
+                record.warmup = outcome.warmup;
+                record.iterations = outcome.iterations;
+                record.usage = Some(outcome.usage);
+                record.metrics = outcome.metrics;
+            }
+        }
+        Err(failure) => {
+            record.outcome = failure.ending;
+            record.reason = Some(failure.reason);
+            record.stderr_tail = failure.stderr_tail;
+        }
+    }
+    record
+}
+
+/// A duration as records have it; 584 years fit.
+#[must_use]
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,319 @@
+//! Runs one trial: one process, one request, one outcome.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use protocol::{Failure, Outcome, Request, SCHEMA};
+
+use crate::config::checkout::Checkout;
+use crate::record::Ending;
+use crate::run::subprocess::{self, Finished, Limit};
+
+/// Lines of standard error kept for a failed trial.
+const STDERR_LINES: usize = 20;
+
+/// The same for one that hung: a line for each of its threads, and the pool's state.
+const HANG_LINES: usize = 200;
+
+/// How one trial ended, as seen from outside.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Wall time of the whole process.
+    pub process: Duration,
+    /// The outcome, or what went wrong.
+    pub result: Result<Outcome, TrialFailure>,
+}
+
+/// Why a trial has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialFailure {
+    /// Kind of failure.
+    pub ending: Ending,
+    /// In words.
+    pub reason: String,
+    /// End of standard error.
+    pub stderr_tail: Option<String>,
+}
+
+/// Whatever can run a trial: a subprocess in a sweep, a fake in tests of the order.
+pub trait RunTrial {
+    /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the runner was
+    /// asked to stop meanwhile, so that nothing is known.
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended>;
+}
+
+/// Starts the branches' binaries.
+#[derive(Clone, Debug)]
+pub struct Subprocesses {
+    binaries: BTreeMap<String, Vec<PathBuf>>,
+    limit: Duration,
+    checkout: Checkout,
+}
+
+impl Subprocesses {
+    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out
+    /// of what failing processes print.
+    #[must_use]
+    pub fn new(
+        binaries: BTreeMap<String, Vec<PathBuf>>,
+        limit: Duration,
+        checkout: Checkout,
+    ) -> Self {
+        Self { binaries, limit, checkout }
+    }
+}
+
+impl RunTrial for Subprocesses {
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
+        let Some(binary) = self.binaries.get(branch).and_then(|binaries| binaries.get(layout))
+        else {
+            let reason = "the branch could not be built; see the manifest".to_owned();
+            let failure = TrialFailure { ending: Ending::BuildFailed, reason, stderr_tail: None };
+            return Some(Ended { process: Duration::ZERO, result: Err(failure) });
+        };
+        let mut ended = ask(binary, request, self.limit)?;
+        if let Err(failure) = &mut ended.result {
+            failure.reason = self.checkout.without_folders(&failure.reason);
+            let tail = failure.stderr_tail.as_ref();
+            failure.stderr_tail = tail.map(|tail| self.checkout.without_folders(tail));
+        }
+        Some(ended)
+    }
+}
+
+/// Variables of the user's environment that would override the plan, or change times unseen.
+const NOT_INHERITED: [&str; 10] = [
+    "RAYON_NUM_THREADS",
+    "RAYON_RS_NUM_CPUS",
+    "RAYON_LOG",
+    "RUST_MIN_STACK",
+    "RUST_BACKTRACE",
+    "LD_PRELOAD",
+    "LD_BIND_NOW",
+    "GLIBC_TUNABLES",
+    "MALLOC_ARENA_MAX",
+    "MALLOC_CONF",
+];
+
+/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is wall time, and CPU time
+/// of what runs on a simulated machine.
+///
+/// A request that does not say when an iteration hangs gets half the limit: as there are two iterations
+/// or more, counting the untimed ones, one that takes so long would exceed it; and so the process
+/// reports what its threads do before it is killed.
+///
+/// # Panics
+/// Never: a request always has a JSON form.
+#[must_use]
+pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
+    let mut command = Command::new(binary);
+    for name in NOT_INHERITED {
+        command.env_remove(name);
+    }
+    let half = u64::try_from(limit.as_millis() / 2).unwrap_or(u64::MAX).max(1);
+    let hang_after_ms = request.hang_after_ms.or(Some(half));
+    let request = Request { hang_after_ms, ..request.clone() };
+    let mut line = serde_json::to_vec(&request).expect("a request is made of plain values");
+    line.push(b'\n');
+    // What is simulated takes its time whatever else runs, so a busy host must not end it.
+    let limit = if request.machine.is_some() { Limit::Cpu(limit) } else { Limit::Wall(limit) };
+    let finished = match subprocess::run(&mut command, &line, Some(limit)) {
+        Ok(finished) => finished,
+        Err(error) => {
+            let reason = format!("the process cannot be started: {error}");
+            let failure = TrialFailure { ending: Ending::Crash, reason, stderr_tail: None };
+            return Some(Ended { process: Duration::ZERO, result: Err(failure) });
+        }
+    };
+    if finished.is_interrupted {
+        return None;
+    }
+    Some(Ended { process: finished.elapsed, result: judge(&finished, limit) })
+}
+
+fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
+    let failure = |ending, reason| TrialFailure {
+        ending,
+        reason,
+        stderr_tail: subprocess::last_lines(
+            &finished.stderr,
+            if ending == Ending::Hang { HANG_LINES } else { STDERR_LINES },
+        ),
+    };
+    if finished.is_timed_out {
+        let (limit, of) = match limit {
+            Limit::Wall(limit) => (limit, ""),
+            Limit::Cpu(limit) => (limit, " of CPU time"),
+        };
+        let reason = format!("no answer within {} s{of}; killed", limit.as_secs_f64());
+        return Err(failure(Ending::Timeout, reason));
+    }
+    let printed = String::from_utf8_lossy(&finished.stdout);
+    let last_line = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    if finished.status.success() {
+        let outcome: Outcome = serde_json::from_str(last_line).map_err(|error| {
+            let shown: String = last_line.chars().take(200).collect();
+            failure(Ending::BadOutput, format!("its last line is no outcome ({error}): {shown:?}"))
+        })?;
+        if outcome.schema != SCHEMA {
+            let reason = format!("it speaks schema {}, the runner {SCHEMA}", outcome.schema);
+            return Err(failure(Ending::BadOutput, reason));
+        }
+        return Ok(outcome);
+    }
+    Err(match serde_json::from_str::<Failure>(last_line) {
+        Ok(Failure::WrongAnswer { iteration, expected, actual }) => failure(
+            Ending::WrongAnswer,
+            format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
+        ),
+        Ok(Failure::Hang { iteration, waited_ms }) => failure(
+            Ending::Hang,
+            format!("iteration {iteration} got no further for {:.1} s", waited_ms as f64 / 1e3),
+        ),
+        Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
+        Err(_) => failure(Ending::Crash, how_it_ended(finished)),
+    })
+}
+
+fn how_it_ended(finished: &Finished) -> String {
+    match (finished.status.code(), finished.status.signal()) {
+        (Some(manycore::STALLED), _) if let Some(said) = error_of(&finished.stderr) => said,
+        (Some(code), _) => {
+            format!("ended with exit code {code} and said nothing the protocol knows")
+        }
+        (None, Some(signal)) => {
+            let name = match signal {
+                4 => " (SIGILL)",
+                6 => " (SIGABRT)",
+                7 => " (SIGBUS)",
+                8 => " (SIGFPE)",
+                9 => " (SIGKILL; the kernel does this when memory runs out)",
+                11 => " (SIGSEGV)",
+                _ => "",
+            };
+            format!("killed by signal {signal}{name}")
+        }
+        (None, None) => "ended in an unknown way".to_owned(),
+    }
+}
+
+/// What a process said of its own end.
+fn error_of(stderr: &str) -> Option<String> {
+    stderr.lines().rev().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks a shell script in the place of a workload binary.
+    fn ask_script(script: &str) -> TrialFailure {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = crate::run::testing::script(folder.path(), script);
+        ask(&binary, &crate::build::variant::smallest_request(), Duration::from_millis(500))
+            .unwrap()
+            .result
+            .unwrap_err()
+    }
+
+    #[test]
+    fn a_process_that_does_not_end_is_a_timeout() {
+        let failure = ask_script("echo busy >&2; sleep 60");
+        assert_eq!(failure.ending, Ending::Timeout);
+        assert_eq!(failure.stderr_tail.as_deref(), Some("busy"));
+    }
+
+    #[test]
+    fn a_simulation_may_take_so_much_cpu_time_however_long_the_host_takes_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut request = crate::build::variant::smallest_request();
+        request.machine = Some(protocol::MachineRequest {
+            file: "machines/zen4-64.toml".into(),
+            is_fixed: true,
+            seed: 1,
+            charge_ns: 1.0,
+            scaled: None,
+        });
+        let end_of = |script| {
+            let binary = crate::run::testing::script(folder.path(), script);
+            ask(&binary, &request, Duration::from_millis(500)).unwrap().result.unwrap_err()
+        };
+        assert_eq!(end_of("sleep 1.2; exit 9").ending, Ending::Crash);
+        let failure = end_of("while :; do :; done");
+        assert_eq!(failure.ending, Ending::Timeout);
+        assert_eq!(failure.reason, "no answer within 0.5 s of CPU time; killed");
+    }
+
+    #[test]
+    fn a_signal_is_a_crash_with_its_name() {
+        let failure = ask_script("kill -SEGV $$");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert!(failure.reason.contains("SIGSEGV"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_simulation_that_stands_still_is_a_crash_that_says_where() {
+        let failure = ask_script("echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert_eq!(failure.reason, "it stands still at x.rs:1");
+        assert!(failure.stderr_tail.unwrap().ends_with("Advice."));
+        assert!(ask_script("exit 4").reason.contains("exit code 4"));
+    }
+
+    #[test]
+    fn a_wrong_answer_is_told_with_both_answers() {
+        let line = r#"{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}"#;
+        let failure = ask_script(&format!("echo '{line}'; exit 1"));
+        assert_eq!(failure.ending, Ending::WrongAnswer);
+        assert_eq!(failure.reason, "iteration 3 gave 2, the known answer is 1");
+    }
+
+    #[test]
+    fn a_hang_is_told_with_the_whole_report_of_its_threads() {
+        let line = r#"{"failure":"hang","iteration":2,"waited_ms":1500}"#;
+        let script = format!("seq 1 100 >&2; echo '{line}'; exit 1");
+        let failure = ask_script(&script);
+        assert_eq!(failure.ending, Ending::Hang);
+        assert_eq!(failure.reason, "iteration 2 got no further for 1.5 s");
+        assert!(failure.stderr_tail.unwrap().starts_with("1\n2\n"));
+    }
+
+    #[test]
+    fn a_request_asks_for_a_report_when_half_the_time_is_up_unless_it_says_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = crate::run::testing::script(folder.path(), "cat >&2; exit 9");
+        let mut request = crate::build::variant::smallest_request();
+        let mut asked = |hang_after_ms| {
+            request.hang_after_ms = hang_after_ms;
+            let ended = ask(&binary, &request, Duration::from_secs(8)).unwrap();
+            let sent = ended.result.unwrap_err().stderr_tail.unwrap();
+            serde_json::from_str::<Request>(&sent).unwrap().hang_after_ms
+        };
+        assert_eq!(asked(None), Some(4_000));
+        assert_eq!(asked(Some(7)), Some(7));
+    }
+
+    #[test]
+    fn a_refusal_keeps_its_message() {
+        let failure =
+            ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
+        assert_eq!((failure.ending, failure.reason.as_str()), (Ending::Refused, "no such size"));
+    }
+
+    #[test]
+    fn success_without_an_outcome_is_bad_output() {
+        let failure = ask_script("echo hello");
+        assert_eq!(failure.ending, Ending::BadOutput);
+        assert!(failure.reason.contains("hello"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_panic_is_a_crash_with_the_end_of_its_message() {
+        let failure = ask_script("echo 'thread main panicked' >&2; exit 101");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert_eq!(failure.stderr_tail.as_deref(), Some("thread main panicked"));
+    }
+}
