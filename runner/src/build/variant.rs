@@ -36,7 +36,12 @@ pub(crate) fn who_are_you(
     binary: &Path,
     machine: Option<&MachineRequest>,
 ) -> Result<String> {
-    let request = Request { machine: machine.cloned(), ..smallest_request() };
+    let request = Request {
+        machine: machine.cloned(),
+        // No program runs on every rival: some have no joins, others no broadcast. A pool starts on each.
+        prepare_only: !branch.source.is_instrumented(),
+        ..smallest_request()
+    };
     let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
     let Some(ended) = ended else {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
