@@ -184,6 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_without_joins_says_who_it_is_since_no_program_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = r#"case "$(cat)" in *'"prepare_only":true'*) exit 7;; esac; exit 101"#;
+        let binary = crate::run::testing::script(folder.path(), script);
+        let error = who_are_you(&mine(fork(&[])), &binary, None).unwrap_err().to_string();
+        assert!(error.contains("exit code 7"), "{error}");
+    }
+
+    #[test]
     fn a_binary_that_names_its_variant_is_trusted_and_another_is_not() {
         assert_eq!(ask("split+no-jec", fork(&["no-jec", "split"])).unwrap(), "split+no-jec");
         let error = ask("split", fork(&["no-jec", "split"])).unwrap_err();
