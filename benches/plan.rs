@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use protocol::Placement;
-use runner::plan::{self, Asked, Mode};
 use runner::options::selection;
+use runner::plan::{self, Asked, Mode};
 
 fn asked() -> Asked {
     let loads = selection::loads("all", "medium", &[], None).expect("the catalogue is in order");

@@ -1,8 +1,10 @@
 //! One closure, once on every worker of a pool.
 
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 
+use crate::hooks;
 use crate::job::{SharedJob, StackJob};
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
@@ -115,8 +117,14 @@ where
     let share = |_migrated| BroadcastContext::with(&op);
     let latch = CountLatch::new(registry.num_threads(), caller);
     let jobs: Vec<_> = (0..registry.num_threads()).map(|_| StackJob::new(&latch, &share)).collect();
-    // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
-    registry.submit_to_each(jobs.iter().map(|job| unsafe { job.as_job_ref() }));
+    let _frame = hooks::open_broadcast(jobs.as_ptr());
+    registry.submit_to_each(jobs.iter().map(|job| {
+        // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
+        let job = unsafe { job.as_job_ref() };
+        hooks::spawned(&job, jobs.as_ptr());
+        job
+    }));
+    hooks::await_others();
     latch.wait(caller, Awaited::NONE);
     jobs.into_iter().map(StackJob::into_result).collect()
 }
@@ -131,7 +139,10 @@ where
         pool.run_detached(|| BroadcastContext::with(&op));
         pool.drop_reason_to_live();
     });
-    // SAFETY: `op` is 'static, and `run_detached` lets no panic out.
-    registry
-        .submit_to_each((0..registry.num_threads()).map(|_| unsafe { SharedJob::new_ref(&job) }));
+    registry.submit_to_each((0..registry.num_threads()).map(|_| {
+        // SAFETY: `op` is 'static, and `run_detached` lets no panic out.
+        let share = unsafe { SharedJob::new_ref(&job) };
+        hooks::spawned(&share, ptr::null::<()>());
+        share
+    }));
 }

@@ -1,5 +1,6 @@
 //! What a thread may ask about the pool it works for, and how it lends that pool a hand.
 
+use crate::hooks;
 use crate::registry::{self, Worker};
 use crate::sleep;
 
@@ -120,10 +121,11 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 /// ```
 #[inline]
 pub fn current_num_threads() -> usize {
-    Worker::with_current(|worker| match worker {
+    let workers = Worker::with_current(|worker| match worker {
         Some(worker) => worker.registry().num_threads(),
         None => registry::global().num_threads(),
-    })
+    });
+    hooks::threads_to_split_for(workers)
 }
 
 /// The most workers that a pool can have: 65 535, or 255 where pointers have 32 bits.

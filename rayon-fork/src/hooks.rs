@@ -1,8 +1,8 @@
 //! Where the scheduler says what it does, in one line each.
 //!
-//! With the feature `instrument` these lines count and record. Without it every function here is
-//! empty and every type has size zero, and nothing is left of them in compiled code: the test
-//! `hooks_leave_no_code` deletes the lines and compares.
+//! With the feature `instrument` these lines count, and with `record` they record a program. Without,
+//! every function here is empty and every type has size zero, and nothing is left of them in compiled
+//! code: the test `hooks_leave_no_code` deletes the lines and compares.
 
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
@@ -124,8 +124,12 @@ words! {
 
 #[cfg(feature = "instrument")]
 pub(crate) use crate::instrument::hooks::*;
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub(crate) use crate::record::*;
 #[cfg(not(feature = "instrument"))]
 pub(crate) use nothing::*;
+#[cfg(not(all(feature = "record", target_os = "linux")))]
+pub(crate) use unrecorded::*;
 
 /// The hooks of a build that does not count.
 #[cfg(not(feature = "instrument"))]
@@ -215,4 +219,83 @@ mod nothing {
 
     /// Says to whom the calling thread's doings are ascribed, until it is dropped.
     pub(crate) struct Here<'r>(PhantomData<&'r Records>);
+}
+
+/// The hooks of a build that does not record.
+#[cfg(not(all(feature = "record", target_os = "linux")))]
+mod unrecorded {
+    use crate::job::JobRef;
+
+    /// Something that the calling thread has begun lasts until this is dropped.
+    pub(crate) struct Frame;
+
+    /// A join begins whose second closure is `job`.
+    #[inline]
+    pub(crate) fn open_join(_job: &JobRef, _splits: bool) -> Frame {
+        Frame
+    }
+
+    /// The calling thread waits for a job that it put into a pool.
+    #[inline]
+    pub(crate) fn open_install(_job: &JobRef) -> Frame {
+        Frame
+    }
+
+    /// A scope begins.
+    #[inline]
+    pub(crate) fn open_scope<S>(_scope: *const S) -> Frame {
+        Frame
+    }
+
+    /// A broadcast begins.
+    #[inline]
+    pub(crate) fn open_broadcast<S>(_shares: *const S) -> Frame {
+        Frame
+    }
+
+    /// The second closure of a join was taken back, and begins.
+    #[inline]
+    pub(crate) fn second_begins() {}
+
+    /// The calling thread waits for jobs of others before it closes its innermost frame.
+    #[inline]
+    pub(crate) fn await_others() {}
+
+    /// A job was made for which `scope` waits, or nobody.
+    #[inline]
+    pub(crate) fn spawned<S>(_job: &JobRef, _scope: *const S) {}
+
+    /// A job begins that was taken from a queue.
+    #[inline]
+    pub(crate) fn job_begins<J>(_job: *const J) {}
+
+    /// It ended.
+    #[inline]
+    pub(crate) fn job_ended() {}
+
+    /// The calling thread is worker `index` now.
+    #[inline]
+    pub(crate) fn is_worker(_index: usize) {}
+
+    /// The calling worker looks for a job.
+    #[inline]
+    pub(crate) fn searches() {}
+
+    /// It looks no longer.
+    #[inline]
+    pub(crate) fn found() {}
+
+    /// The calling worker blocks.
+    #[inline]
+    pub(crate) fn sleeps() {}
+
+    /// It runs again.
+    #[inline]
+    pub(crate) fn woke() {}
+
+    /// What a pool of so many workers says to those who divide work among them.
+    #[inline]
+    pub(crate) fn threads_to_split_for(real: usize) -> usize {
+        real
+    }
 }

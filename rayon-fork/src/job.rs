@@ -54,6 +54,13 @@ impl JobRef {
         ptr::eq(self.job, job.cast())
     }
 
+    /// Addresses of the job and of the function that runs it.
+    #[cfg(all(feature = "record", target_os = "linux"))]
+    #[inline]
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.job as usize, self.execute as usize)
+    }
+
     #[inline]
     pub(crate) fn execute(self) {
         // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed, so this is
@@ -171,10 +178,12 @@ where
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
         hooks::count(Event::JobExecuted);
+        hooks::job_begins(this);
         let progress = match unwind::capture(|| work(true)) {
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
         };
+        hooks::job_ended();
         // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this`
@@ -208,7 +217,9 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
         // SAFETY: `new_ref` leaked this very box, and it is executed once.
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
         hooks::count(Event::JobExecuted);
+        hooks::job_begins(this);
         (job.work)();
+        hooks::job_ended();
     }
 }
 
@@ -238,7 +249,9 @@ impl<F: Fn() + Send + Sync> Job for SharedJob<F> {
         // SAFETY: `new_ref` gave away one count of this very allocation for this execution.
         let job = unsafe { Arc::from_raw(this.cast::<Self>()) };
         hooks::count(Event::JobExecuted);
+        hooks::job_begins(this);
         (job.work)();
+        hooks::job_ended();
     }
 }
 

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use crate::core_latch::CoreLatch;
+use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
@@ -105,7 +106,7 @@ where
     RA: Send,
     RB: Send,
 {
-    join_context(|_| oper_a(), |_| oper_b())
+    join_by::<_, _, _, _, false>(|_| oper_a(), |_| oper_b())
 }
 
 /// As [`join`], but tells each closure whether it [migrated](FnContext::migrated).
@@ -126,12 +127,26 @@ where
     RA: Send,
     RB: Send,
 {
+    join_by::<_, _, _, _, true>(oper_a, oper_b)
+}
+
+/// Both kinds of join, of which one is told where its closures run, and so may `SPLIT` by that.
+#[inline]
+fn join_by<A, B, RA, RB, const SPLITS: bool>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
     registry::in_worker(|worker, injected| {
         let job_b =
             StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
         // SAFETY: every way out of here first sees the latch set or gets the reference back: the
         // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure panics.
-        let place = worker.push(unsafe { job_b.as_job_ref() });
+        let reference = unsafe { job_b.as_job_ref() };
+        let _frame = hooks::open_join(&reference, SPLITS);
+        let place = worker.push(reference);
 
         let result_a = match unwind::capture(|| oper_a(FnContext::new(injected))) {
             Ok(result) => result,
@@ -147,12 +162,14 @@ where
                 Some(job) => worker.run_within(job),
                 None => {
                     // Stolen. Help others until the thief is done.
+                    hooks::await_others();
                     worker.wait_until(&job_b.latch, Awaited::NONE);
                     break;
                 }
             }
         }
         if is_back {
+            hooks::second_begins();
             // SAFETY: the reference is back, unexecuted.
             let result_b = unsafe {
                 if RUNS_IN_PLACE {
@@ -170,6 +187,7 @@ where
 /// The first closure panicked, but the second job may be running and use this frame.
 #[cold]
 fn wait_before_unwinding(worker: &Worker, latch: &CoreLatch, payload: Payload) -> ! {
+    hooks::await_others();
     worker.wait_until(latch, Awaited::NONE);
     unwind::resume(payload)
 }

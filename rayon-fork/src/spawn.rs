@@ -1,7 +1,9 @@
 //! Jobs that nobody waits for.
 
+use std::ptr;
 use std::sync::Arc;
 
+use crate::hooks;
 use crate::job::{HeapJob, JobRef};
 use crate::registry::{self, Registry, Worker};
 
@@ -78,10 +80,12 @@ where
     registry.add_reasons_to_live(1);
     let pool = Arc::clone(registry);
     // SAFETY: `func` is 'static, and `run_detached` lets no panic out.
-    unsafe {
+    let job = unsafe {
         HeapJob::new_ref(move || {
             pool.run_detached(func);
             pool.drop_reason_to_live();
         })
-    }
+    };
+    hooks::spawned(&job, ptr::null::<()>());
+    job
 }

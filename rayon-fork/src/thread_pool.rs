@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::broadcast::{self, BroadcastContext};
 use crate::current::Yield;
+use crate::hooks;
 use crate::registry::{Registry, Worker};
 use crate::scope::{self, Scope, ScopeFifo};
 use crate::spawn;
@@ -101,7 +102,7 @@ impl ThreadPool {
     /// ```
     #[inline]
     pub fn current_num_threads(&self) -> usize {
-        self.registry.num_threads()
+        hooks::threads_to_split_for(self.registry.num_threads())
     }
 
     /// The calling thread's index, if it is a worker of this pool.

@@ -5,7 +5,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
-    repair, report, show, sweep, trace, validate,
+    record, repair, report, show, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -46,7 +46,10 @@ enum Command {
     /// Merge the shards of one plan into a sweep, or take what another host sent
     #[command(after_help = merge::HELP)]
     Merge(merge::MergeArgs),
-    /// Print the table of a sweep again
+    /// Record what a program of yours does on its pool, in a file that `show` reads
+    #[command(after_help = record::HELP)]
+    Record(record::RecordArgs),
+    /// Print the table of a sweep again, or what a recording tells
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
     /// Set aside broken lines of a sweep, so that it can be resumed
@@ -99,7 +102,8 @@ pub fn run() -> Result<Exit> {
         Command::Compare(arguments) => compare::run(&place()?, arguments),
         Command::OnThisHost(arguments) => on_this_host::run(&place()?, arguments),
         Command::Merge(arguments) => merge::run(&place()?, arguments),
-        Command::Show(arguments) => show::run(&place()?, arguments),
+        Command::Record(arguments) => record::run(arguments),
+        Command::Show(arguments) => show::run(place, arguments),
         Command::Repair(arguments) => repair::run(&place()?, arguments),
         Command::Trace(arguments) => trace::run(&place()?, arguments),
         Command::Frequency(arguments) => frequency::run(arguments),

@@ -43,8 +43,8 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
             // would mostly wait for each other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
-            let packages = ["--package", "runner", "--package", "xtask"];
-            step("runner and xtask", cmd!(sh, "cargo test --quiet {packages...}"))
+            let packages = ["recording", "runner", "xtask"].map(|it| format!("--package={it}"));
+            step("runner, recordings, and xtask", cmd!(sh, "cargo test --quiet {packages...}"))
         }
         Part::Analysis => python::test(sh),
     }
@@ -164,8 +164,8 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     }
     step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;
     step(
-        "documentation of instrument",
-        cmd!(sh, "cargo doc --quiet --package rayon-core --no-deps --features instrument"),
+        "documentation of instrument and record",
+        cmd!(sh, "cargo doc --quiet --package rayon-core --no-deps --features instrument,record"),
     )?;
     python::check(sh)
 }

@@ -100,7 +100,8 @@ impl Variant {
 
     /// As Cargo's `--features` wants it; may be empty.
     pub(crate) fn features(&self) -> String {
-        let instrument = self.is_instrumented.then_some("instrument");
+        // Nobody asks `record` to record, so that it changes no more than `instrument` does.
+        let instrument = self.is_instrumented.then_some("instrument,record");
         self.features.iter().map(String::as_str).chain(instrument).collect::<Vec<_>>().join(",")
     }
 

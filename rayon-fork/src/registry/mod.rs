@@ -197,7 +197,9 @@ impl Registry {
         // SAFETY: used until `op` returns.
         let job = StackJob::new(Arc::clone(&latch), |_| op(unsafe { Worker::running() }, true));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
-        self.inject(unsafe { job.as_job_ref() });
+        let reference = unsafe { job.as_job_ref() };
+        let _frame = hooks::open_install(&reference);
+        self.inject(reference);
         let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
         latch.wait(may_be_soon.then_some(&self.outlook));
         job.into_result()
@@ -213,7 +215,9 @@ impl Registry {
         let job =
             StackJob::new(SpinLatch::cross(caller), |_| op(unsafe { Worker::running() }, false));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
-        self.inject(unsafe { job.as_job_ref() });
+        let reference = unsafe { job.as_job_ref() };
+        let _frame = hooks::open_install(&reference);
+        self.inject(reference);
         caller.wait_until(&job.latch, Awaited::NONE);
         job.into_result()
     }

@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::broadcast::BroadcastContext;
+use crate::hooks;
 use crate::job::{HeapJob, JobRef};
 use crate::latch::CountLatch;
 use crate::registry::{Registry, Worker};
@@ -39,6 +40,7 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
+        let _frame = hooks::open_scope(self);
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -46,6 +48,7 @@ impl<'scope> ScopeBase<'scope> {
                 None
             }
         };
+        hooks::await_others();
         let awaited = local::end_closure(&self.unfinished, &self.registry, owner);
         self.unfinished.wait(owner, awaited);
         local::assert_ended(&self.unfinished);
@@ -127,7 +130,9 @@ impl<'scope> ScopeBase<'scope> {
         );
         // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
         // `run_counted` lets no panic out.
-        unsafe { HeapJob::new_ref(job) }
+        let job = unsafe { HeapJob::new_ref(job) };
+        hooks::spawned(&job, base);
+        job
     }
 
     /// A job on each worker that `scope` waits for.

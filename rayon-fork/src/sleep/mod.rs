@@ -198,6 +198,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(crate) fn begin_search(&self, worker: usize) -> IdlePeriod {
         hooks::begin_search();
+        hooks::searches();
         self.counters.begin_search(worker);
         IdlePeriod { worker, phase: Phase::AWAKE }
     }
@@ -209,6 +210,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod, queues: &impl Queues) {
         hooks::end_search();
+        hooks::found();
         if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, queues.patience()) {
             hooks::count(Event::LingerWorthIt);
             patience.was_worth_it();

@@ -35,6 +35,7 @@ fn is_hook(line: &str) -> bool {
     let line = line.trim();
     (line.starts_with("hooks::") && line.ends_with(");"))
         || line.starts_with("let _attempt = hooks::")
+        || line.starts_with("let _frame = hooks::")
         || line.starts_with("let _here = self.records.visit()")
         // Likewise those of the feature `local-scopes`, which is never on here.
         || (line.starts_with("local::begin_") && line.ends_with(");"))
@@ -57,7 +58,7 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
     for file in files_below(&crate_folder.join("src")) {
         let path = file.strip_prefix(crate_folder).unwrap().to_str().unwrap();
         let mut text = fs::read_to_string(&file).unwrap();
-        if !path.starts_with("src/instrument") {
+        if !path.starts_with("src/instrument") && !path.starts_with("src/record") {
             found += text.lines().filter(|line| is_hook(line)).count();
             if hooks == Hooks::Deleted {
                 // The line stays, because panics know their lines.
@@ -94,9 +95,9 @@ fn scratch() -> Scratch {
     scratch.write(
         "Cargo.toml",
         "[package]\nname = \"scratch\"\nedition = \"2024\"\n\n\
-         [features]\ninstrument = []\n\n\
+         [features]\ninstrument = []\nrecord = []\n\n\
          [dependencies]\ncrossbeam-deque = \"*\"\ncrossbeam-utils = \"*\"\n\
-         rustix = { version = \"*\", features = [\"thread\"] }\n\n[workspace]\n",
+         rustix = { version = \"*\", features = [\"fs\", \"mm\", \"thread\", \"time\"] }\n\n[workspace]\n",
     );
     scratch
 }
@@ -113,7 +114,12 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
     }
     assert_eq!(kept.len(), deleted.len(), "a hook left code at the end");
 
-    let kept = assembly(&scratch, Hooks::Kept, "instrument");
-    let deleted = assembly(&scratch, Hooks::Deleted, "instrument");
-    assert_ne!(kept, deleted, "the comparison sees no difference where there is one");
+    for feature in ["instrument", "record"] {
+        let kept = assembly(&scratch, Hooks::Kept, feature);
+        let deleted = assembly(&scratch, Hooks::Deleted, feature);
+        assert_ne!(
+            kept, deleted,
+            "the comparison sees no difference by {feature} where there is one"
+        );
+    }
 }

@@ -10,6 +10,7 @@ pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod on_this_host;
 pub(crate) mod plan;
+pub(crate) mod record;
 pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod show;

@@ -1,11 +1,12 @@
-//! `show`: the table of a sweep, also printed at the end of `sweep`.
+//! `show`: the table of a sweep, also printed at the end of `sweep`; or what a recording tells.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::record;
 use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
@@ -20,9 +21,12 @@ use crate::stop::{Exit, Stop};
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name or the beginning of one, a path, or `latest`
+    /// A name or the beginning of one, a path, or `latest`; or the file of a recording, FILE.zst
     #[arg(default_value = "latest")]
     sweep: String,
+    /// Of a recording: a file to write for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -33,10 +37,24 @@ pub(crate) struct ShowArgs {
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
-Example:
-  cargo runner show latest --format csv > table.csv";
+Examples:
+  cargo runner show latest --format csv > table.csv
+  cargo runner show my-program.recording.zst --timeline timeline.json";
 
-pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
+/// A recording is shown anywhere; sweeps are in the checkout at `place`.
+pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs) -> Result<Exit> {
+    let file = Path::new(&arguments.sweep);
+    if file.extension().is_some_and(|it| it == "zst") {
+        return record::show::run(file, arguments.timeline.as_deref());
+    }
+    if let Some(timeline) = &arguments.timeline {
+        bail!(Stop::BadInput(format!(
+            "--timeline {}: only a recording has one, and {} is none; name a file FILE.zst",
+            timeline.display(),
+            arguments.sweep
+        )));
+    }
+    let project = &place()?;
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;

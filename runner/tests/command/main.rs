@@ -12,6 +12,7 @@ mod judgement;
 mod namespace;
 mod on_this_host;
 mod order;
+mod record;
 mod resume;
 mod shards;
 mod simulated;

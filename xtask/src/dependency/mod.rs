@@ -18,7 +18,7 @@ const OLDEST: [(&str, &str); 3] =
     [("crossbeam-deque", "0.8.1"), ("crossbeam-epoch", "0.9.0"), ("crossbeam-utils", "0.8.0")];
 
 /// Features that make no variant, and that a program may ask for.
-const OTHER_FEATURES: [&str; 2] = ["instrument", "web_spin_lock"];
+const OTHER_FEATURES: [&str; 3] = ["instrument", "record", "web_spin_lock"];
 
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 

@@ -1,0 +1,142 @@
+use super::*;
+use crate::layout::Event::{self, *};
+use crate::made_up;
+
+fn tree(threads: &[&[(Event, u64, u64)]]) -> Tree {
+    Tree::of(&made_up::recording(threads)).unwrap()
+}
+
+fn refusal(threads: &[&[(Event, u64, u64)]]) -> String {
+    Tree::of(&made_up::recording(threads)).unwrap_err().to_string()
+}
+
+#[test]
+fn a_stolen_half_is_the_joins_whoever_runs_it_and_what_runs_meanwhile_is_not() {
+    let found = tree(&[
+        &[
+            (Worker, 1, 0),
+            (Join, 100, 1),
+            // The first half takes 50, then its thread helps with a job of somebody else.
+            (Await, 150, 0),
+            (Search, 160, 0),
+            (Found, 170, 0),
+            (Begin, 180, 2),
+            (End, 480, 0),
+            (Close, 500, 0),
+        ],
+        &[(Worker, 2, 1), (Begin, 120, 1), (Into, 130, 0), (Spawn, 130, 2), (End, 420, 0)],
+    ]);
+    let steps: Vec<What> = found.steps(0).map(|(_, step)| step.what).collect();
+    let [What::Join { first, second, site: None }] = steps[..] else { panic!("{steps:?}") };
+    let after = |task: u32| found.work_ns()[found.tasks()[task as usize].after as usize];
+    assert_eq!((after(first), after(second)), (50, 290));
+    let (_, step) = found.steps(second).next().unwrap();
+    let What::Spawn { job, scope: NO_SCOPE } = step.what else { panic!("{step:?}") };
+    assert_eq!(after(job), 300);
+    // 99 before the join, 30 and 20 in it.
+    assert_eq!(found.threads()[0].in_state_ns, [350, 149, 0]);
+    assert_eq!(found.unfinished(), 0);
+}
+
+#[test]
+fn what_an_event_takes_and_what_the_recorder_did_is_nobodys_work() {
+    let mut recording = made_up::recording(&[&[
+        (Worker, 1, 0),
+        (Join, 100, 1),
+        (Pause, 190, 60),
+        (Second, 250, 0),
+        (Close, 300, 0),
+    ]]);
+    recording.head.event_milliticks = 5_000;
+    let found = Tree::of(&recording).unwrap();
+    // 30 and 60 of the first half, 50 of the second, each less 5.
+    assert_eq!(found.work_ns().iter().sum::<u64>(), 25 + 55 + 45);
+}
+
+#[test]
+fn time_without_a_cpu_is_taken_from_the_longest_stretch_and_called_waiting_if_nobody_else_ran() {
+    let clocks = |at: u64, cpu: u64, delay: u64| {
+        [(Wall, at, 1_000 + at), (Cpu, at, cpu), (Delay, at, delay)]
+    };
+    let mut events = vec![(Worker, 1, 0)];
+    events.extend(clocks(10, 0, 0));
+    events.extend([(Join, 1_000, 1), (Second, 2_000, 0), (Close, 3_002_000, 0)]);
+    // 3 ms passed, and the thread ran for 1.5 of them; for 0.5 it could not.
+    events.extend(clocks(3_002_010, 1_500_000, 500_000));
+    let found = tree(&[&events]);
+    let stretch = found.tasks()[2].after;
+    assert_eq!(found.blocked_ns(stretch), 1_002_000);
+    assert_eq!(found.work_ns()[stretch as usize], 3_000_000 - 1_502_000);
+    assert_eq!(
+        (found.threads()[0].preempted_ns, found.threads()[0].blocked_ns),
+        (500_000, 1_002_000)
+    );
+}
+
+#[test]
+fn a_recording_that_stops_anywhere_is_a_tree_with_what_had_not_ended() {
+    let whole = made_up::joins(3);
+    for length in 0..=whole.threads[0].events.len() {
+        let mut cut = whole.clone();
+        cut.threads[0].events.truncate(length);
+        let found = Tree::of(&cut).unwrap();
+        assert!(
+            found.unfinished() > 0 || length < 2 || length == whole.threads[0].events.len(),
+            "{length}"
+        );
+    }
+}
+
+#[test]
+fn what_happened_after_one_thread_was_full_is_left_out() {
+    let found = tree(&[
+        &[(Worker, 1, 0), (Join, 100, 1), (Full, 150, 0)],
+        &[
+            (Worker, 1, 1),
+            (Begin, 120, 1),
+            (Join, 130, 2),
+            (Second, 160, 0),
+            (Close, 180, 0),
+            (End, 190, 0),
+        ],
+    ]);
+    assert_eq!(found.tasks().len(), 1 + 2 + 2);
+    assert_eq!(found.unfinished(), 1 + 1 + 1 + 1);
+}
+
+#[test]
+fn events_that_contradict_each_other_are_told_with_their_place() {
+    assert!(
+        refusal(&[&[(Worker, 1, 0), (Begin, 9, 1)]])
+            .starts_with("thread 0, event 1: a job begins that nobody")
+    );
+    assert!(refusal(&[&[(Close, 9, 0)]]).contains("closed that was not opened"));
+    assert!(refusal(&[&[(End, 9, 0)]]).contains("ends that did not begin"));
+    assert!(refusal(&[&[(Second, 9, 0)]]).contains("outside of one"));
+    assert!(refusal(&[&[(Await, 9, 0)]]).contains("outside of everything"));
+    assert!(
+        refusal(&[&[(Join, 5, 1), (Into, 9, 4), (Spawn, 9, 2)]])
+            .contains("scope that nobody opened")
+    );
+}
+
+#[test]
+fn an_iterator_may_split_as_often_as_there_are_threads_and_farther_if_its_recording_did() {
+    // Levels of one iterator below each other, the innermost with two places of code.
+    let split = |site: u64| site << 35 | 1;
+    let mut events = vec![(Worker, 1, 0)];
+    for level in 0..3 {
+        events.push((Split, 10 + level, split(7)));
+    }
+    events.push((Split, 20, split(8)));
+    for level in 0..4 {
+        events.extend([(Second, 30 + 2 * level, 0), (Close, 31 + 2 * level, 0)]);
+    }
+    let found = tree(&[&events]);
+    let iterators = Iterators::of(&found);
+    let (first, _) = found.steps(0).next().unwrap();
+    // Recorded for 4 threads, 3 levels are what 4 pieces for each thread take; for 2 threads they are more.
+    assert_eq!(iterators.first_splits(first, 16, 4), 16);
+    assert_eq!(iterators.first_splits(first, 2, 2), 4);
+    assert_eq!(iterators.levels[first as usize], 3);
+}

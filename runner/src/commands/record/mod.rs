@@ -1,0 +1,214 @@
+//! `record`: any program that uses rayon, run once, and what it did on its pool kept in a file.
+
+pub(crate) mod show;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use recording::layout::{FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE};
+use recording::{Error, Recording, Tree};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::host::Host;
+use crate::run::interrupt;
+use crate::stop::{Exit, Stop};
+
+/// Arguments of `record`.
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Threads of the program's pool, if it does not say itself: of one, each job's time is its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: u32,
+    /// For how many threads parallel iterators split
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    split: u32,
+    /// MiB of events at most, 16 bytes each; what happens later is left out
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=2048))]
+    limit: u32,
+    /// File to write [default: PROGRAM.recording.zst]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+/// What `--help` says below the options.
+pub(crate) const HELP: &str = "\
+The program is built with the checkout's rayon-core and its feature `record`; recording/README.md tells how.
+
+Example:
+  cargo runner record -- target/release/my-program --its-own argument";
+
+/// Where recordings are made, if there is such a folder: in memory, so that no disk delays the program.
+const IN_MEMORY: &str = "/dev/shm";
+
+pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
+    let [word, rest @ ..] = &arguments.program[..] else {
+        bail!("clap lets no empty list through")
+    };
+    let program = find(word)?;
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let output =
+        arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
+    // That it cannot be written is better told before the program runs.
+    fs::OpenOptions::new().append(true).create(true).open(&output).map_err(|error| {
+        Stop::HostNotFit(format!("--output {}: {error}; choose another file", output.display()))
+    })?;
+    let parent = Path::new(IN_MEMORY);
+    let folder = if parent.is_dir() { tempfile::tempdir_in(parent) } else { tempfile::tempdir() };
+    let folder = folder.context("a folder for the events cannot be made")?;
+    let mut command = Command::new(&program);
+    command
+        .args(rest)
+        .env(FOLDER_VARIABLE, folder.path())
+        .env(LIMIT_VARIABLE, (u64::from(arguments.limit) << 20).to_string())
+        .env(SPLIT_VARIABLE, arguments.split.to_string())
+        .env("RAYON_NUM_THREADS", arguments.threads.to_string());
+    let started_ns = monotonic_ns();
+    let status = wait(command, &program)?;
+    let ended_ns = monotonic_ns();
+    let nothing = || -> anyhow::Error {
+        _ = fs::metadata(&output).is_ok_and(|it| it.len() == 0) && fs::remove_file(&output).is_ok();
+        Stop::BadInput(why_nothing(&program)).into()
+    };
+    let recorded = Recording::collect(folder.path()).map_err(|error| told(&program, &error))?;
+    let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
+        return Err(nothing());
+    };
+    let head = &mut recording.head;
+    head.program = name;
+    head.ended = how(status);
+    head.processor =
+        Host::default().cpu_field("model name").unwrap_or_else(|_| "unknown".to_owned());
+    (head.started_ns, head.ended_ns) = (started_ns, ended_ns);
+    recording.write(&output).map_err(|error| told(&output, &error))?;
+    let tree = Tree::of(&recording).map_err(|error| told(&output, &error))?;
+    show::print(&recording, &tree)?;
+    let path = output.display();
+    tell!("written to {path}; `cargo runner show {path} --timeline timeline.json` draws it");
+    if status.success() {
+        Ok(Exit::Good)
+    } else {
+        tell!("the program ended with {}: the recording has what it did until then", how(status));
+        Ok(Exit::TrialsFailed)
+    }
+}
+
+/// The program's file, looked for as a shell does.
+fn find(word: &str) -> Result<PathBuf> {
+    let refuse =
+        |what: &str| Stop::BadInput(format!("{word}: {what}; name a program that was built"));
+    let path = if word.contains('/') {
+        PathBuf::from(word)
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(word));
+        paths.find(|path| path.is_file()).ok_or_else(|| refuse("no such program"))?
+    };
+    if !path.is_file() {
+        bail!(refuse("no such file"));
+    }
+    Ok(path)
+}
+
+/// Runs the program to its end. Who interrupts this interrupts the program, whose recording is kept.
+fn wait(mut command: Command, program: &Path) -> Result<ExitStatus> {
+    interrupt::install()?;
+    let mut child = command.spawn().map_err(|error| {
+        Stop::BadInput(format!("{}: cannot be started: {error}", program.display()))
+    })?;
+    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (sender, receiver) = channel();
+    let waiter = std::thread::spawn(move || sender.send(child.wait()));
+    let status = loop {
+        match receiver.recv_timeout(Duration::from_millis(200)) {
+            Ok(status) => break status,
+            // Ctrl-C reaches the program by itself; other signals come here alone.
+            Err(RecvTimeoutError::Timeout) if interrupt::is_requested() => {
+                process.map(|process| kill_process(process, Signal::KILL));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                bail!("the thread that waits for the program ended")
+            }
+        }
+    };
+    drop(waiter.join());
+    status.with_context(|| format!("{} cannot be waited for", program.display()))
+}
+
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let number = |part: i64| u64::try_from(part).unwrap_or(0);
+    number(now.tv_sec) * 1_000_000_000 + number(now.tv_nsec)
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown end".to_owned(),
+    }
+}
+
+/// Nothing was recorded: whether the program could have been.
+fn why_nothing(program: &Path) -> String {
+    let can = fs::read(program).is_ok_and(|content| {
+        let mark = MARK.as_bytes();
+        content.windows(mark.len()).any(|window| window == mark)
+    });
+    let program = program.display();
+    if can {
+        format!(
+            "{program}: can be recorded, and never used a pool of rayon; give it arguments with which it does"
+        )
+    } else {
+        format!(
+            "{program}: recorded nothing. It uses no rayon, or another rayon-core, or starts a program that does. Build it \
+             with `rayon-core = {{ version = \"1.13\", features = [\"record\"] }}` and a [patch.crates-io] to this checkout's \
+             rayon-fork/, after `cargo update -p rayon-core` (`cargo tree -i rayon-core` must show 1.13.90); see \
+             recording/README.md"
+        )
+    }
+}
+
+/// An error about a recording, in the words that were typed.
+pub(crate) fn told(path: &Path, error: &Error) -> Stop {
+    let text = format!("{}: {error}", path.display());
+    match error {
+        Error::ClockJumped { .. } => Stop::HostNotFit(text),
+        _ => Stop::BadInput(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_recorded_nothing_is_told_why_by_what_is_in_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        fs::write(&path, "an ELF file").unwrap();
+        assert!(why_nothing(&path).contains("uses no rayon, or another rayon-core"));
+        fs::write(&path, format!("code {MARK} more code")).unwrap();
+        assert!(why_nothing(&path).contains("never used a pool"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_refused_by_its_name() {
+        for word in ["no/such/program", "no-such-program-anywhere"] {
+            let error = find(word).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{word}: no such")), "{error}");
+        }
+        assert!(find("sh").unwrap().ends_with("sh"));
+    }
+}

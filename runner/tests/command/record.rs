@@ -1,0 +1,119 @@
+//! `record` on a program outside the checkout, and `show` of what it did.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+
+use crate::common;
+
+/// Its first argument says how it ends, and the second, if there is one, that it uses no pool.
+const PROGRAM: &str = "\
+fn tree(levels: u32) {
+    if levels > 0 {
+        rayon::join(|| tree(levels - 1), || tree(levels - 1));
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    if words.len() == 2 {
+        let pool = rayon::ThreadPoolBuilder::new().build().unwrap();
+        pool.install(|| {
+            tree(3);
+            rayon::scope(|scope| (0..4).for_each(|_| scope.spawn(|_| tree(1))));
+        });
+        pool.broadcast(|_| ());
+    }
+    if words[1] == \"killed\" {
+        let me = std::process::id().to_string();
+        std::process::Command::new(\"kill\").args([\"-9\", &me]).status().unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
+}
+";
+
+/// The program, built with the fork as `recording/README.md` says.
+static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recorded-program");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let root = common::root();
+    let manifest = format!(
+        "[package]\nname = \"stranger\"\nedition = \"2021\"\n[workspace]\n\n[dependencies]\nrayon = \"1.11\"\n\
+         rayon-core = {{ version = \"1.13\", features = [\"record\"] }}\n\n\
+         [patch.crates-io]\nrayon-core = {{ path = '{}' }}\n",
+        root.join("rayon-fork").display()
+    );
+    let write = |path: &str, text: &str| fs::write(folder.join(path), text).unwrap();
+    write("Cargo.toml", &manifest);
+    write("src/main.rs", PROGRAM);
+    // Its libraries are those that the checkout has.
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet"]).current_dir(&folder);
+    build.env("CARGO_TARGET_DIR", folder.join("target")).assert().success();
+    folder.join("target/debug/stranger")
+});
+
+fn record(folder: &Path, words: &[&str]) -> Assert {
+    let mut command = common::runner(folder);
+    command.args(["record", "--output"]).arg(folder.join("it.zst")).arg("--");
+    command.arg(&*BUILT).args(words).assert()
+}
+
+fn show(folder: &Path, words: &[&str]) -> Assert {
+    common::runner(folder).arg("show").arg(folder.join("it.zst")).args(words).assert()
+}
+
+/// What the program forks: 7 joins, and one in each of 4 spawned jobs; the broadcast's share is another one.
+const FORKS: &str = "11 joins, 1 scopes, 1 broadcasts, 5 spawned jobs, 1 installs";
+
+#[test]
+fn what_a_strangers_program_forked_is_recorded_shown_again_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = record(folder.path(), &["ends"]).success();
+    let recorded = recorded.stdout(contains("stranger: ").and(contains(FORKS)));
+    let timeline = folder.path().join("timeline.json");
+    let shown = show(folder.path(), &["--timeline", timeline.to_str().unwrap()]).success();
+    assert_eq!(shown.get_output().stdout, recorded.get_output().stdout);
+    let drawn: serde_json::Value = serde_json::from_slice(&fs::read(timeline).unwrap()).unwrap();
+    let pieces = drawn["traceEvents"].as_array().unwrap();
+    let joins = pieces.iter().filter(|piece| piece["name"] == "join").count();
+    assert_eq!(joins, 11);
+}
+
+#[test]
+fn a_program_that_is_killed_is_recorded_up_to_there() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["killed"])
+        .code(1)
+        .stdout(contains(FORKS))
+        .stderr(contains("the program ended with signal 9"));
+    show(folder.path(), &[]).success().stdout(contains("signal 9").and(contains(FORKS)));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told_with_its_cause_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends", "without"]).code(2).stderr(contains("never used a pool"));
+    let mut other = common::runner(folder.path());
+    other.args(["record", "--output"]).arg(folder.path().join("it.zst")).args(["--", "true"]);
+    let cause = contains("uses no rayon, or another rayon-core").and(contains("README.md"));
+    other.assert().code(2).stderr(cause);
+    assert!(!folder.path().join("it.zst").exists());
+    show(folder.path(), &[]).code(2).stderr(contains("it.zst: "));
+}
+
+#[test]
+fn a_damaged_recording_is_refused_with_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends"]).success();
+    let path = folder.path().join("it.zst");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+    show(folder.path(), &[]).code(2).stderr(contains("it.zst: is damaged at byte "));
+}
