@@ -153,6 +153,8 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
         charge_ns: COUNTING_NS,
         scaled: None,
     };
+    // Before minutes go into builds.
+    whole_file::check_writable(output)?;
     interrupt::install()?;
     let native = binary(project, branch, None)?;
     let simulated = binary(project, branch, Some(counting.clone()))?;

@@ -9,7 +9,7 @@ use serde_spanned::Spanned;
 
 use crate::config::ConfigError;
 use crate::config::catalogue;
-use crate::config::pick::{no_such, pick, plain};
+use crate::config::pick::{no_such, pick};
 use crate::options::selection::{self, PlacementChoice};
 use crate::plan::{AskedExperiment, Figure, Load};
 use crate::stop::Stop;
@@ -199,11 +199,8 @@ impl Scalar {
 
 fn parse(text: &str) -> Result<Vec<Experiment>> {
     let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
-    let file: File = toml::from_str(text).map_err(|error| ConfigError {
-        file: FILE.to_owned(),
-        line: error.span().map(|span| line_of(span.start)),
-        message: plain(error.message()),
-    })?;
+    let file: File =
+        toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
     let mut experiments: Vec<Experiment> = Vec::new();
     for row in file.experiment {
         let line = line_of(row.span().start);

@@ -14,6 +14,14 @@ pub struct ConfigError {
     pub message: String,
 }
 
+impl ConfigError {
+    /// What the parser of `file`, whose content is `text`, complains of.
+    pub(crate) fn of_parser(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let offset = error.span().unwrap_or_default().start;
+        FileText { file, text }.at(offset, plain(error.message()))
+    }
+}
+
 /// Turns byte offsets into lines, and faults into errors.
 pub(super) struct FileText<'a> {
     pub(super) file: &'a str,

@@ -9,6 +9,7 @@ use protocol::{Description, MachineRequest, Placement, ScaledPrice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::config::ConfigError;
 use crate::config::catalogue;
 use crate::config::pick::{no_such, pick, plain};
 use crate::host::Host;
@@ -172,8 +173,8 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
 
 /// What units cost, from the text of a file that is called `from` in errors.
 pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
-    let charges: BTreeMap<String, Charge> = toml::from_str(text)
-        .map_err(|error| Stop::BadInput(format!("{from}: {}", plain(error.message()))))?;
+    let charges: BTreeMap<String, Charge> =
+        toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
     for (unit, charge) in &charges {
         if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {
             bail!(Stop::BadInput(format!(
@@ -302,4 +303,20 @@ pub(crate) fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()>
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::charges;
+
+    #[test]
+    fn a_fault_in_charges_is_told_with_its_line_and_remedy() {
+        for (text, told) in [
+            ("[steps]\nns = \"a\"\nsource = \"a guess\"", "c.toml:2: string \"a\"; write a number"),
+            ("[steps]\nns = -1.0\nsource = \"a guess\"", "c.toml: steps: ns = -1, "),
+        ] {
+            let said = charges("c.toml", text).unwrap_err().to_string();
+            assert!(said.starts_with(told), "{said}");
+        }
+    }
 }

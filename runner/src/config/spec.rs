@@ -42,10 +42,12 @@ impl Reader<'_> {
         for (word, branch) in found.into_iter().flatten() {
             if branches.iter().any(|other| other.name == branch.name) {
                 let (_, spec) = name_and_spec(&word);
+                let is_free = |name: &String| branches.iter().all(|other| other.name != *name);
+                let mut names = ('b'..='z').map(|letter| format!("{}-{letter}", branch.name));
                 return Err(format!(
-                    "`{word}`: there is a `{0}` already; give this one a name of its own, for example \
-                     {0}-b={spec}",
-                    branch.name
+                    "`{word}`: there is a `{}` already; give this one a name of its own, for example {}={spec}",
+                    branch.name,
+                    names.find(is_free).unwrap_or_else(|| "NAME".to_owned())
                 ));
             }
             let typed = Some(word);
@@ -250,6 +252,8 @@ mod tests {
         assert!(message.contains("path-b-b=path:/c/b"), "{message}");
         let message = read(&["x=master", "x=packed"]).unwrap_err();
         assert!(message.ends_with("for example x-b=packed"), "{message}");
+        let message = read(&["x=master", "x-b=packed", "x=packed"]).unwrap_err();
+        assert!(message.ends_with("for example x-c=packed"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Options that several commands take; what the options of a sweep mean together is in [`meaning`].
+//! Options that several commands take; what the options of a sweep mean together is in `meaning`.
 
 pub(crate) mod frequency;
 pub(crate) mod meaning;

@@ -9,12 +9,14 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
+use crate::stop::Stop;
+
 /// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this returns.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;
     let mut buffered = BufWriter::new(&mut temporary);
     fill(&mut buffered)?;
@@ -24,6 +26,21 @@ pub(crate) fn write(
     temporary.as_file().sync_all()?;
     temporary.persist(path)?;
     sync_folder(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Checks that [`write`] can write a file, before anything is done for its sake.
+pub(crate) fn check_writable(path: &Path) -> Result<()> {
+    let probed = NamedTempFile::new_in(folder_of(path));
+    probed.map(drop).map_err(|error| {
+        let reason = error.kind();
+        let path = path.display();
+        Stop::HostNotFit(format!("{path}: cannot be written: {reason}; choose another place"))
+            .into()
+    })
 }
 
 /// [`write`] of a value as indented JSON.

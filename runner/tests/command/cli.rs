@@ -365,6 +365,8 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     ] {
         run(&folder, arguments).code(2).stderr(contains(told));
     }
+    let nowhere = run(&folder, &["sweep", "--output", "/dev/null"]);
+    nowhere.code(4).stderr(contains("/dev/null: no sweep can be written there"));
 }
 
 #[test]
@@ -375,15 +377,26 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
         let output = common::runner(folder.path()).args(arguments).output().unwrap();
         String::from_utf8_lossy(&output.stderr).contains("another sweep runs on this host")
     };
-    // Neither gets as far as a trial: nothing can be written there.
-    let simulated =
-        ["sweep", "--machine", "zen4-64", "--branches", "packed", "--output", "/dev/null"];
+    // Neither gets as far as a build: what a dead sweep left cannot be read.
+    let journal = folder.path().join("journal.json");
+    fs::write(&journal, "nothing").unwrap();
+    let measured =
+        ["sweep", "--branches", "packed", "--frequency-journal", journal.to_str().unwrap()];
+    let simulated = [&measured[..], &["--machine", "zen4-64"]].concat();
     lock.lock_shared().unwrap();
     assert!(!is_refused(&simulated));
-    assert!(is_refused(&["sweep", "--output", "/dev/null"]));
+    run(&folder, &simulated).code(4).stderr(contains("journal.json"));
+    assert!(is_refused(&measured));
     lock.unlock().unwrap();
     lock.lock().unwrap();
     assert!(is_refused(&simulated));
+}
+
+#[test]
+fn prices_that_cannot_be_written_are_not_measured() {
+    run(&folder(), &["calibrate", "--output", "/nowhere/charges.toml"]).code(4).stderr(
+        contains("/nowhere/charges.toml: cannot be written").and(contains("building").not()),
+    );
 }
 
 #[test]

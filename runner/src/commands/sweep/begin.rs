@@ -37,6 +37,7 @@ pub(super) fn wanted(
     arguments.check_jobs(&asked)?;
     let folder = project.config_folder()?;
     branches.iter().try_for_each(|branch| check_folder(&folder, branch))?;
+    sweep_dir::check_parent(&project.sweeps(arguments.output.as_deref()))?;
     let inputs = project.inputs(&asked, None)?;
     Ok((asked, branches, inputs))
 }
@@ -47,8 +48,6 @@ pub(super) fn begin(
     command: &SweepCommand,
     (asked, branches, inputs): Wanted,
 ) -> Result<Ready> {
-    let parent = project.sweeps(arguments.output.as_deref());
-    sweep_dir::check_parent(&parent)?;
     if asked.machine.is_none() {
         warn_of(&Host::default());
     }
@@ -99,6 +98,7 @@ pub(super) fn begin(
         trials_planned: plan.len(),
         runs: Vec::new(),
     };
+    let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::create(&parent, &manifest, &facts)?;
     Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
 }
