@@ -97,18 +97,6 @@ def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_t
     assert re.search(r"is excluded in \d+ of \d+ comparisons; the largest that are not: \+\d+\.\d.% ", told)
 
 
-def test_latencies_have_a_column_a_branch(tmp_path: Path) -> None:
-    told = {"master": {"latency_p50": 1000.0, "latency_p90": 9000.0}, "packed": {"latency_p50": 2000.0}}
-    analysis = analysed(tmp_path, workloads={"ticks": 0.1}, waits_ns=told)
-    head, _, *rows = stated("latency", [analysis], "ticks", "p50", "master", "packed").splitlines()
-    assert head == "| workload | threads | master: p50, µs | packed: p50, µs |"
-    for threads, row in zip(["1", "2"], rows, strict=True):
-        _, _, shown, master, packed, _ = (word.strip() for word in row.split("|"))
-        assert (shown, int(packed)) == (threads, 2 * int(master))
-    with pytest.raises(InputError, match="no p50 of `tsp` there"):
-        stated("latency", [analysis], "tsp", "p50", "master")
-
-
 def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, workloads={"tsp": 0.1, "packets": 0.1})
     told = stated("by-threads", [analysis], "time", "packed", "master", "-packets")
@@ -119,6 +107,25 @@ def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(t
     assert rows[1].split("|")[4].strip() == f"{times.select(pl.col('elapsed_ns').median()).item() / 1e3:.0f}"
     with pytest.raises(InputError, match="nothing to show"):
         stated("by-threads", [analysis], "time", "unknown")
+
+
+def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
+    told = {"master": {"over_ideal_p50": 1000.0}, "packed": {"over_ideal_p50": 4500.0}}
+    analysis = analysed(tmp_path, workloads={"regions": 0.1}, waits_ns=told, trials=1)
+    text = stated("by-threads", [analysis], "over_ideal/p50", "master", "packed", "goal:regions:1=5,2=4.4")
+    sentence, _, head, _, *rows = text.splitlines()
+    assert head == "| workload | branch | 1 | 2 |"
+    assert rows == [
+        "| regions | master | 1 | 1 |",
+        "| regions | packed | 4.5 | 4.5 |",
+        "| regions | goal | 5 | 4.4 |",
+    ]
+    assert sentence.startswith("Wait beyond the ideal, p50, in µs by threads, medians (sweep ")
+    assert sentence.endswith(": `packed` misses its goal on regions with 2 threads.")
+    reached = stated("by-threads", [analysis], "over_ideal/p50", "packed", "goal:regions:1=5,2=4.5")
+    assert "`packed` reaches every goal." in reached
+    with pytest.raises(InputError, match="nothing to show"):
+        stated("by-threads", [analysis], "latency/p50", "master")
 
 
 def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) -> None:

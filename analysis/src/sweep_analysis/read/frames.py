@@ -320,13 +320,6 @@ COSTS = _of(
 )
 """One row per cell, the sequential program's included: see `costs.costs`."""
 
-THREAD_TIMES = _of(
-    POOL_CELL,
-    time_us=pl.Float64,  # wall time of an iteration, median over trials
-    cpu_us=pl.Float64,  # CPU time of the process in an iteration, median over trials
-)
-"""One row per cell of the pool's program: see `thread_times.thread_times`."""
-
 PLACEMENTS = pl.Schema(
     pl.Schema(
         {"quantity": pl.String, "level": pl.String}

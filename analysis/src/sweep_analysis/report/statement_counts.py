@@ -127,33 +127,6 @@ def _share(share: float) -> str:
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
-SHORT_US = 100
-"""Where every wait in a table is shorter than this, it shows tenths."""
-
-
-def _latency(asked: Asked) -> str:
-    """How long work waits until it is done, in µs: a row for each setting and number of threads, a column a branch.
-
-    Words: workload, or workload/kind of its waits where it has others than `latency`; quantile (p50, p90, …), and the
-    branches.
-    """
-    workload, quantile, *branches = asked.words
-    workload, _, kind = workload.partition("/")
-    rows = with_panel(asked.sweep.waits).filter(
-        pl.col("branch").is_in(branches), workload=workload, quantile=quantile, kind=kind or "latency"
-    )
-    if rows.is_empty():
-        raise asked.refused(
-            f"no {quantile} of `{workload}` there", "name a workload that tells how long its work waits"
-        )
-    rows = rows.pivot("branch", index=["panel", "threads"], values="wait_us", maintain_order=True)
-    titles = {"panel": "workload"} | {branch: f"{branch}: {quantile}, µs" for branch in branches}
-    longest = rows.select(pl.max_horizontal(pl.col(branches).max())).item()
-    told = pl.col(branches).round(0).cast(pl.Int64) if longest >= SHORT_US else pl.col(branches).round(1)
-    shown = rows.select("panel", "threads", told).rename(titles)
-    return asked.table(shown, f"how long work of {workload} waits by threads, {quantile}")
-
-
 def _placements(asked: Asked) -> str:
     """A row a workload and quantity at a number of threads: what pinning changes, all branches together.
 
@@ -173,7 +146,6 @@ COUNTS: dict[str, Callable[[Asked], str]] = {
     "hangs": _hangs,
     "writes": _writes,
     "waits": _waits,
-    "latency": _latency,
     "placements": _placements,
 }
 """These statements, by kind."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel, without_size
+from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel, without_size
 from sweep_analysis.read.load import CHECKOUT
-from sweep_analysis.read.schema import POOL_CELL
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say.averages import gained_and_lost, pooled_threads
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.latency import KINDS, trial_waits
 from sweep_analysis.stats.states import of_cells
-from sweep_analysis.stats.thread_times import COLUMNS, thread_times
 
 LEAST_TOLD = 0.005
 """Change below which no document tells a difference. A program that a clock paces varies so little that the judge can
@@ -33,45 +35,90 @@ def named(words: list[str]) -> tuple[list[str], list[str]]:
     return [word for word in words if not word.startswith("-")], [word[1:] for word in words if word.startswith("-")]
 
 
-def _by_threads(asked: Asked) -> str:
-    """Median times in µs: a row for each workload and branch, a column for each number of threads; of two states, both.
+SHORT_US = 100
+"""Where every wait in a table is shorter than this, it shows tenths."""
 
-    Words: `time` or `cpu`, and the branches; `-WORKLOAD` leaves out a workload.
+
+def _by_threads(asked: Asked) -> str:
+    """Medians in µs: a row for each workload and branch, a column for each number of threads; of two states, both.
+
+    Words: `time`, `cpu`, or KIND/QUANTILE of the waits that trials tell; the branches; `-WORKLOAD` leaves one out;
+    `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last branch should reach. Sweeps of one machine share the table.
     """
-    quantity, *rest = asked.words
-    branches, left_out = named(rest)
-    times = without_size(with_panel(thread_times(asked.sweep.times.lazy()))).filter(
+    what, *rest = asked.words
+    goals = _goals(rest)
+    branches, left_out = named([word for word in rest if not _GOAL.fullmatch(word)])
+    trials = without_size(with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))).filter(
         pl.col("branch").is_in(branches), ~pl.col("workload").is_in(left_out)
     )
-    if quantity not in COLUMNS or times.is_empty():
-        raise asked.refused("nothing to show", "name `time` or `cpu`, and branches of the sweep")
-    threads = [str(number) for number in sorted(times["threads"].unique())]
-    rows = (
-        _shown_times(asked, times, quantity)
-        .with_columns(pl.col("branch").cast(pl.Enum(branches)))
-        .sort("panel", "branch", "threads")
+    if trials.is_empty():
+        raise asked.refused("nothing to show", "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep")
+    medians = trials.group_by(_ROW).agg(us=pl.col("us").median())
+    digits = int(what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US)
+    rows = pl.concat([medians, goals]).with_columns(pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64))
+    wide = (
+        _with_states(rows, trials if asked.sweep.sweep.machine else None)
+        .with_columns(pl.col("branch").cast(pl.Enum([*branches, "goal"])))
+        .sort(_ROW)
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
-    shown = rows.select(pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads)
-    what = QUANTITY_NAMES[quantity]
-    table = asked.table(shown, f"{what} by threads of {' and '.join(branches)}")
-    return f"{capital(what)} in µs by threads, medians {asked.source()}:\n\n{table}"
-
-
-def _shown_times(asked: Asked, times: pl.DataFrame, quantity: str) -> pl.DataFrame:
-    """`times` with `us`, what a table shows: a cell's median in µs, or those of its two states."""
-    median = pl.col(COLUMNS[quantity]).round(0).cast(pl.Int64)
-    busy = pl.col("cpus_busy") if quantity == "cpu" else pl.lit(1.0)
-    of_seeds = asked.sweep.times.lazy().with_columns(us=pl.col("elapsed_ns") / 1e3 * busy)
-    states = of_cells(of_seeds, "us") if asked.sweep.sweep.machine else None
-    if states is None:
-        return times.with_columns(us=median)
-    either = pl.concat_str(pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or ")
-    named = times.join(
-        states.select(*POOL_CELL, either=either), on=POOL_CELL, how="left", nulls_equal=True, maintain_order="left"
+    threads = [str(number) for number in sorted(trials["threads"].unique())]
+    shown = wide.select(pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads)
+    kind, _, quantile = what.partition("/")
+    name = QUANTITY_NAMES.get(what) or f"wait {KINDS.get(kind, kind)}, {quantile},"
+    table = asked.table(shown, f"{name} by threads of {' and '.join(branches)}")
+    return (
+        f"{capital(name)} in µs by threads, medians {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
     )
-    one_state = named["either"].null_count() == named.height
-    return named.with_columns(us=median if one_state else pl.coalesce("either", median.cast(pl.String)))
+
+
+_GOAL = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
+_ROW = ["panel", "branch", "threads"]
+
+
+def _goals(words: list[str]) -> pl.DataFrame:
+    """What a branch should reach: rows as of a branch `goal`."""
+    found = [goal for goal in map(_GOAL.fullmatch, words) if goal]
+    each = [(goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")]
+    rows = [(panel.replace(",", ", "), "goal", int(threads), float(us)) for panel, threads, us in each]
+    return pl.DataFrame(
+        rows, {"panel": pl.String, "branch": pl.String, "threads": pl.Int64, "us": pl.Float64}, orient="row"
+    )
+
+
+def _missed(goals: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
+    """Where a branch takes longer than it should, as a sentence."""
+    if goals.is_empty():
+        return ""
+    aims = goals.select("panel", "threads", aim="us")
+    above = medians.filter(branch=branch).join(aims, on=["panel", "threads"]).filter(pl.col("us") > pl.col("aim"))
+    told = [
+        f"{rows['panel'][0]} with {listed([str(number) for number in rows['threads'].sort()])} threads"
+        for rows in above.sort("panel").partition_by("panel", maintain_order=True)
+    ]
+    verdict = f"misses its goal on {'; on '.join(told)}" if told else "reaches every goal"
+    return f" `{branch}` {verdict}."
+
+
+def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
+    """Good trials of the pool's program, with `us`: what a table by threads shows."""
+    if what in ("time", "cpu"):
+        busy = pl.col("cpus_busy") if what == "cpu" else pl.lit(1.0)
+        told = analysis.times.filter(program=PARALLEL).with_columns(us=pl.col("elapsed_ns") / 1e3 * busy)
+    else:
+        kind, _, quantile = what.partition("/")
+        told = trial_waits(analysis.sweep).filter(kind=kind, quantile=quantile).with_columns(us="wait_us").collect()
+    return told.select(*POOL_CELL, "program", "us")
+
+
+def _with_states(rows: pl.DataFrame, trials: pl.DataFrame | None) -> pl.DataFrame:
+    """`rows` with both medians where a cell has two states. In: `trials` of a simulated machine."""
+    states = of_cells(trials.lazy(), "us", _ROW) if trials is not None else None
+    if states is None or states.is_empty():
+        return rows
+    either = pl.concat_str(pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or ")
+    joined = rows.join(states.select(*_ROW, either=either), on=_ROW, how="left")
+    return joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
 
 
 def _parts(asked: Asked) -> str:

@@ -42,11 +42,8 @@ def waits_of(sweep: Sweep) -> pl.DataFrame:
     return first.filter(pl.col("kind") == pl.col("kind").min().over("trial")).group_by("trial").agg(quantiles).collect()
 
 
-def latencies(sweep: Sweep) -> pl.LazyFrame:
-    """Waits of every cell that tells them.
-
-    Out: rows of `frames.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
-    """
+def trial_waits(sweep: Sweep) -> pl.LazyFrame:
+    """Every quantile of every good trial of the pool's program: its cell, `kind`, `quantile` and `wait_us`."""
     name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns")
@@ -55,14 +52,19 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
         .filter(pl.col("quantile").is_in(QUANTILES))
         .with_columns((pl.col("value") / NS_PER_US).alias("wait_us"))
     )
-    place = [*POOL_CELL, "oversubscribed"]
+    trials = sweep.trials.with_columns(pl.col("input").fill_null("")).filter(pl.col("program") == PARALLEL)
+    return trials.select(*POOL_CELL, "program", "oversubscribed", "trial").join(told, on="trial")
+
+
+def latencies(sweep: Sweep) -> pl.LazyFrame:
+    """Waits of every cell that tells them.
+
+    Out: rows of `frames.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
+    """
     wait = pl.col("wait_us")
     return (
-        sweep.trials.with_columns(pl.col("input").fill_null(""))
-        .filter(pl.col("program") == PARALLEL)
-        .select(*place, "trial")
-        .join(told, on="trial")
-        .group_by([*place, "kind", "quantile"])
+        trial_waits(sweep)
+        .group_by([*POOL_CELL, "oversubscribed", "kind", "quantile"])
         .agg(
             pl.len().alias("trials"),
             wait.median(),
