@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import subprocess
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ def line_at(commit: str, at: str) -> Line:
     place = _PLACE.fullmatch(at)
     if place is None:
         raise InputError(at, "it is no place in a source", "`FILE:LINE:COLUMN` or `FILE:LINE:COLUMN (FUNCTION)`")
-    file, number, named = place["file"], int(place["line"]), place["name"]
+    # A module that another file's `#[path]` names has `./` in it.
+    file, number, named = posixpath.normpath(place["file"]), int(place["line"]), place["name"]
     shown = f"{file.removeprefix(POOL)}:{number}"
     if _OF_A_RELEASE.match(file):
         return Line(shown, [named or "?"], "")
