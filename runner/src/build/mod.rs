@@ -110,15 +110,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The same with other programs than all workloads without the services.
-    #[must_use]
-    pub fn with(mut self, programs: Programs) -> Self {
+    pub(crate) fn with(mut self, programs: Programs) -> Self {
         self.recipe.programs = programs;
         self
     }
 
     /// The same for simulated machines; builds are asked who they are on this one.
-    #[must_use]
-    pub fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
+    pub(crate) fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
         if machine.is_some() {
             self.folder = simulated_folder(self.recipe.checkout.root());
             self.recipe.machine = machine;
@@ -164,8 +162,7 @@ impl<'a> Builder<'a> {
     }
 
     /// How long new builds with so many layouts each take together: a guess.
-    #[must_use]
-    pub fn guess(builds: usize, layouts: u32) -> Duration {
+    pub(crate) fn guess(builds: usize, layouts: u32) -> Duration {
         /// Compiling a branch takes as long as so many of its links.
         const COMPILING: usize = 20;
         const PER_LINK: Duration = Duration::from_secs(2);
@@ -174,8 +171,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The number of the target folder in which a branch was built before.
-    #[must_use]
-    pub fn home(&self, branch: &Branch) -> Option<usize> {
+    pub(crate) fn home(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
     }
 
@@ -382,8 +378,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A message as it may be kept in results: without the place of the checkout.
-    #[must_use]
-    pub fn shown(&self, message: &str) -> String {
+    pub(crate) fn shown(&self, message: &str) -> String {
         self.recipe.checkout.without_folders(message)
     }
 

@@ -49,19 +49,16 @@ pub(super) struct Recipe<'a> {
 
 impl Recipe<'_> {
     /// Whether it is built for simulated machines.
-    #[must_use]
     pub(super) fn is_simulated(&self) -> bool {
         self.machine.is_some()
     }
 
     /// The package, and so the binary, of a branch.
-    #[must_use]
     pub(super) fn package(branch: &str) -> String {
         format!("branch-{branch}")
     }
 
     /// The binary of a branch in a layout: 0 is the linker's own, others are shuffled with that seed.
-    #[must_use]
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),
@@ -70,13 +67,11 @@ impl Recipe<'_> {
     }
 
     /// Shuffled layouts of a branch: none of an instrumented one, whose times nobody sees.
-    #[must_use]
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() { 0 } else { self.layouts }
     }
 
     /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
-    #[must_use]
     pub(super) fn folder(&self, source: &Source) -> Option<PathBuf> {
         match source {
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),

@@ -35,8 +35,7 @@ impl Config {
     ///
     /// # Panics
     /// Never for a [`Config`] made by [`super::parse`], which refuses a file without one.
-    #[must_use]
-    pub fn baseline(&self) -> &Branch {
+    pub(crate) fn baseline(&self) -> &Branch {
         self.branches.iter().find(|branch| branch.baseline).expect("checked when parsed")
     }
 }
@@ -93,8 +92,7 @@ impl Branch {
     }
 
     /// How messages call it: as it was typed, else by its name.
-    #[must_use]
-    pub fn called(&self) -> String {
+    pub(crate) fn called(&self) -> String {
         self.typed
             .as_ref()
             .map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))

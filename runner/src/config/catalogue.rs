@@ -45,8 +45,7 @@ pub enum Programs {
 
 impl Programs {
     /// The least that has the workload called `name`.
-    #[must_use]
-    pub fn with(name: &str) -> Self {
+    pub(crate) fn with(name: &str) -> Self {
         let least = [Self::Study, Self::Workloads].into_iter().find(|it| it.has(name));
         least.unwrap_or(Self::Services)
     }
@@ -62,8 +61,7 @@ impl Programs {
     }
 
     /// The files that describe them.
-    #[must_use]
-    pub fn files(self) -> &'static [File] {
+    pub(crate) fn files(self) -> &'static [File] {
         if self == Self::Services { &FILES } else { &FILES[..1] }
     }
 }

@@ -64,8 +64,7 @@ impl Checkout {
     }
 
     /// A path as it may be written into results: relative to the checkout where it lies inside.
-    #[must_use]
-    pub fn shown(&self, path: &Path) -> String {
+    pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 
@@ -141,8 +140,7 @@ impl Checkout {
     }
 
     /// The commit checked out here.
-    #[must_use]
-    pub fn commit(&self) -> Commit {
+    pub(crate) fn commit(&self) -> Commit {
         commit_of(&self.root)
     }
 }

@@ -262,8 +262,7 @@ pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest
 }
 
 /// Binaries by branch and layout: on a simulated machine, the same one under each seed.
-#[must_use]
-pub fn binaries(
+pub(crate) fn binaries(
     asked: &Asked,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,
 ) -> BTreeMap<String, Vec<PathBuf>> {

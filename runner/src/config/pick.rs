@@ -109,8 +109,7 @@ pub(crate) fn no_such<'a>(
 }
 
 /// What a parser of files says, in the words of those who write them and not of those who wrote the parser.
-#[must_use]
-pub fn plain(said: &str) -> String {
+pub(crate) fn plain(said: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         ("\n", "; "),
         ("unknown field", "unknown key"),

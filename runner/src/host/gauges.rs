@@ -52,14 +52,12 @@ impl Gauges {
 
     /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None` if
     /// there is only one. Unlike a look it keeps both busy, for about a millisecond.
-    #[must_use]
-    pub fn core_to_core_ns(&self) -> Option<f64> {
+    pub(crate) fn core_to_core_ns(&self) -> Option<f64> {
         self.first_and_last.and_then(core_to_core::measure)
     }
 
     /// Reads all of them.
-    #[must_use]
-    pub fn look(&self) -> Readings {
+    pub(crate) fn look(&self) -> Readings {
         let host = &self.host;
         let hottest = self.temperatures.iter().filter_map(|file| host.number(file)).max();
         let throttles = self.throttles.iter().filter_map(|file| host.number(file));
@@ -78,8 +76,7 @@ impl Gauges {
 }
 
 /// What happened between two looks.
-#[must_use]
-pub fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     before.zip(after).map(|(before, after)| after.saturating_sub(before))
 }
 

@@ -111,21 +111,18 @@ impl Host {
     }
 
     /// CPUs this process may use, by affinity and CPU quota; at least 1.
-    #[must_use]
-    pub fn usable_cpus() -> usize {
+    pub(crate) fn usable_cpus() -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
     /// Whether a process may fence for all its threads, as pools on demand do. Where it may not, their fences are
     /// full ones.
-    #[must_use]
-    pub fn has_membarrier() -> bool {
+    pub(crate) fn has_membarrier() -> bool {
         membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
     }
 
     /// Physical cores; the number of usable CPUs where the topology is not shown.
-    #[must_use]
-    pub fn cores(&self) -> usize {
+    pub(crate) fn cores(&self) -> usize {
         let cores: BTreeSet<(String, String)> = self
             .cpus()
             .into_iter()
@@ -152,8 +149,7 @@ impl Host {
     }
 
     /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
-    #[must_use]
-    pub fn steal_ns(&self) -> Option<u64> {
+    pub(crate) fn steal_ns(&self) -> Option<u64> {
         let ticks = *self.cpu_ticks()?.get(STEAL)?;
         Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
     }

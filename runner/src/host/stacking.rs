@@ -39,7 +39,6 @@ pub struct Stacking {
 
 /// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`; `None` if
 /// there are not two, or they may not be used.
-#[must_use]
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else { return None };
     let free = ticks(None)?;

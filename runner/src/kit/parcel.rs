@@ -42,8 +42,7 @@ pub fn paths(record: &Record, is_there: impl Fn(&str) -> bool) -> BTreeSet<Strin
 }
 
 /// The list of checksums.
-#[must_use]
-pub fn sums(files: &Files) -> String {
+pub(crate) fn sums(files: &Files) -> String {
     files.iter().fold(String::new(), |mut text, (path, content)| {
         let _ = writeln!(text, "{}  {path}", digest::of_bytes(content)); // writing to a String cannot fail
         text
@@ -94,8 +93,7 @@ pub fn check(name: &str, files: &Files, sums: &str) -> Result<Record> {
 }
 
 /// Whether a name can be that of a file or folder, and leads nowhere else.
-#[must_use]
-pub fn is_word(name: &str) -> bool {
+pub(crate) fn is_word(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain)
 }

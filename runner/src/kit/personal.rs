@@ -48,8 +48,7 @@ pub struct Personal {
 
 impl Personal {
     /// Names of this user and of this host, as the system and git know them, but for those that are `allowed`.
-    #[must_use]
-    pub fn of_this_host(root: &Path, allowed: &[String]) -> Self {
+    pub(crate) fn of_this_host(root: &Path, allowed: &[String]) -> Self {
         let mut words: Vec<String> = ["USER", "LOGNAME", "SUDO_USER", "HOSTNAME", "EMAIL"]
             .iter()
             .filter_map(|name| std::env::var(name).ok())
@@ -93,8 +92,7 @@ impl Personal {
     }
 
     /// The text without them.
-    #[must_use]
-    pub fn hidden(&self, text: &str) -> String {
+    pub(crate) fn hidden(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for word in &self.words {
             while let Some(start) = place(&text.to_ascii_lowercase(), word) {

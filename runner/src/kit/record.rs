@@ -46,8 +46,7 @@ impl Step {
     }
 
     /// Whether it leaves a sweep, under whose name it is kept.
-    #[must_use]
-    pub fn is_sweep(self) -> bool {
+    pub(crate) fn is_sweep(self) -> bool {
         matches!(self, Self::Predict | Self::Study | Self::Classics | Self::Validate)
     }
 }
@@ -134,8 +133,7 @@ impl Record {
     }
 
     /// What a step made, if it is done.
-    #[must_use]
-    pub fn made(&self, step: Step) -> Option<&str> {
+    pub(crate) fn made(&self, step: Step) -> Option<&str> {
         self.steps.iter().find(|done| done.step == step).map(|done| done.made.as_str())
     }
 

@@ -51,8 +51,7 @@ fn sorted(counts: impl Iterator<Item = usize>) -> Vec<usize> {
 }
 
 /// A list as `--threads` takes it.
-#[must_use]
-pub fn list(counts: &[usize]) -> String {
+pub(crate) fn list(counts: &[usize]) -> String {
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 

@@ -82,8 +82,7 @@ pub struct Load {
 
 impl Load {
     /// The workload with its parameters; `None` if the catalogue of today does not know them.
-    #[must_use]
-    pub fn resolved(&self) -> Option<(&'static Description, Values)> {
+    pub(crate) fn resolved(&self) -> Option<(&'static Description, Values)> {
         let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
         let has_input = self.input.is_some();
@@ -319,8 +318,7 @@ impl Asked {
     }
 
     /// What branches are to be built with.
-    #[must_use]
-    pub fn programs(&self) -> Programs {
+    pub(crate) fn programs(&self) -> Programs {
         let needed = self.workloads.iter().map(|load| Programs::with(&load.workload));
         needed.max().unwrap_or(Programs::Study)
     }

@@ -111,8 +111,7 @@ impl Plan {
     }
 
     /// Number of blocks.
-    #[must_use]
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
@@ -166,8 +165,7 @@ impl Plan {
     }
 
     /// Number of distinct cells.
-    #[must_use]
-    pub fn cells(&self) -> usize {
+    pub(crate) fn cells(&self) -> usize {
         let mut is_visited = vec![false; self.cells.len()];
         for block in &self.blocks {
             for &name in self.names_of(block) {

@@ -160,8 +160,7 @@ pub struct Record {
 
 impl Record {
     /// Under what regime it ran.
-    #[must_use]
-    pub fn regime(&self) -> Regime {
+    pub(crate) fn regime(&self) -> Regime {
         Regime { mode: self.mode, placement: self.placement }
     }
 

@@ -117,8 +117,7 @@ impl SweepDir {
     }
 
     /// The newest sweep of which something is true.
-    #[must_use]
-    pub fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<Self> {
+    pub(crate) fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<Self> {
         let is_it = |sweep: &Self| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
         Self::all(parent).into_iter().rev().find(is_it)
     }

@@ -211,8 +211,7 @@ impl Records {
     }
 
     /// Where the line of the last record is in the text of the file, in bytes.
-    #[must_use]
-    pub fn place(&self) -> Range<u64> {
+    pub(crate) fn place(&self) -> Range<u64> {
         self.lines.place.clone()
     }
 

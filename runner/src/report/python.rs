@@ -70,8 +70,7 @@ impl Python {
     }
 
     /// `python -m <module>`, with the analysis importable; arguments are to be added.
-    #[must_use]
-    pub fn module(&self, module: &str) -> Command {
+    pub(crate) fn module(&self, module: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.arg("-m").arg(module).env("PYTHONPATH", &self.sources);
         command

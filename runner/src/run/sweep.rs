@@ -323,7 +323,6 @@ fn record(
 }
 
 /// A duration as records have it; 584 years fit.
-#[must_use]
-pub fn nanoseconds(duration: Duration) -> u64 {
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

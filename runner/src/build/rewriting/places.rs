@@ -32,8 +32,7 @@ pub fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated 
 }
 
 /// A text in which places of copies begin with the crate.
-#[must_use]
-pub fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let folder = format!("{FOLDER}/");
     let mut parts = text.split(&folder);
     let first = parts.next().unwrap_or_default().to_owned();

@@ -51,8 +51,7 @@ impl std::fmt::Display for Clock {
 
 /// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or this
 /// architecture has no chains written for it.
-#[must_use]
-pub fn measure(cpus: &[usize]) -> Option<Clock> {
+pub(crate) fn measure(cpus: &[usize]) -> Option<Clock> {
     (0..ATTEMPTS).find_map(|_| measure_once(cpus))
 }
 
