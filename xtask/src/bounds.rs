@@ -30,19 +30,19 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 22_930,
+        most: 22_924,
         goal: 17_500,
     },
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 13_670,
+        most: 13_655,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 118_600,
+        most: 118_559,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 37_180, goal: 28_000 },
