@@ -17,7 +17,7 @@ type Functions = Vec<(Range<usize>, String)>;
 /// The functions of files that were asked for: a sweep asks for the same few again and again.
 static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
 
-/// `simulated`, its places by [`shown`] and with the functions that they are in; `root` is the checkout, and `target` the
+/// `simulated`, its places by `shown` and with the functions that they are in; `root` is the checkout, and `target` the
 /// folder in which the copies lie.
 #[must_use]
 pub fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
