@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import count, listed, percent, with_panel
+from sweep_analysis.read.labels import capital, count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
@@ -134,7 +134,7 @@ def _sensitivity(asked: Asked) -> str:
     rest = f" Not judged, as it has two states: {listed(states['workload'].to_list())}." if states.height else ""
     changed = count(int(rows.select(pl.col("prices").max()).item()), "change of prices", "changes of prices")
     sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
-    return f"{sentence}{rest} {asked.source()[1:-1].capitalize()}."
+    return f"{sentence}{rest} {capital(asked.source()[1:-1])}."
 
 
 def _ranged(row: dict[str, Any]) -> str:
