@@ -137,7 +137,7 @@ impl Tree {
         build::tree(recording)
     }
 
-    /// By [number](TaskNumber).
+    /// By number.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
