@@ -53,7 +53,7 @@ mod at_once {
         /// Puts `job` on the own deque, where thieves find it, and wakes one if need be. Returns its [place](Place).
         #[inline]
         pub(crate) fn push(&self, job: JobRef) -> Place {
-            self.push_in_public(&self.deque, job);
+            self.push_in_public(&self.deque, job, || ());
             Place
         }
 
@@ -86,9 +86,9 @@ mod at_once {
             self.find_job()
         }
 
-        /// Whether pushes may go unannounced.
+        /// Whether pushes rely on a look over every deque before a worker blocks.
         #[inline]
-        pub(in crate::registry) fn are_pushes_silent(&self) -> bool {
+        pub(in crate::registry) fn scans_before_blocking(&self) -> bool {
             false
         }
 
@@ -156,7 +156,7 @@ mod on_demand {
                     Place(Some(index))
                 }
                 JobDeque::Fifo(deque) => {
-                    self.push_in_public(deque, job);
+                    self.push_in_public(deque, job, Demand::after_public_push);
                     Place(None)
                 }
             }
@@ -219,8 +219,15 @@ mod on_demand {
         /// Whether pushes may go unannounced: not if the jobs have their order from the other deque, nor if there is nobody
         /// else.
         #[inline]
-        pub(in crate::registry) fn are_pushes_silent(&self) -> bool {
+        fn are_pushes_silent(&self) -> bool {
             matches!(self.deque, JobDeque::OnDemand(_)) && self.registry.num_threads() > 1
+        }
+
+        /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and public ones, which fence
+        /// for it.
+        #[inline]
+        pub(in crate::registry) fn scans_before_blocking(&self) -> bool {
+            self.registry.num_threads() > 1
         }
 
         /// The worker is about to block, and looks over every deque next.

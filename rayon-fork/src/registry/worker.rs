@@ -121,11 +121,12 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on `deque`, the own one, where thieves find it, and wakes one if need be.
+    /// Puts `job` on `deque`, the own one, where thieves find it, and wakes one if need be, after what `then` does.
     #[inline]
-    pub(super) fn push_in_public(&self, deque: &Deque<JobRef>, job: JobRef) {
+    pub(super) fn push_in_public(&self, deque: &Deque<JobRef>, job: JobRef, then: impl FnOnce()) {
         let queue_was_empty = deque.is_empty();
         deque.push(job);
+        then();
         hooks::count(Event::Push);
         self.registry.sleep.job_pushed(queue_was_empty);
     }
@@ -312,8 +313,8 @@ impl Queues for Worker {
     }
 
     #[inline]
-    fn are_silent(&self) -> bool {
-        self.are_pushes_silent()
+    fn need_a_scan(&self) -> bool {
+        self.scans_before_blocking()
     }
 
     #[inline]

@@ -68,6 +68,15 @@ impl Demand {
         fence(Ordering::SeqCst);
     }
 
+    /// The calling worker has pushed a job where all are public, and announces it next.
+    #[inline]
+    pub(crate) fn after_public_push() {
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan. The job
+        // is stored, the counts are read next: the last searching worker that this still shows leaves later, and a
+        // sleeper that it misses registers later; both then look over every deque, and see the job.
+        fence(Ordering::SeqCst);
+    }
+
     /// A worker has pushed a job on `deque`, its own, and there is demand.
     // Not inlined: a push is in every frame that joins or spawns.
     #[cold]

@@ -74,14 +74,14 @@ pub(crate) trait Queues {
         self.stealable(1) > 0
     }
 
-    /// Whether pushes may go unannounced while nobody searches, so that a worker must look over every queue before it
-    /// blocks.
+    /// Whether a worker must look over every queue before it blocks: pushes may go unannounced while nobody searches, or
+    /// fence for this look.
     #[inline]
-    fn are_silent(&self) -> bool {
+    fn need_a_scan(&self) -> bool {
         false
     }
 
-    /// Where they [are silent](Self::are_silent): the worker is counted as asleep, and looks over every queue next.
+    /// Where they [need a scan](Self::need_a_scan): the worker is counted as asleep, and looks over every queue next.
     #[inline]
     fn before_scan(&self) {}
 }
@@ -98,7 +98,7 @@ assert_size!(IdlePeriod: 24);
 enum Phase {
     /// So many more rounds may find nothing before the worker becomes sleepy.
     Searching { rounds_left: u32 },
-    /// The last that searches; so many rounds more than it would have made otherwise.
+    /// Among the last that search; so many rounds more than it would have made otherwise.
     Lingering { rounds: u32 },
     /// Sleeps next, unless told.
     Sleepy(SleepyTicket),
@@ -350,7 +350,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         if !latch.try_get_sleepy() {
             return;
         }
-        if FenceOf::<C>::SCANS_BEFORE_SLEEP || queues.are_silent() {
+        if FenceOf::<C>::SCANS_BEFORE_SLEEP || queues.need_a_scan() {
             self.scan_and_park(idle, ticket, latch, queues);
         } else {
             self.check_and_park(idle, ticket, latch, queues);

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use rayon_core::ThreadPool;
 
 use crate::common::{PATIENCE, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
@@ -33,6 +34,17 @@ fn micros(rng: &mut Rng, range: std::ops::Range<u64>) -> Duration {
 
 #[test]
 fn a_second_job_is_not_left_to_a_sleeper() {
+    second_jobs_come_soon(&pool(3));
+}
+
+#[test]
+#[expect(deprecated, reason = "the deprecated option is what is tested")]
+fn a_second_job_of_a_fifo_pool_is_not_left_to_a_sleeper() {
+    let builder = rayon_core::ThreadPoolBuilder::new().num_threads(3).breadth_first();
+    second_jobs_come_soon(&builder.build().unwrap());
+}
+
+fn second_jobs_come_soon(pool: &ThreadPool) {
     // The others are on record for it: who pushed comes back for it.
     if !covers_internal_jobs() {
         return;
@@ -43,7 +55,7 @@ fn a_second_job_is_not_left_to_a_sleeper() {
     let [first_done, second_done] = [(); 2].map(|()| AtomicUsize::new(0));
     let state = || format!("After {first_done:?} of {rounds} rounds, {second_done:?} second jobs");
     within_or(PATIENCE * factor(), "jobs that wait for the next one", state, || {
-        pool(3).scope(|scope| {
+        pool.scope(|scope| {
             for round in 1..=rounds {
                 // Who ran the second job falls asleep, and then who runs the first one begins to search.
                 let lag = micros(&mut rng, 50..400);

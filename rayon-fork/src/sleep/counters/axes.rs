@@ -186,7 +186,7 @@ impl WakeRule for SleepersOnly {
 pub(crate) trait LeaveRule: Send + Sync + 'static {
     /// Whether it is in vain to wake anybody unless there is work to be seen.
     const LOOKS_FIRST: bool;
-    /// Whether workers watch what their searches cost, and the last that searches [lingers](crate::sleep::Patience).
+    /// Whether workers watch what their searches cost, and the last that search [linger](crate::sleep::Patience).
     const LINGERS: bool;
 
     /// Sleepers to wake, of `sleeping`. `searching` is asked only if the answer depends on it.

@@ -6,6 +6,7 @@
 //! |----------------|------------------------------------------------------------------|
 //! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
 //! | `on_demand.rs` | jobs that are private until somebody is idle: pool and verdicts |
+//! | `in_public.rs` | jobs that are public where others are private |
 //! | `pool.rs`      | workers that search, run and wait as the real ones do            |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
 //! | `twins.rs`     | the same code with one mistake planted                           |
@@ -14,6 +15,7 @@
 //! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it
 //! is placement, and loom has none.
 
+mod in_public;
 mod on_demand;
 mod pool;
 mod queues;

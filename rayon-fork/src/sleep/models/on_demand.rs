@@ -138,7 +138,7 @@ impl OnDemand {
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
 /// Those of `champion`, which looks before it wakes another in its stead: others rouse a sleeper with each search that
 /// ends.
-type PackedLooksFirst = Packed<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
+pub(super) type PackedLooksFirst = Packed<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
 fn push_and_wait<C: Counts>(setup: Setup) {

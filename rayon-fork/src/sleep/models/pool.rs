@@ -54,6 +54,8 @@ pub(super) struct Setup {
     pub(super) is_owned: bool,
     /// Makes the pusher's jobs private until somebody asks for them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
+    /// What stands between a push and its announcement, where sleepers scan for it.
+    pub(super) after_push: Option<fn()>,
 }
 
 impl Setup {
@@ -69,6 +71,7 @@ impl Setup {
             looks_before_leaving: false,
             is_owned: false,
             on_demand: None,
+            after_push: None,
         }
     }
 }
@@ -87,6 +90,7 @@ pub(super) struct Pool<C, S> {
     latches: Vec<CoreLatch>,
     deque: Deque<Job>,
     pub(super) on_demand: Option<OnDemand>,
+    after_push: Option<fn()>,
     injector: Injector<Job>,
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
@@ -116,6 +120,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             latches: (0..setup.workers).map(|_| CoreLatch::new()).collect(),
             deque: Deque::new(setup.pushed),
             on_demand: setup.on_demand.map(|make| make()),
+            after_push: setup.after_push,
             injector: Injector::new(setup.injected, setup.waiting),
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
@@ -138,6 +143,9 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         }
         let queue_was_empty = self.deque.is_empty();
         self.deque.push();
+        if let Some(after_push) = self.after_push {
+            after_push();
+        }
         self.sleep.job_pushed(queue_was_empty);
     }
 
@@ -302,8 +310,8 @@ impl<C: Counts, S: ParkingSlot> Queues for View<'_, C, S> {
         at_most.min(usize::from(has_job))
     }
 
-    fn are_silent(&self) -> bool {
-        self.pool.on_demand.is_some()
+    fn need_a_scan(&self) -> bool {
+        self.pool.on_demand.is_some() || self.pool.after_push.is_some()
     }
 
     fn before_scan(&self) {
