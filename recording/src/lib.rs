@@ -11,7 +11,6 @@ mod profile;
 mod timeline;
 mod tree;
 
-#[cfg(test)]
 mod made_up;
 
 pub use file::{Head, Recording, Thread};

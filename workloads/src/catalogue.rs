@@ -69,6 +69,8 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::decode::Decode,
     #[cfg(feature = "further")]
+    &kinds::replay::Replay,
+    #[cfg(feature = "further")]
     &kinds::regions::Regions,
     #[cfg(feature = "further")]
     &kinds::ticks::Ticks,

@@ -30,7 +30,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 22_924,
+        most: 22_930,
         goal: 17_500,
     },
     Bound {
@@ -42,10 +42,10 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 118_664,
+        most: 119_236,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 37_755, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 38_063, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 

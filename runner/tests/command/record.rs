@@ -1,4 +1,4 @@
-//! `record` on a program outside the checkout, and `show` of what it did.
+//! `record` on a program outside the checkout, `show` of what it did, and its replay on simulated cores.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,23 @@ fn what_a_strangers_program_forked_is_recorded_shown_again_and_drawn() {
     let pieces = drawn["traceEvents"].as_array().unwrap();
     let joins = pieces.iter().filter(|piece| piece["name"] == "join").count();
     assert_eq!(joins, 11);
+}
+
+#[test]
+fn a_recording_is_replayed_on_simulated_cores_and_its_name_and_hash_are_in_the_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends"]).success();
+    let mut sweep = common::runner(folder.path());
+    sweep.args(["sweep", "--machine", "zen4-64", "--branches", "packed", "--workloads", "replay"]);
+    sweep.args(["--threads", "1,8", "--trials", "1", "--iterations", "1", "--input"]);
+    sweep.arg(folder.path().join("it.zst")).arg("--output").arg(folder.path().join("sweeps"));
+    sweep.assert().success().stdout(contains("replay"));
+    let sweep = fs::read_dir(folder.path().join("sweeps")).unwrap().next().unwrap().unwrap();
+    let manifest = fs::read(sweep.path().join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    let input = &manifest["asked"]["workloads"][0]["input"];
+    assert_eq!(input["path"], "it.zst");
+    assert_eq!(input["sha256"].as_str().map(str::len), Some(64));
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod further {
     pub mod pools;
     pub mod pythagoras;
     pub mod regions;
+    pub mod replay;
     pub mod saturate;
     pub mod scope_spawn;
     pub mod sieve;

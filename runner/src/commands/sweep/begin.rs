@@ -61,7 +61,7 @@ pub(super) fn begin(
         build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
     let binaries = machines::binaries(&asked, binaries);
     let building = started.elapsed();
-    check_inputs(&asked, &inputs, &binaries[&asked.baseline][0])?;
+    check_inputs(project.checkout.root(), &asked, &inputs, &binaries[&asked.baseline][0])?;
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
@@ -105,12 +105,18 @@ pub(super) fn begin(
 
 /// Has a build read the instance files: the error for a broken one names its line once, before anything is measured, and
 /// not by every trial.
-fn check_inputs(asked: &Asked, inputs: &[Option<PathBuf>], binary: &Path) -> Result<()> {
+fn check_inputs(
+    root: &Path,
+    asked: &Asked,
+    inputs: &[Option<PathBuf>],
+    binary: &Path,
+) -> Result<()> {
     for (load, input) in asked.workloads.iter().zip(inputs) {
         let request = Request {
             size: load.size.clone(),
-            parameters: load.parameters.clone(),
+            parameters: load.own_parameters(),
             input: input.clone(),
+            machine: machines::first_request(root, asked),
             prepare_only: true,
             ..Request::tiny(&load.workload)
         };

@@ -1,0 +1,421 @@
+//! `replay`: what another program did on its pool, from a recording of it, on any pool and machine.
+//!
+//! The file `cargo runner record` writes says which job forked which and how long each ran by itself. Here the same jobs
+//! fork each other in the same way, and each works for as long: on the host by steps that depend on each other, on a
+//! simulated machine by a charge. So a program that was recorded on this host shows what another scheduler, or more cores,
+//! would do to it. `recording/README.md` says what such a replay cannot know.
+//!
+//! Without a file, a tree of joins is replayed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::time::Duration;
+
+use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use rayon::{Scope, ThreadPool};
+use recording::{Iterators, Recording, Tree, What};
+
+use crate::machine::atomic::{self, AtomicUsize};
+use crate::machine::thread::{self, Thread};
+use crate::machine::{self, Instant, Mutex};
+use crate::random::mix;
+use crate::workload::{Instance, Mismatch, Setup, Workload};
+
+/// Tasks that may lie one in the other: what replays them calls itself, on a worker's stack of 2 MiB.
+const DEEPEST: u32 = 1_000;
+
+/// What a leaf of the tree takes that is replayed without a file, in nanoseconds.
+const LEAF_NS: u64 = 1_000;
+
+static DESCRIPTION: Description = Description {
+    name: "replay",
+    summary: "the jobs of a recorded program, each as long as it was; without a file, a tree of joins",
+    stresses: "whatever the recorded program did",
+    work_unit: "tasks",
+    input: Some("a recording, written by `cargo runner record`"),
+    lasts: None,
+    charge: Some("replay"),
+    parameters: &[Parameter {
+        is_replaced_by_input: true,
+        ..Parameter::whole(
+            "levels",
+            "levels of joins of the tree, whose leaves take 1 us",
+            (1, 24),
+            "8",
+        )
+    }],
+    sizes: &SizeOverrides::all(
+        &[("levels", "6")],
+        &[("levels", "14")],
+        &[("levels", "18")],
+        &[("levels", "20")],
+    ),
+};
+
+/// The workload `replay`.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay;
+
+impl Workload for Replay {
+    fn description(&self) -> &'static Description {
+        &DESCRIPTION
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let recording = match setup.input {
+            None => Recording::of_joins(setup.values.whole("levels"), LEAF_NS),
+            Some(path) => Recording::read(path)
+                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
+        };
+        let refuse = |what: String| {
+            let name = setup.input.map(|path| path.display().to_string()).unwrap_or_default();
+            Refusal::new(format!("input {name}: {what}"))
+        };
+        let tree = Tree::of(&recording).map_err(|error| refuse(error.to_string()))?;
+        let deepest = tree.tasks().iter().map(|task| task.depth).max();
+        match deepest {
+            None => {
+                return Err(refuse(
+                    "the program gave nothing to a pool; record another run".to_owned(),
+                ));
+            }
+            Some(depth) if depth > DEEPEST => {
+                return Err(refuse(format!(
+                    "{depth} tasks lie one in the other, and at most {DEEPEST} fit a stack; record less of the program"
+                )));
+            }
+            Some(_) => {}
+        }
+        Ok(Box::new(Arc::new(Program::new(tree, recording.head.split, setup.threads))))
+    }
+}
+
+/// A recorded program, ready to be replayed.
+struct Program {
+    tree: Tree,
+    iterators: Iterators,
+    /// For how many threads its parallel iterators split.
+    recorded_for: u64,
+    /// Threads of the pool on which it is replayed.
+    threads: u64,
+    /// How many steps of [`Program::work`] this host makes in a nanosecond.
+    steps_per_ns: f64,
+    /// How often each task ran.
+    ran: Vec<AtomicU8>,
+    /// Jobs that no scope waits for and that have not ended, and who waits for the last of them.
+    detached: AtomicUsize,
+    waiter: Mutex<Option<Thread>>,
+}
+
+impl Program {
+    fn new(tree: Tree, split: u64, threads: usize) -> Self {
+        let workers = tree.threads().iter().filter_map(|thread| thread.worker).max();
+        Self {
+            iterators: Iterators::of(&tree),
+            recorded_for: if split > 0 { split } else { workers.map_or(1, |last| last + 1) },
+            threads: threads as u64,
+            steps_per_ns: steps_per_ns(),
+            ran: tree.tasks().iter().map(|_| AtomicU8::new(0)).collect(),
+            tree,
+            detached: AtomicUsize::new(0),
+            waiter: Mutex::new(None),
+        }
+    }
+
+    /// Works, and waits, as long as the recorded thread did in a stretch between two forks.
+    #[inline]
+    fn work(&self, stretch: u32) {
+        let ns = self.tree.work_ns()[stretch as usize];
+        machine::charge(ns);
+        if cfg!(not(manycore)) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "small and positive"
+            )]
+            let steps = (ns as f64 * self.steps_per_ns) as u64;
+            chain(steps);
+        }
+        let blocked = self.tree.blocked_ns(stretch);
+        if blocked > 0 {
+            thread::sleep(Duration::from_nanos(blocked));
+        }
+    }
+
+    fn begin(&self, task: u32) {
+        let ran = &self.ran[task as usize];
+        // Relaxed, and not in one step: a task has one runner, and who checks has waited for all of them.
+        ran.store(ran.load(Relaxed).saturating_add(1), Relaxed);
+    }
+
+    /// What `task` and all below it do, one after the other.
+    fn alone(&self, task: u32) {
+        self.begin(task);
+        for (_, step) in self.tree.steps(task) {
+            self.work(step.before);
+            match step.what {
+                What::Join { first, second, .. } => {
+                    self.alone(first);
+                    self.alone(second);
+                }
+                What::Scope { body: inner, .. }
+                | What::Broadcast { body: inner, .. }
+                | What::Spawn { job: inner, .. }
+                | What::Install { job: inner } => self.alone(inner),
+            }
+        }
+        self.work(self.tree.tasks()[task as usize].after);
+    }
+}
+
+fn chain(steps: u64) {
+    std::hint::black_box((0..steps).fold(std::hint::black_box(1), |word, _| mix(word)));
+}
+
+/// By the fastest of some tries.
+fn steps_per_ns() -> f64 {
+    const STEPS: u64 = 100_000;
+    if cfg!(manycore) {
+        return 0.0;
+    }
+    let tries = (0..8).map(|_| {
+        let begun = Instant::now();
+        chain(STEPS);
+        begun.elapsed()
+    });
+    STEPS as f64 / (tries.min().unwrap_or_default().as_nanos() as f64).max(1.0)
+}
+
+/// Scopes that a task can spawn into.
+trait Scopes: Sync {
+    /// Spawns `job` into the scope of this number; `false` if it is none of these.
+    fn spawn(&self, scope: u32, job: u32) -> bool;
+}
+
+/// A scope and those around it.
+struct Open<'a, 'scope> {
+    number: u32,
+    scope: &'a Scope<'scope>,
+    program: &'scope Arc<Program>,
+    around: Option<&'scope dyn Scopes>,
+}
+
+impl Scopes for Open<'_, '_> {
+    fn spawn(&self, scope: u32, job: u32) -> bool {
+        let &Self { number, program, around, .. } = self;
+        if scope != number {
+            return around.is_some_and(|around| around.spawn(scope, job));
+        }
+        self.scope.spawn(move |scope| {
+            let open = Open { number, scope, program, around };
+            Place { program, outside: None, scopes: Some(&open) }.run(job, None);
+        });
+        true
+    }
+}
+
+/// What a parallel iterator has left to split.
+#[derive(Clone, Copy)]
+struct Splits {
+    site: u32,
+    left: u64,
+    migrated: bool,
+}
+
+impl Splits {
+    /// What each half has left if the iterator splits here on a pool of so many threads. It does as often as there are
+    /// threads, and anew wherever a piece was stolen.
+    fn halved(self, threads: u64) -> Option<u64> {
+        match (self.migrated, self.left / 2) {
+            (true, half) => Some(half.max(threads)),
+            (false, half) => (self.left > 0).then_some(half),
+        }
+    }
+}
+
+/// Where a task runs.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    program: &'a Arc<Program>,
+    /// The pool, if the thread is none of its workers.
+    outside: Option<&'a ThreadPool>,
+    scopes: Option<&'a dyn Scopes>,
+}
+
+impl<'a> Place<'a> {
+    /// Runs `task`, a piece of a parallel iterator or something else.
+    fn run(self, task: u32, splits: Option<Splits>) {
+        let program = self.program;
+        program.begin(task);
+        let mut splits = splits;
+        for (number, step) in program.tree.steps(task) {
+            program.work(step.before);
+            // The first thing that a piece of an iterator does is to split.
+            let splits = splits.take();
+            match step.what {
+                What::Join { first, second, site } => {
+                    let splits = site.map(|site| self.splits(number, site, splits));
+                    match self.outside {
+                        None => self.join(first, second, splits),
+                        Some(pool) => pool.install(|| self.inside().join(first, second, splits)),
+                    }
+                }
+                What::Scope { body, scope } => self.scope(body, scope),
+                What::Broadcast { body, scope } => self.broadcast(body, scope),
+                What::Spawn { job, scope } => {
+                    if !self.scopes.is_some_and(|scopes| scopes.spawn(scope, job)) {
+                        self.detach(job);
+                    }
+                }
+                What::Install { job } => match self.outside {
+                    // Which of several pools it was is not recorded.
+                    None => self.run(job, None),
+                    Some(pool) => pool.install(|| self.inside().run(job, None)),
+                },
+            }
+        }
+        program.work(program.tree.tasks()[task as usize].after);
+    }
+
+    fn inside(self) -> Self {
+        Self { outside: None, ..self }
+    }
+
+    /// What the iterator has left at this step, where `before` is what it had above.
+    fn splits(self, step: u32, site: u32, before: Option<Splits>) -> Splits {
+        before.filter(|before| before.site == site).unwrap_or_else(|| {
+            let Program { iterators, threads, recorded_for, .. } = &**self.program;
+            let left = iterators.first_splits(step, *threads, *recorded_for);
+            Splits { site, left, migrated: false }
+        })
+    }
+
+    /// Both halves of a join; if they are pieces of an iterator, in parallel only if it would split on this pool, and never
+    /// farther than recorded.
+    fn join(self, first: u32, second: u32, splits: Option<Splits>) {
+        let Some(splits) = splits else {
+            rayon::join(|| self.run(first, None), || self.run(second, None));
+            return;
+        };
+        let piece = |left, migrated| Some(Splits { left, migrated, ..splits });
+        if let Some(left) = splits.halved(self.program.threads) {
+            rayon::join_context(
+                |context| self.run(first, piece(left, context.migrated())),
+                |context| self.run(second, piece(left, context.migrated())),
+            );
+        } else {
+            self.run(first, piece(0, false));
+            self.run(second, piece(0, false));
+        }
+    }
+
+    fn scope(self, body: u32, number: u32) {
+        let Self { program, outside, scopes: around } = self;
+        let call = move |scope: &Scope<'a>| {
+            let open = Open { number, scope, program, around };
+            Place { program, outside, scopes: Some(&open) }.run(body, None);
+        };
+        match outside {
+            None => rayon::scope(call),
+            Some(pool) => pool.in_place_scope(call),
+        }
+    }
+
+    /// Each worker runs the shares that are its own if they are dealt out in turn.
+    fn broadcast(self, body: u32, number: u32) {
+        let program = self.program;
+        program.begin(body);
+        let mut shares = Vec::new();
+        for (_, step) in program.tree.steps(body) {
+            program.work(step.before);
+            match step.what {
+                What::Spawn { job, scope } if scope == number => shares.push(job),
+                // Nothing else is recorded there.
+                _ => {}
+            }
+        }
+        let share = |worker: usize, workers: usize| {
+            for job in shares.iter().skip(worker).step_by(workers) {
+                self.inside().run(*job, None);
+            }
+        };
+        match self.outside {
+            None => {
+                rayon::broadcast(|context| share(context.index(), context.num_threads()));
+            }
+            Some(pool) => {
+                pool.broadcast(|context| share(context.index(), context.num_threads()));
+            }
+        }
+        program.work(program.tree.tasks()[body as usize].after);
+    }
+
+    /// Spawns a job that no scope waits for.
+    fn detach(self, job: u32) {
+        let program = Arc::clone(self.program);
+        // Relaxed: whoever waits for the number to be 0 is the thread that made it grow, or waits for a job that did.
+        program.detached.fetch_add(1, Relaxed);
+        let call = move || {
+            Place { program: &program, outside: None, scopes: None }.run(job, None);
+            // ORDERING: release, pairs with the acquire in `run_on`: what the job did is seen by who checks it.
+            if program.detached.fetch_sub(1, atomic::Ordering::AcqRel) == 1 {
+                let waiter =
+                    program.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                waiter.iter().for_each(Thread::unpark);
+            }
+        };
+        match self.outside {
+            None => rayon::spawn(call),
+            Some(pool) => pool.spawn(call),
+        }
+    }
+}
+
+impl Instance for Arc<Program> {
+    fn reset(&mut self) {
+        self.ran.iter().for_each(|ran| ran.store(0, Relaxed));
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.tree.roots().iter().for_each(|root| self.alone(root.task));
+        self.ran.len() as u64
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        let program = &*self;
+        *program.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            Some(thread::current());
+        let begun = Instant::now();
+        let place = Place { program, outside: Some(pool), scopes: None };
+        let [first, others @ ..] = program.tree.roots() else { return 0 };
+        if others.is_empty() {
+            place.run(first.task, None);
+        } else {
+            // Each thread outside the pool begins when it did.
+            thread::scope(|scope| {
+                for root in others {
+                    scope.spawn(move || {
+                        let gap = root.begin_ns.saturating_sub(first.begin_ns);
+                        machine::sleep_until(begun + Duration::from_nanos(gap));
+                        place.run(root.task, None);
+                    });
+                }
+                place.run(first.task, None);
+            });
+        }
+        // ORDERING: acquire, pairs with the release of the last job's end in `Place::detach`.
+        while program.detached.load(atomic::Ordering::Acquire) > 0 {
+            thread::park();
+        }
+        program.ran.len() as u64
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let answer = |ran: usize| format!("{ran} tasks once");
+        let once = self.ran.iter().filter(|ran| ran.load(Relaxed) == 1).count();
+        Mismatch::unless_equal(&answer(self.ran.len()), &answer(once))
+    }
+}
+
+#[cfg(test)]
+mod tests;
