@@ -12,6 +12,7 @@ mod parameters;
 mod refusal;
 mod size;
 mod values;
+mod whole;
 
 pub use description::{Description, SizeOverrides};
 pub use lasts::{Lasts, Term, TimeUnit};
@@ -23,3 +24,4 @@ pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;
 pub use size::Size;
 pub use values::Values;
+pub use whole::{WholeInput, WholeProgram, WholePrograms};

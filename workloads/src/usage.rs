@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 #[cfg(not(manycore))]
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::{Usage, UsageWho, getrusage};
 #[cfg(not(manycore))]
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
-/// Use of the whole process, all threads, since it started.
+/// Use of the whole process, all threads, since it started, and of those that it started and that have ended.
 ///
 /// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
 /// thread that asks; over a region of a few milliseconds the value is coarse, over a trial it is
@@ -31,18 +31,19 @@ impl UsageSample {
     #[cfg(not(manycore))]
     #[must_use]
     pub fn now() -> Self {
-        let usage =
-            getrusage(UsageWho::RUSAGE_SELF).expect("the process may ask for its own usage");
+        let usage = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
+            .map(|who| getrusage(who).expect("the process may ask for its own usage"));
+        let sum = |of: fn(&Usage) -> i64| usage.iter().map(|it| count(of(it))).sum();
         Self {
-            user: duration(usage.user_time()),
-            system: duration(usage.system_time()),
+            user: usage.iter().map(|it| duration(it.user_time())).sum(),
+            system: usage.iter().map(|it| duration(it.system_time())).sum(),
             counts: protocol::Usage {
                 // Linux counts in KiB.
-                max_rss_bytes: count(usage.max_rss()) * 1024,
-                voluntary_switches: count(usage.voluntary_context_switches()),
-                involuntary_switches: count(usage.involuntary_context_switches()),
-                minor_faults: count(usage.minor_page_faults()),
-                major_faults: count(usage.major_page_faults()),
+                max_rss_bytes: usage.iter().map(|it| count(it.max_rss())).max().unwrap_or(0) * 1024,
+                voluntary_switches: sum(Usage::voluntary_context_switches),
+                involuntary_switches: sum(Usage::involuntary_context_switches),
+                minor_faults: sum(Usage::minor_page_faults),
+                major_faults: sum(Usage::major_page_faults),
             },
         }
     }

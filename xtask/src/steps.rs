@@ -35,7 +35,10 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Models => models(sh, Depth::Fast),
         Part::Simulated => simulated(sh, named),
         Part::Workloads => workloads(sh, named),
-        Part::Services => step("services", cmd!(sh, "cargo test --quiet --package services")),
+        Part::Services => {
+            let packages = ["--package", "services", "--package", "programs"];
+            step("services and programs", cmd!(sh, "cargo test --quiet {packages...}"))
+        }
         Part::Rivals => rivals(sh),
         Part::Findings => findings::test(sh),
         Part::Runner => {

@@ -216,6 +216,7 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     let roots = [
         "protocol/src/lib.rs",
         "runner/src/lib.rs",
+        "workloads/programs/src/lib.rs",
         "workloads/src/lib.rs",
         "workloads/services/src/lib.rs",
         "xtask/src/main.rs",

@@ -5,6 +5,7 @@ mod cargo_config;
 pub mod edits;
 pub mod rewriting;
 pub(crate) mod variant;
+mod whole;
 mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use protocol::MachineRequest;
 use crate::build::edits::Edits;
 use crate::build::rewriting::places;
 use crate::build::variant::{which_workloads, who_are_you};
-use crate::build::workspace::{Recipe, SHUFFLE, strayed_from_lock};
+use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
@@ -194,13 +195,17 @@ impl<'a> Builder<'a> {
         let [protocol, workloads, services, fork] =
             ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
                 .map(|folder| root.join(folder));
-        let [manycore, facade] = ["manycore/src", "manycore/std/src"].map(|it| root.join(it));
+        let [manycore, facade, whole] =
+            ["manycore/src", "manycore/std/src", WHOLE].map(|it| root.join(it));
         let mut folders = vec![protocol.as_path(), &workloads];
         if self.recipe.is_simulated() {
             folders.extend([manycore.as_path(), &facade]);
         }
         if self.recipe.programs == Programs::Services {
             folders.push(&services);
+        }
+        if let Programs::Whole(_) = self.recipe.programs {
+            folders.push(&whole);
         }
         if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
             folders.push(&fork);
@@ -266,7 +271,8 @@ impl<'a> Builder<'a> {
         let original = if is_rewritten { workspace.join("original") } else { workspace.clone() };
         self.recipe.write(branch, &original, &[])?;
         let metadata = self.metadata(branch, &original)?;
-        let package = self.resolved(branch, &original, &metadata)?;
+        let package = self.resolved(branch, &metadata)?;
+        self.check_versions(branch, &original)?;
         let features = features_on(branch, &metadata, &package)?;
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
@@ -302,21 +308,30 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let edits = edits_of(self.recipe.config_folder, version, edits)?;
-        // Cargo says where it keeps a package that another needs.
-        let probe = self.folder.join("published").join(version);
+        edits.copy(&self.published(branch, "rayon-core", version)?, &to)?;
+        Ok(())
+    }
+
+    /// Where cargo keeps a release of a package. It says so only of libraries, beside which programs lie.
+    fn published(&self, branch: &Branch, name: &str, version: &str) -> Result<PathBuf> {
+        let probe = self.folder.join("published").join(format!("{name}-{version}"));
         fs::create_dir_all(probe.join("src"))
             .with_context(|| format!("{} cannot be made", probe.display()))?;
         write_if_changed(&probe.join("src/lib.rs"), "")?;
+        let needed =
+            BTreeMap::from([("rayon-core", "1".to_owned()), (name, format!("={version}"))]);
         let manifest = format!(
-            "[package]\nname = \"probe\"\nedition = \"2024\"\n\n\
-             [dependencies]\nrayon-core = \"={version}\"\n\n[workspace]\n"
+            "[package]\nname = \"probe\"\nedition = \"2024\"\n\n[dependencies]\n{}\n[workspace]\n",
+            toml::to_string(&needed)?
         );
         write_if_changed(&probe.join("Cargo.toml"), manifest)?;
         let metadata = self.metadata(branch, &probe)?;
-        let published = metadata.packages.iter().find(|package| package.name == "rayon-core");
-        let from = published.and_then(|package| package.manifest_path.as_std_path().parent());
-        edits.copy(from.context("cargo does not say where rayon-core is")?, &to)?;
-        Ok(())
+        let library = metadata.packages.iter().find(|package| package.name == "rayon-core");
+        let library = library.and_then(|it| it.manifest_path.as_std_path().parent()?.parent());
+        let folder = library.map(|beside| beside.join(format!("{name}-{version}")));
+        folder
+            .filter(|it| it.is_dir())
+            .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
     /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is built in the target
@@ -329,6 +344,10 @@ impl<'a> Builder<'a> {
         let Prepared { package, features } = prepared;
         let target = self.home(branch).unwrap_or(target);
         let workspace = self.folder.join(&branch.name);
+        if let Programs::Whole(_) = self.recipe.programs {
+            let table = self.build_whole(branch, &self.target(target))?;
+            write_if_changed(&workspace.join("src").join(WHOLE_TABLE), table)?;
+        }
         let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
         if let Source::Path { .. } = branch.source {
             // Its dependencies may declare a younger compiler than the pinned one; whether that builds them shows.
@@ -411,10 +430,11 @@ impl<'a> Builder<'a> {
         command
             // The checkout's own settings and toolchain file apply wherever the target folder lies.
             .current_dir(self.recipe.checkout.root())
-            .args(arguments)
-            .args(more)
+            .args(&arguments[..1])
             .arg("--manifest-path")
-            .arg(workspace.join("Cargo.toml"));
+            .arg(workspace.join("Cargo.toml"))
+            .args(&arguments[1..])
+            .args(more);
         if self.recipe.is_simulated() {
             // Copies are called by the crate's own places, and what they warn of is not ours to mend.
             let below = self.folder.join(rewriting::FOLDER);
@@ -459,7 +479,7 @@ impl<'a> Builder<'a> {
 
     /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong
     /// version, wrong name) is found here: Cargo itself only warns.
-    fn resolved(&self, branch: &Branch, workspace: &Path, metadata: &Metadata) -> Result<Package> {
+    fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
         let mut found: Vec<&Package> = metadata
             .packages
             .iter()
@@ -473,6 +493,11 @@ impl<'a> Builder<'a> {
             )));
         };
         self.check_origin(branch, package)?;
+        Ok(package.clone())
+    }
+
+    /// Whether cargo took what the checkout's lock file says.
+    fn check_versions(&self, branch: &Branch, workspace: &Path) -> Result<()> {
         let lock = self.recipe.lock(branch)?;
         let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
         if !strayed.is_empty() {
@@ -484,7 +509,7 @@ impl<'a> Builder<'a> {
                 strayed.join(", ")
             )));
         }
-        Ok(package.clone())
+        Ok(())
     }
 
     fn check_origin(&self, branch: &Branch, package: &Package) -> Result<()> {

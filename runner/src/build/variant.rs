@@ -99,6 +99,9 @@ pub(crate) fn which_workloads(
     let mut ours: BTreeMap<_, _> =
         files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
     ours.retain(|name, _| programs.has(name));
+    for whole in programs.whole_descriptions() {
+        ours.insert(whole.name.to_owned(), serde_json::to_value(whole)?);
+    }
     let theirs = by_name(&ended.stdout);
     let mut differing = Vec::new();
     for (name, description) in ours.iter().chain(&theirs) {

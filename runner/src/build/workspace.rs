@@ -29,6 +29,10 @@ pub(super) const SHUFFLE: &str = "--shuffle-sections";
 /// Folders of the crates that programs are made of.
 const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
+pub(super) const WHOLE: &str = "workloads/programs";
+
+/// Beside the program of a branch: where its whole programs are.
+pub(super) const WHOLE_TABLE: &str = "whole.json";
 
 /// What a branch's workspace is made from.
 #[derive(Debug)]
@@ -101,7 +105,7 @@ impl Recipe<'_> {
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
             self.manifest(branch, rewritten)?
         );
-        let mut program = main_program(&branch.source);
+        let mut program = main_program(&branch.source, self.programs);
         if self.is_simulated() {
             program.push_str(SIMULATED_HEAP);
         }
@@ -159,11 +163,12 @@ impl Recipe<'_> {
             // The patch decides; whether it was taken is checked after the build.
             _ => "1".to_owned(),
         };
-        // The services have the other workloads in them, and are called the same.
+        // Services have the other workloads in them, whole programs the study's, and are called the same.
         let (package, folder, features) = match self.programs {
             Programs::Study => ("workloads", WORKLOADS, &[][..]),
             Programs::Workloads => ("workloads", WORKLOADS, &["further"][..]),
             Programs::Services => ("services", SERVICES, &[][..]),
+            Programs::Whole(_) => ("programs", WHOLE, &[][..]),
         };
         let mut manifest = json!({
             "workspace": { "resolver": "3" },
@@ -218,7 +223,7 @@ impl Recipe<'_> {
             .to_owned();
         for seed in self.layouts_of(&branch.source) {
             let binary = Self::binary(&branch.name, seed);
-            let flag = format!("-Wl,{SHUFFLE}=.text*={seed}");
+            let flag = shuffling(seed);
             _ = writeln!(program, "    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");");
         }
         program.push_str("}\n");
@@ -237,6 +242,11 @@ impl Recipe<'_> {
     }
 }
 
+/// What the compiler's driver is told so that functions are linked in the order of a seed.
+pub(super) fn shuffling(seed: u32) -> String {
+    format!("-Wl,{SHUFFLE}=.text*={seed}")
+}
+
 /// The program of an instrumented branch: it also tells what its rayon-core counted.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
@@ -245,7 +255,7 @@ const SIMULATED_HEAP: &str =
     "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
 /// The program of a branch: it says what its rayon-core is, and runs the workloads.
-fn main_program(source: &Source) -> String {
+fn main_program(source: &Source, programs: Programs) -> String {
     if source.is_instrumented() {
         return INSTRUMENTED_PROGRAM.to_owned();
     }
@@ -255,10 +265,14 @@ fn main_program(source: &Source) -> String {
         // the dependency that selects its features in use.
         _ => "\"upstream\"",
     };
+    let whole = match programs {
+        Programs::Whole(_) => format!(", env!(\"CARGO_BIN_NAME\"), include_str!({WHOLE_TABLE:?})"),
+        _ => String::new(),
+    };
     format!(
         "// Written by `cargo runner build`; changes here are overwritten.\n\
          use rayon_core as _;\n\n\
-         fn main() -> std::process::ExitCode {{\n    workloads::main({variant})\n}}\n"
+         fn main() -> std::process::ExitCode {{\n    workloads::main({variant}{whole})\n}}\n"
     )
 }
 

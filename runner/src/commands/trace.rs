@@ -78,7 +78,8 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     make(&output)?;
     interrupt::install()?;
     let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, 1)?.with(Programs::with(&load.workload));
+    let builder =
+        Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;
@@ -112,7 +113,9 @@ fn branch(project: &Project, name: &str) -> Result<Branch> {
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
-    let known = catalogue::names();
+    // What whole programs do is not seen from outside.
+    let known = catalogue::names().into_iter().filter(|name| catalogue::whole(name).is_none());
+    let known: Vec<&str> = known.collect();
     let workload = one("--workload", "workload", &arguments.workload, &known)?;
     let input = arguments.input.as_deref();
     let mut loads = selection::loads(workload, &arguments.size, &arguments.parameters, input)?;

@@ -3,7 +3,9 @@
 
 use std::sync::LazyLock;
 
-use protocol::Description;
+use protocol::{Description, WholeProgram, WholePrograms};
+
+use crate::config::pick::Known;
 
 /// What one crate says of its workloads, as it was when the runner was built, in the same checkout.
 #[derive(Debug)]
@@ -29,6 +31,24 @@ static FILES: [File; 2] = [
     },
 ];
 
+/// The group of the whole programs, which `all` leaves out: each takes minutes to build.
+pub const GROUP: &str = "programs";
+
+/// Where the file of whole programs lies in a checkout, beside those that the registry does not have.
+pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
+
+/// The whole programs, each with its description as a workload.
+static WHOLE: LazyLock<Vec<(WholeProgram, Description)>> = LazyLock::new(|| {
+    let text = include_str!("../../../workloads/programs/programs.toml");
+    let rows: WholePrograms =
+        toml::from_str(text).unwrap_or_else(|error| panic!("{WHOLE_FILE}: {error}"));
+    rows.program
+        .into_iter()
+        .map(|row| (row.description(), row))
+        .map(|(it, row)| (row, it))
+        .collect()
+});
+
 /// The workloads of the original study, which most sweeps run.
 pub const STUDY: [&str; 3] = ["quicksort", "tsp", "packets"];
 
@@ -41,13 +61,28 @@ pub enum Programs {
     Workloads,
     /// Services, too.
     Services,
+    /// The study's, and the whole programs of these names.
+    Whole(&'static [&'static str]),
 }
 
 impl Programs {
-    /// The least that has the workload called `name`.
-    pub(crate) fn with(name: &str) -> Self {
-        let least = [Self::Study, Self::Workloads].into_iter().find(|it| it.has(name));
+    /// The least that has the workloads of these names.
+    pub(crate) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.into_iter().collect();
+        let whole = WHOLE.iter().map(|(_, it)| it.name).filter(|name| names.contains(name));
+        let whole: Vec<&str> = whole.collect();
+        if !whole.is_empty() {
+            return Self::Whole(whole.leak());
+        }
+        let least = [Self::Study, Self::Workloads];
+        let least = least.into_iter().find(|it| names.iter().all(|name| it.has(name)));
         least.unwrap_or(Self::Services)
+    }
+
+    /// The whole programs that are built.
+    pub(crate) fn whole(self) -> impl Iterator<Item = &'static WholeProgram> {
+        let names = if let Self::Whole(names) = self { names } else { &[] };
+        names.iter().filter_map(|name| whole(name))
     }
 
     /// Whether the workload called `name` is among them.
@@ -55,14 +90,20 @@ impl Programs {
     pub fn has(self, name: &str) -> bool {
         match self {
             Self::Study => STUDY.contains(&name),
-            Self::Workloads => !is_service(name),
-            Self::Services => true,
+            Self::Workloads => Self::Services.has(name) && !is_service(name),
+            Self::Services => whole(name).is_none(),
+            Self::Whole(_) => STUDY.contains(&name) || whole(name).is_some(),
         }
     }
 
     /// The files that describe them.
     pub(crate) fn files(self) -> &'static [File] {
         if self == Self::Services { &FILES } else { &FILES[..1] }
+    }
+
+    /// Of the whole programs that builds tell of, whether or not they are among them.
+    pub(crate) fn whole_descriptions(self) -> impl Iterator<Item = &'static Description> {
+        WHOLE.iter().map(|(_, it)| it).filter(move |_| matches!(self, Self::Whole(_)))
     }
 }
 
@@ -78,8 +119,10 @@ impl File {
     }
 }
 
-static ALL: LazyLock<Vec<Description>> =
-    LazyLock::new(|| FILES.iter().flat_map(File::descriptions).collect());
+static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
+    let whole = WHOLE.iter().map(|(_, it)| *it);
+    FILES.iter().flat_map(File::descriptions).chain(whole).collect()
+});
 
 static NAMES_OF_SERVICES: LazyLock<Vec<&str>> =
     LazyLock::new(|| FILES[1].descriptions().iter().map(|it| it.name).collect());
@@ -105,6 +148,19 @@ pub fn names() -> Vec<&'static str> {
     all().iter().map(|description| description.name).collect()
 }
 
+/// All workloads as they are picked: whole programs are meant by their group, by name or by glob.
+#[must_use]
+pub fn known() -> Vec<Known<'static>> {
+    let group = |name| whole(name).map(|_| GROUP);
+    names().into_iter().map(|name| Known { name, group: group(name) }).collect()
+}
+
+/// The whole program called `name`.
+#[must_use]
+pub fn whole(name: &str) -> Option<&'static WholeProgram> {
+    WHOLE.iter().find(|(_, it)| it.name == name).map(|(row, _)| row)
+}
+
 /// Whether the workload called `name` is a service.
 fn is_service(name: &str) -> bool {
     NAMES_OF_SERVICES.contains(&name)
@@ -118,8 +174,14 @@ mod tests {
     fn every_workload_has_a_name_of_its_own_and_a_service_is_known_as_one() {
         let mut names = names();
         assert!(is_service("kv") && !is_service("quicksort"));
-        let least = ["tsp", "fib-join", "kv"].map(Programs::with);
-        assert_eq!(least, [Programs::Study, Programs::Workloads, Programs::Services]);
+        let whole = Programs::Whole(&["b3sum"]);
+        let least = ["tsp", "fib-join", "kv", "b3sum"].map(|name| Programs::with([name]));
+        assert_eq!(least, [Programs::Study, Programs::Workloads, Programs::Services, whole]);
+        assert_eq!(Programs::with(["b3sum", "tsp"]), whole);
+        assert_eq!(whole.whole().next().unwrap().package, "b3sum");
+        assert!(
+            least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv")
+        );
         assert!(STUDY.iter().all(|name| names.contains(name)));
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

@@ -9,7 +9,7 @@ use serde_spanned::Spanned;
 
 use crate::config::ConfigError;
 use crate::config::catalogue;
-use crate::config::pick::{no_such, pick};
+use crate::config::pick::{no_such, pick_grouped};
 use crate::options::selection::{self, PlacementChoice};
 use crate::plan::{AskedExperiment, Figure, Load};
 use crate::stop::Stop;
@@ -96,7 +96,7 @@ impl Experiment {
         input: Option<&Path>,
     ) -> Result<Vec<Load>> {
         let names = catalogue::names();
-        let picked = pick("--workloads", "workload", workloads, &names)?;
+        let picked = pick_grouped("--workloads", "workload", workloads, &catalogue::known())?;
         // What is set for a workload that the command line leaves out means nothing.
         let is_left_out = |key: &str| {
             let of = key.split_once('.').map(|(workload, _)| workload);

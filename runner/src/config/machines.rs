@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::config::ConfigError;
 use crate::config::catalogue;
-use crate::config::pick::{no_such, pick, plain};
+use crate::config::pick::{no_such, pick, pick_grouped, plain};
 use crate::host::Host;
 use crate::host::here;
 use crate::plan::{Asked, AskedMachine, Load, Mode, PRICE, Trial};
@@ -198,7 +198,7 @@ pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
 /// [`Stop::BadInput`] if one is named that does not, or if none is left.
 pub fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
-    let picked = pick("--workloads", "workload", list, &catalogue::names())?;
+    let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
     let is_marked = |name: &&str| marked().any(|it| it.name == *name);
     let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
     let refused: Vec<&str> = left.iter().copied().filter(|name| named.contains(name)).collect();

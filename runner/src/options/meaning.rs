@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 
 use super::Selection;
+use crate::config::catalogue;
 use crate::config::experiments;
 use crate::config::machines;
 use crate::config::{Branch, Config};
@@ -39,8 +40,10 @@ pub(crate) fn asked(
         branches.retain(|branch| branch.baseline);
     }
     let host = Host::default();
-    let instrument =
-        selection.instrument.map(|trials| instrument(trials, &branches)).transpose()?;
+    let instrument = selection
+        .instrument
+        .map(|trials| instrument(trials, &branches, &start.loads))
+        .transpose()?;
     let threads = selection.threads.as_deref().unwrap_or(&start.threads);
     let root = project.checkout.root();
     let machine = selection.machine.as_deref();
@@ -85,6 +88,13 @@ pub(crate) fn asked(
         instrument,
         experiment: start.experiment,
     };
+    let programs = asked.programs();
+    if let Some(apart) = asked.workloads.iter().find(|load| !programs.has(&load.workload)) {
+        bail!(Stop::BadInput(format!(
+            "--workloads: whole programs are built without `{}`; run it in a sweep of its own",
+            apart.workload
+        )));
+    }
     for input in asked.workloads.iter_mut().filter_map(|load| load.input.as_mut()) {
         let shown = input.place.as_ref().map(|path| project.checkout.shown_without_folders(path));
         input.path = shown.unwrap_or_else(|| input.path.clone());
@@ -123,7 +133,14 @@ fn layouts(selection: &Selection, is_timed: bool, trials: u32) -> Result<u32> {
 }
 
 /// The instrumented builds of the branches that can count; says once which cannot.
-fn instrument(trials: u32, branches: &[Branch]) -> Result<Instrument> {
+fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
+    let workloads = loads.iter().map(|load| load.workload.as_str());
+    if let Some(whole) = workloads.into_iter().find(|name| catalogue::whole(name).is_some()) {
+        bail!(Stop::BadInput(format!(
+            "--instrument: nothing is counted of what `{whole}` does, which is a process of its own; add \
+             `!{whole}` to --workloads"
+        )));
+    }
     let names: Vec<String> =
         branches.iter().filter_map(Branch::instrumented).map(|branch| branch.name).collect();
     let silent: Vec<&str> = branches

@@ -9,7 +9,7 @@ use protocol::{Description, Placement, Refusal, Size};
 use serde::{Deserialize, Serialize};
 
 use crate::config::catalogue;
-use crate::config::pick::{nearest, pick};
+use crate::config::pick::{nearest, pick_grouped};
 use crate::config::{Branch, Config};
 use crate::plan::{Input, Load};
 use crate::record::digest;
@@ -177,7 +177,7 @@ pub fn loads(
     input: Option<&Path>,
 ) -> Result<Vec<Load>> {
     let picked: Vec<&'static Description> =
-        pick("--workloads", "workload", list, &catalogue::names())?
+        pick_grouped("--workloads", "workload", list, &catalogue::known())?
             .into_iter()
             .filter_map(catalogue::find)
             .collect();

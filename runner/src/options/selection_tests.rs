@@ -3,6 +3,7 @@
 use clap::ValueEnum as _;
 
 use super::*;
+use crate::config::pick::pick;
 
 const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
 

@@ -319,8 +319,7 @@ impl Asked {
 
     /// What branches are to be built with.
     pub(crate) fn programs(&self) -> Programs {
-        let needed = self.workloads.iter().map(|load| Programs::with(&load.workload));
-        needed.max().unwrap_or(Programs::Study)
+        Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }
 
     /// Whether the result is not time but agreement.

@@ -1,0 +1,75 @@
+//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, read by who builds them and by who runs them.
+
+use serde::Deserialize;
+
+use crate::{Description, Parameter, SizeOverrides};
+
+/// The file of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WholePrograms {
+    /// Its rows, in the order in which they are listed.
+    pub program: Vec<WholeProgram>,
+}
+
+/// A program of a package, and what it is asked to do. It is a workload like any other, whose iterations each run it from
+/// its start to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WholeProgram {
+    /// The workload's name.
+    pub name: String,
+    /// What it does, in one line.
+    pub summary: String,
+    /// What it demands of a pool, in one line.
+    pub stresses: String,
+    /// The package that has the program.
+    pub package: String,
+    /// Its exact version in the registry; without one it lies in a folder of its name beside the file of rows.
+    pub version: Option<String>,
+    /// The program's name in the package.
+    pub binary: String,
+    /// Features of an x86-64 processor that it is compiled for, beside those that all have.
+    #[serde(default)]
+    pub x86_64_features: Vec<String>,
+    /// What is made for it to read.
+    pub input: Option<WholeInput>,
+    /// Its arguments, in which `{input}`, `{threads}`, `{amount}` and `{seed}` stand for what the trial has.
+    pub arguments: Vec<String>,
+    /// What is counted, plural: also the name of the workload's only parameter.
+    pub unit: String,
+    /// How many of them there are, for each size, smallest first.
+    pub amounts: [u64; 4],
+}
+
+/// What is made for a program to read, of a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WholeInput {
+    /// A file of so many mebibytes that nothing can compress.
+    Bytes,
+}
+
+impl WholeProgram {
+    /// The workload. What it says lives as long as the program that asks.
+    #[must_use]
+    pub fn description(&self) -> Description {
+        let for_ever = |text: &str| -> &'static str { text.to_owned().leak() };
+        let unit = for_ever(&self.unit);
+        let amounts = self.amounts.map(|amount| for_ever(&amount.to_string()));
+        let means = for_ever(&format!("how many {unit} it has to do with"));
+        let of_size = |amount| -> &'static [_] { vec![(unit, amount)].leak() };
+        let [tiny, small, medium, large] = amounts.map(of_size);
+        Description {
+            name: for_ever(&self.name),
+            summary: for_ever(&self.summary),
+            stresses: for_ever(&self.stresses),
+            work_unit: unit,
+            input: None,
+            lasts: None,
+            charge: None,
+            parameters: vec![Parameter::whole(unit, means, (1, 1_000_000), amounts[1])].leak(),
+            sizes: SizeOverrides::all(tiny, small, medium, large).to_vec().leak(),
+        }
+    }
+}

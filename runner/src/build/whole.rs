@@ -1,0 +1,107 @@
+//! Whole programs of the registry, each built with one branch's rayon-core and otherwise as its package says: with the
+//! lock file and the release profile that it was published with.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use protocol::WholeProgram;
+use toml::{Table, Value};
+
+use crate::build::edits::copy_folder;
+use crate::build::workspace::{Recipe, WHOLE, shuffling};
+use crate::build::{Builder, features_on};
+use crate::config::Branch;
+use crate::record::digest;
+
+impl Builder<'_> {
+    /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they are: an object of paths by
+    /// program for each binary of the branch.
+    pub(super) fn build_whole(&self, branch: &Branch, target: &Path) -> Result<String> {
+        let mut tables: BTreeMap<String, BTreeMap<&str, PathBuf>> = BTreeMap::new();
+        for program in self.recipe.programs.whole() {
+            let folder = self.prepare_whole(branch, program)?;
+            let mut features: Vec<String> = Vec::new();
+            if cfg!(target_arch = "x86_64") && !program.x86_64_features.is_empty() {
+                let all = program.x86_64_features.join(",+");
+                features.push(format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
+            }
+            for layout in std::iter::once(0).chain(self.recipe.layouts_of(&branch.source)) {
+                let shuffled = format!("-Clink-arg={}", shuffling(layout));
+                let linked = if layout == 0 { vec![] } else { vec!["--", &shuffled] };
+                let options = features.iter().map(String::as_str);
+                let options = ["--bin", &program.binary].into_iter().chain(options).chain(linked);
+                let more: Vec<&OsStr> =
+                    [target.as_os_str()].into_iter().chain(options.map(OsStr::new)).collect();
+                let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
+                self.cargo(branch, &folder, &rustc, &more)?;
+                let made = target.join("release").join(&program.binary);
+                let (copy, _) = self.keep_copy(&made)?;
+                let binary = Recipe::binary(&branch.name, layout);
+                tables.entry(binary).or_default().insert(&program.name, copy);
+            }
+        }
+        Ok(serde_json::to_string(&tables)?)
+    }
+
+    /// Copies a program's package, has the copy take the branch's rayon-core, and checks that cargo does so.
+    fn prepare_whole(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
+        let from = match &program.version {
+            Some(version) => self.published(branch, &program.package, version)?,
+            None => self.recipe.checkout.root().join(WHOLE).join(&program.package),
+        };
+        let folder = self.folder.join(&branch.name).join(&program.name);
+        let read = |path: &Path| {
+            fs::read_to_string(path).with_context(|| {
+                format!("program `{}`: {} cannot be read", program.name, path.display())
+            })
+        };
+        let lock = read(&from.join("Cargo.lock"))?;
+        let own: Table = read(&from.join("Cargo.toml"))?
+            .parse()
+            .with_context(|| format!("program `{}`: its Cargo.toml is not TOML", program.name))?;
+        let manifest = format!(
+            "# Written by `cargo runner build` beside the lock file {}.\n{}",
+            digest::of_bytes(lock.as_bytes()),
+            toml::to_string(&self.patched(own, branch)?)?
+        );
+        // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
+        let is_adapted =
+            fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|it| it == manifest);
+        let adapted = is_adapted.then(|| fs::read(folder.join("Cargo.lock")).ok()).flatten();
+        let new_text = |file: &Path| match file.to_str()? {
+            "Cargo.toml" => Some(manifest.clone().into_bytes()),
+            "Cargo.lock" => Some(adapted.clone().unwrap_or_else(|| freed(&lock).into_bytes())),
+            _ => None,
+        };
+        copy_folder(&from, &folder, Path::new(""), &new_text).with_context(|| {
+            format!("{} cannot be copied to {}", from.display(), folder.display())
+        })?;
+        let metadata = self.metadata(branch, &folder)?;
+        let package = self.resolved(branch, &metadata)?;
+        features_on(branch, &metadata, &package)?;
+        Ok(folder)
+    }
+
+    /// A package's manifest with the branch's rayon-core.
+    fn patched(&self, mut manifest: Table, branch: &Branch) -> Result<Table> {
+        let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
+        let dependencies = manifest.entry("dependencies").or_insert_with(|| Table::new().into());
+        if let Some(dependencies) = dependencies.as_table_mut() {
+            let it = ours["dependencies"]["rayon-core"].clone();
+            dependencies.insert("rayon-core".to_owned(), it);
+        }
+        manifest.extend(ours.into_iter().filter(|(key, _)| key == "patch"));
+        manifest.insert("workspace".to_owned(), Value::Table(Table::new()));
+        Ok(manifest)
+    }
+}
+
+/// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
+fn freed(lock: &str) -> String {
+    const HEAD: &str = "[[package]]\n";
+    let others = lock.split(HEAD).filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
+    others.collect::<Vec<_>>().join(HEAD)
+}

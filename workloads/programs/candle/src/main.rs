@@ -1,0 +1,104 @@
+//! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion parameters (28 layers of
+//! seven products, Q8_0), one after another as a model that answers does them; prints a digest of what comes out.
+//!
+//! The layers take turns with the weights of four, which no cache of the second level holds, so that a run does not spend
+//! its time on making weights.
+
+use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
+use candle_core::{D, Device, Error, Module as _, Result, Tensor};
+
+const LAYERS: usize = 28;
+const DISTINCT: usize = 4;
+const HIDDEN: usize = 1024;
+const QUERIES: usize = 2048;
+const KEYS: usize = 1024;
+const INNER: usize = 3072;
+
+/// Numbers of one block, which has its scale as half a float before them.
+const BLOCK: usize = 32;
+
+struct Layer {
+    queries: QMatMul,
+    keys: QMatMul,
+    values: QMatMul,
+    out: QMatMul,
+    gate: QMatMul,
+    up: QMatMul,
+    down: QMatMul,
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<u64> = arguments.iter().filter_map(|it| it.parse().ok()).collect();
+    let [tokens, seed] = numbers[..] else {
+        return Err(Error::Msg("usage: candle TOKENS SEED".to_owned()));
+    };
+    let mut state = seed;
+    let layers = (0..DISTINCT).map(|_| Layer::new(&mut state)).collect::<Result<Vec<_>>>()?;
+    let start: Vec<f32> = (0..HIDDEN).map(|at| (at as f32).sin()).collect();
+    let mut x = Tensor::from_vec(start, (1, HIDDEN), &Device::Cpu)?;
+    for _ in 0..tokens {
+        for layer in (0..LAYERS).map(|at| &layers[at % DISTINCT]) {
+            x = layer.forward(&x)?;
+        }
+    }
+    let digest = x.flatten_all()?.to_vec1::<f32>()?.iter().fold(0_u64, |digest, number| {
+        (digest ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    println!("{digest:016x}");
+    Ok(())
+}
+
+impl Layer {
+    fn new(state: &mut u64) -> Result<Self> {
+        let mut weights = |rows, columns| weights(rows, columns, state);
+        Ok(Self {
+            queries: weights(QUERIES, HIDDEN)?,
+            keys: weights(KEYS, HIDDEN)?,
+            values: weights(KEYS, HIDDEN)?,
+            out: weights(HIDDEN, QUERIES)?,
+            gate: weights(INNER, HIDDEN)?,
+            up: weights(INNER, HIDDEN)?,
+            down: weights(HIDDEN, INNER)?,
+        })
+    }
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let normal = normalized(x)?;
+        let (queries, keys, values) = (
+            self.queries.forward(&normal)?,
+            self.keys.forward(&normal)?,
+            self.values.forward(&normal)?,
+        );
+        // In the place of attention, which has products of other shapes: whatever needs all three.
+        let mixed = Tensor::cat(&[(keys + &values)?, values], D::Minus1)?;
+        let x = (x + self.out.forward(&(queries + mixed)?)?)?;
+        let normal = normalized(&x)?;
+        let gated = (self.gate.forward(&normal)?.silu()? * self.up.forward(&normal)?)?;
+        x + self.down.forward(&gated)?
+    }
+}
+
+/// With a mean square of one.
+fn normalized(x: &Tensor) -> Result<Tensor> {
+    x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + 1e-6)?.sqrt()?)
+}
+
+/// A matrix of random bytes, all with one scale.
+fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
+    /// 2^-12 as half a float: sums of products stay near one.
+    const SCALE: [u8; 2] = 0x0c00_u16.to_le_bytes();
+    let mut bytes = Vec::with_capacity(rows * columns / BLOCK * (BLOCK + SCALE.len()));
+    for _ in 0..rows * columns / BLOCK {
+        bytes.extend(SCALE);
+        for _ in 0..BLOCK / 8 {
+            *state ^= state.wrapping_shl(13) ^ 0x9e37_79b9_7f4a_7c15;
+            *state ^= *state >> 7;
+            *state ^= *state << 17;
+            bytes.extend(state.to_le_bytes());
+        }
+    }
+    let tensor: QTensor =
+        qtensor_from_ggml(GgmlDType::Q8_0, &bytes, vec![rows, columns], &Device::Cpu)?;
+    QMatMul::from_qtensor(tensor)
+}

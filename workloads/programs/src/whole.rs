@@ -1,0 +1,236 @@
+//! One whole program as a workload.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use protocol::{Description, Refusal, WholeProgram};
+use rayon::ThreadPool;
+use sha2::{Digest as _, Sha256};
+use workloads::workload::{Instance, Mismatch, Setup, Workload};
+
+use crate::inputs;
+
+/// A program, and where its build is, if it was built.
+pub(crate) struct Whole {
+    row: WholeProgram,
+    description: &'static Description,
+    binary: Option<PathBuf>,
+    /// Folder of what all branches read, and of what they print.
+    common: PathBuf,
+}
+
+impl Whole {
+    pub(crate) fn new(row: WholeProgram, binary: Option<PathBuf>, common: PathBuf) -> Self {
+        let description = Box::leak(Box::new(row.description()));
+        Self { row, description, binary, common }
+    }
+}
+
+impl Workload for Whole {
+    fn description(&self) -> &'static Description {
+        self.description
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        let WholeProgram { name, version, unit, .. } = &self.row;
+        let Some(binary) = self.binary.clone() else {
+            return Err(Refusal::new(format!("this build has no `{name}`; build it anew")));
+        };
+        let (amount, seed) = (setup.values.whole(unit), setup.seed);
+        let made = self.row.input.map(|it| inputs::make(&self.common, it, amount, seed));
+        let input = made
+            .transpose()
+            .map_err(|error| Refusal::new(format!("the input of `{name}`: {error}")))?
+            .unwrap_or_default();
+        let arguments = self.row.arguments.iter().map(|argument| match argument.as_str() {
+            "{input}" => input.clone().into_os_string(),
+            "{amount}" => amount.to_string().into(),
+            "{seed}" => seed.to_string().into(),
+            other => other.into(),
+        });
+        let version = version.as_deref().unwrap_or("own");
+        Ok(Box::new(Run {
+            binary,
+            arguments: arguments.collect(),
+            threads: setup.threads,
+            amount,
+            known: self.common.join(format!("{seed}-{amount}-{name}-{version}.answer")),
+            last: None,
+        }))
+    }
+}
+
+/// A program, ready to be run again and again.
+struct Run {
+    binary: PathBuf,
+    arguments: Vec<OsString>,
+    threads: usize,
+    amount: u64,
+    /// File of what the first run ever gave, on whatever branch.
+    known: PathBuf,
+    /// How the last run ended, and what it printed.
+    last: Option<io::Result<Output>>,
+}
+
+impl Run {
+    fn run(&mut self, threads: usize) -> u64 {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(&self.arguments)
+            .env("RAYON_NUM_THREADS", threads.to_string())
+            .stdin(Stdio::null())
+            // What it complains of ends up where the runner keeps what a failed trial says.
+            .stderr(Stdio::inherit());
+        self.last = Some(command.output());
+        self.amount
+    }
+
+    /// Whether an answer is that of the first run ever, which this may be.
+    fn known(&self, answer: String) -> Result<String, Mismatch> {
+        let wrong = |why: String| Mismatch {
+            expected: format!("what a branch gave before, by {}", self.known.display()),
+            actual: why,
+        };
+        let first = match fs::read_to_string(&self.known) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = self.known.parent().unwrap_or(&self.known);
+                let kept =
+                    fs::create_dir_all(folder).and_then(|()| fs::write(&self.known, &answer));
+                kept.map(|()| answer.clone())
+            }
+            read => read,
+        };
+        match first {
+            Ok(first) if first == answer => Ok(answer),
+            Ok(first) => Err(wrong(format!("{answer} instead of {first}"))),
+            Err(error) => Err(wrong(error.to_string())),
+        }
+    }
+}
+
+impl Instance for Run {
+    fn reset(&mut self) {
+        self.last = None;
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        self.run(1)
+    }
+
+    /// The pool stays asleep: the program has one of its own.
+    fn run_on(&mut self, _: &ThreadPool) -> u64 {
+        self.run(self.threads)
+    }
+
+    /// The answer is a digest of what the program printed.
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let expected = || "an orderly end and an output".to_owned();
+        let wrong = |actual| Mismatch { expected: expected(), actual };
+        match self.last.take() {
+            Some(Ok(Output { status, stdout, .. })) if status.success() && !stdout.is_empty() => {
+                let digest = Sha256::digest(&stdout);
+                let start =
+                    digest.iter().take(8).fold(0_u64, |it, byte| it << 8 | u64::from(*byte));
+                self.known(format!("{start:016x}"))
+            }
+            Some(Ok(Output { status, stdout, .. })) => {
+                Err(wrong(format!("{status} and {} bytes", stdout.len())))
+            }
+            Some(Err(error)) => Err(wrong(format!("{}: {error}", self.binary.display()))),
+            None => Err(wrong("no run".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use protocol::{Failure, Outcome, Program, Request, WholePrograms};
+    use workloads::measure;
+
+    use super::*;
+
+    /// A trial of two iterations of a shell script in the place of a program.
+    fn trial(
+        common: &Path,
+        script: &str,
+        change: impl FnOnce(&mut Request),
+    ) -> Result<Outcome, Failure> {
+        let row = format!(
+            "[[program]]\nname = \"made-up\"\nsummary = \"\"\nstresses = \"\"\npackage = \"\"\nbinary = \"sh\"\n\
+             arguments = [\"-c\", '''{script}''', \"{{amount}}\"]\nunit = \"lines\"\namounts = [7, 8, 9, 10]"
+        );
+        let rows: WholePrograms = toml::from_str(&row).unwrap();
+        let whole = Whole::new(rows.program[0].clone(), Some("/bin/sh".into()), common.to_owned());
+        let mut request = Request { iterations: 2, ..Request::tiny("made-up") };
+        change(&mut request);
+        measure::run_workload("", &whole, &request)
+    }
+
+    /// A trial beside no other.
+    fn alone(script: &str) -> Result<Outcome, Failure> {
+        trial(tempfile::tempdir().unwrap().path(), script, |_| ())
+    }
+
+    #[test]
+    fn a_program_is_told_its_threads_and_how_much_it_has_to_do() {
+        let common = tempfile::tempdir().unwrap();
+        let script = "[ $RAYON_NUM_THREADS = 3 ] && echo $0";
+        let outcome = trial(common.path(), script, |request| request.threads = 3).unwrap();
+        assert_eq!((outcome.iterations[1].work_units, outcome.work_unit.as_str()), (7, "lines"));
+        assert_eq!(outcome.answer, alone("echo 7").unwrap().answer);
+        let script = "[ $RAYON_NUM_THREADS = 1 ] && echo 7";
+        let alone = trial(common.path(), script, |request| request.program = Program::Sequential);
+        assert_eq!(alone.unwrap().answer, outcome.answer);
+    }
+
+    #[test]
+    fn time_and_cpu_time_are_those_of_the_program() {
+        let outcome = alone("i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; sleep 0.1; echo");
+        for iteration in outcome.unwrap().iterations {
+            let cpu = Duration::from_nanos(iteration.user_ns + iteration.system_ns);
+            let elapsed = Duration::from_nanos(iteration.elapsed_ns);
+            assert!(cpu > Duration::from_millis(5), "{iteration:?}");
+            assert!(elapsed >= Duration::from_millis(100), "{iteration:?}");
+        }
+    }
+
+    #[test]
+    fn another_output_than_a_trial_before_or_than_before_in_a_trial_is_a_wrong_answer() {
+        let common = tempfile::tempdir().unwrap();
+        let trial = |script| trial(common.path(), script, |_| ());
+        let known = trial("echo same").unwrap().answer;
+        assert_eq!(trial("echo same").unwrap().answer, known);
+        let other = trial("echo other").unwrap_err();
+        assert!(matches!(other, Failure::WrongAnswer { iteration: 0, .. }), "{other:?}");
+        let changing = alone("echo $$").unwrap_err();
+        assert!(matches!(changing, Failure::WrongAnswer { iteration: 1, .. }), "{changing:?}");
+    }
+
+    #[test]
+    fn a_program_that_fails_or_prints_nothing_is_a_wrong_answer_that_says_how() {
+        for (script, told) in
+            [("echo; exit 7", "7"), ("true", "0 bytes"), ("kill -9 $$", "signal: 9")]
+        {
+            let Err(Failure::WrongAnswer { actual, .. }) = alone(script) else {
+                panic!("{script} is no wrong answer")
+            };
+            assert!(actual.contains(told), "{script}: {actual}");
+        }
+    }
+
+    #[test]
+    fn the_file_of_rows_can_be_read_and_every_input_is_named() {
+        let rows: WholePrograms = toml::from_str(crate::ROWS).unwrap();
+        for row in rows.program {
+            let is_named = row.arguments.iter().any(|it| it == "{input}");
+            assert_eq!(is_named, row.input.is_some(), "{}", row.name);
+            assert!(row.amounts.is_sorted(), "{}", row.name);
+        }
+    }
+}
