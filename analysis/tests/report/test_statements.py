@@ -142,6 +142,21 @@ def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) 
         stated("parts", [analysis], "time", "2", "tsp", "packed")
 
 
+def test_cells_are_a_row_each_with_intervals_and_with_the_cpus_that_the_other_keeps_busy(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
+    sentence, _, head, _, *rows = stated("cells", [analysis], "master", "packed").splitlines()
+    assert sentence.startswith("`packed` against `master`, with 95\N{NO-BREAK SPACE}% intervals (sweep ")
+    assert head == "| workload | threads | time | CPU time | CPUs that master keeps busy |"
+    row = analysis.judgement.comparisons.filter(level="cell", branch="packed", quantity="time", threads=2)
+    low = percent(row["ratio_low"].item())
+    assert [it.split("|")[2].strip() for it in rows] == ["1", "2"]
+    assert low in rows[1].split("|")[3]
+    busy = analysis.times.filter(branch="master", threads=2, program="parallel")["cpus_busy"].median()
+    assert float(rows[1].split("|")[5]) == pytest.approx(busy, abs=0.006)
+    with pytest.raises(InputError, match="is nowhere compared"):
+        stated("cells", [analysis], "master", "unknown")
+
+
 def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")

@@ -155,6 +155,32 @@ def _parts(asked: Asked) -> str:
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
 
 
+def _cells(asked: Asked) -> str:
+    """What one branch changes against another, a row for each workload and number of threads, with intervals.
+
+    Beside it stands how many CPUs the other keeps busy: where that does not grow with threads, a pool has little to do.
+    Words: the other branch, and the branch.
+    """
+    against, branch = asked.words
+    found = without_size(with_panel(asked.comparisons)).filter(
+        pl.col("quantity").is_in(["time", "cpu"]), level="cell", baseline=against, branch=branch
+    )
+    if found.is_empty():
+        raise asked.refused(f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has")
+    times = without_size(with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against)))
+    busy = times.group_by("panel", "threads").agg(pl.col("cpus_busy").median().round(2))
+    wide = (
+        found.select("panel", "threads", "quantity", change=pl.Series(map(_with_interval, found.rows(named=True))))
+        .pivot("quantity", index=["panel", "threads"], values="change")
+        .join(busy, on=["panel", "threads"])
+        .sort("panel", "threads")
+        .select(pl.col("panel").alias("workload"), "threads", "time", pl.col("cpu").alias("CPU time"), "cpus_busy")
+        .rename({"cpus_busy": f"CPUs that {against} keeps busy"})
+    )
+    table = asked.table(wide, f"what {branch} changes against {against}, by workload and threads")
+    return f"`{branch}` against `{against}`, with 95\N{NO-BREAK SPACE}% intervals {asked.source()}:\n\n{table}"
+
+
 def _change(row: dict[str, Any]) -> str:
     told = percent(row["time_ratio"])
     return told if row["verdict"] in (UNCLEAR, UNJUDGED) else f"**{told}**"
@@ -276,6 +302,7 @@ def _with_interval(row: dict[str, Any]) -> str:
 TABLES: dict[str, Callable[[Asked], str]] = {
     "by-threads": _by_threads,
     "parts": _parts,
+    "cells": _cells,
     "balance": _balance,
     "proposals": _proposals,
     "lines": _lines,
