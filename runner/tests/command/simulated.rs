@@ -181,7 +181,8 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
         .args(["--size", "tiny", "--threads", "1,8", "--trials", "2", "--jobs", jobs, "--output"])
         .arg(&output)
         .assert()
-        .success();
+        .success()
+        .stdout(contains("waits:   cargo runner analysis lines "));
     let sweep = fs::read_dir(&output).unwrap().next().unwrap().unwrap().path();
     let text = Text::open(&trials_file::of(&sweep)).and_then(io::read_to_string).unwrap();
     let mut records: Vec<Value> =

@@ -92,11 +92,16 @@ pub(super) fn finish(
     };
     std::io::stdout().write_all(text.as_bytes())?;
     let failed = summary.failed;
-    let end = format!(
+    let is_simulated = manifest.asked.machine.is_some();
+    let mut end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(summary.trials, failed, tally, manifest.asked.machine.is_some()),
+        done_now(summary.trials, failed, tally, is_simulated),
         project.checkout.shown(sweep.path()),
     );
+    if is_simulated {
+        // Which line of which function waits is what a simulated machine knows and no other does.
+        _ = writeln!(end, "waits:   cargo runner analysis lines {which}");
+    }
     match arguments.format {
         Format::Table => std::io::stdout().write_all(end.as_bytes())?,
         _ => eprint!("{end}"),
