@@ -8,15 +8,19 @@ mod shared {
     pub(crate) mod asymmetric;
     pub(crate) mod fences;
     pub(crate) mod registration;
+    pub(crate) mod rounds;
 
     use super::{machine, modelled};
 }
 
 mod machine {
     pub(crate) use std::sync::OnceLock;
-    pub(crate) use std::thread;
+    pub(crate) use std::time::Instant;
+    pub(crate) use std::{hint, thread};
 
-    pub(crate) use super::shared::asymmetric::{prepare_heavy_fences, registers_at_once};
+    pub(crate) use super::shared::asymmetric::{
+        prepare_heavy_fences, registers_at_once, try_heavy_fence,
+    };
 }
 
 pub(crate) mod modelled {

@@ -18,6 +18,9 @@ mod fences;
 // As `fences`.
 #[allow(dead_code)]
 mod registration;
+// As `fences`.
+#[allow(dead_code)]
+mod rounds;
 
 #[cfg(feature = "instrument")]
 pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};

@@ -116,8 +116,12 @@ mod on_demand {
     pub(crate) struct Place(Option<u64>);
 
     /// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
-    /// pop; others search, too, and before one of them sleeps it looks at all.
+    /// pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as many with
+    /// each search: their owners do not write, and show nothing either.
     const LOOKED_AT: usize = 1;
+
+    /// More workers than that are in no pool.
+    const MOST_DOUBLINGS: u32 = 16;
 
     /// What a pool has for offers.
     pub(crate) struct Offers {
@@ -201,7 +205,9 @@ mod on_demand {
                 self.victims().take(LOOKED_AT).for_each(JobStealer::ask);
                 None
             } else {
-                self.steal_private(LOOKED_AT)
+                let doublings =
+                    if self.patience.finds_long_jobs() { idle.searches_in_vain() } else { 0 };
+                self.steal_private(LOOKED_AT << doublings.min(MOST_DOUBLINGS))
             }
         }
 

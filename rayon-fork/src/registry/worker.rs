@@ -12,7 +12,7 @@ use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
 use crate::scope::local::{self, Awaited};
-use crate::sleep::{Patience, Queues};
+use crate::sleep::{Patience, Queues, job_found};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
@@ -28,7 +28,7 @@ pub(crate) struct Worker {
     pub(super) rng: XorShift64Star,
     /// Units of a scope's count.
     held: local::Held,
-    patience: Patience,
+    pub(super) patience: Patience,
     pub(super) registry: Arc<Registry>,
 }
 
@@ -288,6 +288,9 @@ impl Worker {
         // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         self.stop_asking();
+        if job.is_some() {
+            job_found(self);
+        }
         job
     }
 }
@@ -302,9 +305,16 @@ impl Queues for Worker {
     }
 
     fn stealable(&self, at_most: usize) -> usize {
-        let others = self.registry.stealers.iter().enumerate();
-        let full = others.filter(|(index, victim)| *index != self.index && !victim.is_empty());
-        full.take(at_most).count()
+        let stealers = self.registry.stealers.iter().enumerate();
+        let most_of_one = if self.patience.finds_long_jobs() { at_most } else { 1 };
+        let mut seen = 0;
+        for (_, victim) in stealers.filter(|(index, _)| *index != self.index) {
+            seen += victim.len().min(most_of_one);
+            if seen >= at_most {
+                return at_most;
+            }
+        }
+        seen
     }
 
     #[inline]

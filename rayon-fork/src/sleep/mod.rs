@@ -60,7 +60,8 @@ pub(crate) trait Queues {
     fn has_broadcasts(&self) -> bool;
     /// Whether an injected job waits for any worker.
     fn has_injected(&self) -> bool;
-    /// How many other workers have a job on their deques; `at_most` if it is more.
+    /// How many other workers have a job on their deques, or if jobs are long, how many jobs are there; `at_most` if it is
+    /// more.
     fn stealable(&self, at_most: usize) -> usize;
 
     /// What the worker remembers of its searches, if it may [linger](Patience).
@@ -123,6 +124,17 @@ impl IdlePeriod {
     #[inline]
     pub(crate) fn is_young(&self) -> bool {
         matches!(self.phase, Phase::Searching { rounds_left } if rounds_left + 2 > ROUNDS_UNTIL_SLEEPY)
+    }
+
+    /// How many searches were in vain since the first two, as far as they are counted.
+    #[allow(dead_code)]
+    pub(crate) fn searches_in_vain(&self) -> u32 {
+        match self.phase {
+            Phase::Searching { rounds_left } => {
+                (ROUNDS_UNTIL_SLEEPY - rounds_left).saturating_sub(2)
+            }
+            Phase::Lingering { .. } | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
+        }
     }
 
     fn restart(&mut self) {
@@ -218,11 +230,25 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
         if sleepers_to_wake > 0 && LeaveRuleOf::<C>::LOOKS_FIRST {
             sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
+        } else if let (true, Some(patience)) = (LeaveRuleOf::<C>::LINGERS, queues.patience()) {
+            sleepers_to_wake = self.wanted_beside_searchers(patience, queues);
         }
         if sleepers_to_wake > 0 {
             hooks::count(Event::WakePassedOn);
             self.wake_any(sleepers_to_wake);
         }
+    }
+
+    /// The worker stopped searching while others search: how many sleepers should help them, up to two. Where jobs are long,
+    /// those who wake up one after the other would all come late; short ones are done before, and who comes for them is in
+    /// the way.
+    #[inline]
+    fn wanted_beside_searchers(&self, patience: &Patience, queues: &impl Queues) -> usize {
+        if !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
+            return 0;
+        }
+        let searching = self.counters.searching();
+        queues.stealable(searching + 2).saturating_sub(searching)
     }
 
     /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is
@@ -422,6 +448,14 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         } else {
             slot.park_unless_claimed();
         }
+    }
+}
+
+/// A worker's search has found a job, which it runs next.
+#[inline]
+pub(crate) fn job_found(queues: &impl Queues) {
+    if let (true, Some(patience)) = (LeaveRuleOf::<Selected>::LINGERS, queues.patience()) {
+        patience.job_found();
     }
 }
 

@@ -128,6 +128,9 @@ impl Yielding {
 pub(crate) struct Patience {
     lingering: Backoff,
     until: Cell<Option<Instant>>,
+    /// When the last job was found, until the next search.
+    found: Cell<Option<Instant>>,
+    finds_long_jobs: Cell<bool>,
     yielding: Yielding,
     /// In this search: more searches to be made without yields; none if it yields.
     without_yields: Cell<Option<u32>>,
@@ -140,8 +143,33 @@ impl Patience {
         Self { yielding, ..Self::default() }
     }
 
+    /// Of a worker that found a long job last.
+    #[cfg(all(test, not(fork_loom)))]
+    pub(super) fn of_long_jobs() -> Self {
+        Self { finds_long_jobs: Cell::new(true), ..Self::default() }
+    }
+
+    /// A job was found, and runs next.
+    pub(super) fn job_found(&self) {
+        self.learn();
+        self.found.set(Some(Instant::now()));
+    }
+
+    /// What the last search found is done, if anything was.
+    fn learn(&self) {
+        if let Some(found) = self.found.take() {
+            self.finds_long_jobs.set(found.elapsed() > A_WAKE_UP);
+        }
+    }
+
+    /// Whether the job that was found last kept its worker busy, with all that came of it, for longer than a wake-up takes.
+    pub(crate) fn finds_long_jobs(&self) -> bool {
+        self.finds_long_jobs.get()
+    }
+
     /// The first search was in vain: a worker that pushes may show a job if given a moment.
     pub(super) fn begin_rests(&self) {
+        self.learn();
         self.without_yields.set((!self.yielding.try_begin()).then_some(SEARCHES));
         pause();
     }
@@ -229,6 +257,21 @@ mod tests {
         let backoff = Backoff::default();
         // The first, then 1, 3 and 7 left out between.
         assert_eq!([1, 2, 4, 8].map(|times| in_vain(&backoff, times)), [1; 4]);
+    }
+
+    #[test]
+    fn jobs_are_long_if_the_last_one_that_was_found_took_longer_than_a_wake_up() {
+        let patience = Patience::default();
+        patience.job_found();
+        std::thread::sleep(2 * A_WAKE_UP);
+        patience.begin_rests();
+        assert!(patience.finds_long_jobs());
+        patience.begin_rests();
+        assert!(patience.finds_long_jobs(), "a search more teaches nothing");
+        // So that it took no time, however busy the host is.
+        patience.found.set(Some(Instant::now() + Duration::from_secs(3600)));
+        patience.begin_rests();
+        assert!(!patience.finds_long_jobs());
     }
 
     #[test]

@@ -301,6 +301,35 @@ fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it
     });
 }
 
+#[test]
+fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
+    let _watchdog = Watchdog::new("helpers for long jobs");
+    let sleep = Sleep::<LooksFirst>::with_workers(4).unwrap();
+    std::thread::scope(|scope| {
+        for worker in 0..2 {
+            let sleep = &sleep;
+            scope.spawn(move || {
+                let latch = CoreLatch::new();
+                let mut idle = sleep.begin_search(worker);
+                rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
+                sleep.end_search(idle, &Scripted::default());
+            });
+        }
+        until_blocked(&sleep, 2);
+        let searcher = sleep.begin_search(2);
+        let (short, long) = (Patience::default(), Patience::of_long_jobs());
+        let stop = |stealable, patience| {
+            let queues = Scripted { stealable, patience: Some(patience), ..Scripted::default() };
+            sleep.end_search(sleep.begin_search(3), &queues);
+            sleep.counters.sleeping()
+        };
+        assert_eq!(stop(10, &short), 2, "woken for short jobs");
+        assert_eq!(stop(1, &long), 2, "woken for a job that the searcher takes");
+        assert_eq!(stop(10, &long), 0, "left asleep beside long jobs");
+        sleep.end_search(searcher, &Scripted::default());
+    });
+}
+
 /// Two workers, one queue, jobs injected one at a time with gaps in which both may doze off.
 fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
     const JOBS: usize = if cfg!(miri) { 5 } else { 1_000 };

@@ -1,10 +1,14 @@
 //! Pairs of fences for those who can do without the kernel's.
 
-use super::machine::{OnceLock, prepare_heavy_fences, registers_at_once, thread};
+use super::machine::{OnceLock, prepare_heavy_fences, registers_at_once, thread, try_heavy_fence};
 use super::registration::Registration;
+use super::rounds::Rounds;
 
 /// What this process has registered.
 static PROCESS: Registration = Registration::new();
+
+/// The heavy fences of this process that the kernel serves.
+static ROUNDS: Rounds = Rounds::new();
 
 /// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the kernel has registered the
 /// process, and where it refuses, both are full.
@@ -54,7 +58,7 @@ impl Fences {
 
     /// The side of a pair that is executed seldom.
     pub(crate) fn heavy(self) {
-        self.registration.heavy();
+        self.registration.heavy_by(|| ROUNDS.join(try_heavy_fence));
     }
 }
 
