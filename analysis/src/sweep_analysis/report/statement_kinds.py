@@ -137,7 +137,7 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
 }
 """By name. What each takes besides sweeps is in its docstring."""
 
-SEVERAL_MACHINES = {"evidence", "validated", "validated-counts", "validated-differences", "published"}
+SEVERAL_MACHINES = {"evidence", "validated", "validated-counts", "validated-differences", "published", "replays"}
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
 
 WITHOUT_SWEEPS = {"hosts", "lines"}

@@ -12,7 +12,7 @@ from sweep_analysis.read.labels import capital, count, listed, percent, with_pan
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
-from sweep_analysis.stats import published
+from sweep_analysis.stats import published, replays
 from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validated_counts import by_event, validated_counts
@@ -110,6 +110,30 @@ def _digits(value: float) -> str:
     return f"{value:.3g}"
 
 
+def _replays(asked: Asked) -> str:
+    """What replays predict beside the programs themselves. The sweep of the programs, then those of all replays."""
+    own, *replayed = asked.sweeps
+    if not {analysis.sweep.machine is None for analysis in replayed} == {True, False}:
+        raise asked.refused("replays of one kind alone", "name measured and simulated ones")
+    found = replays.replays(own, replayed)
+    kinds = {"native": "natively", "simulated": "in simulation"}
+    told = []
+    for kind, how in kinds.items():
+        near = found.filter(replays.is_near(kind))["workload"]
+        verdict = "passed" if near.len() >= replays.MARK * found.height else "not passed"
+        missed = [f"`{name}`" for name in found["workload"] if name not in near]
+        rest = f"; misses {listed(missed)}" if missed else ""
+        told.append(f"{how} {near.len()} of {found.height} within {replays.MARGIN:.0%}, **{verdict}**{rest}")
+    shown = found.select(
+        pl.col("workload").alias("program"),
+        pl.col("one_ms").round(0).cast(pl.Int64).alias("own time on 1, ms"),
+        pl.col("two_ms").round(0).cast(pl.Int64).alias("own time on 2, ms"),
+        *(pl.col(kind).round(2).alias(f"replayed {how}, ratio") for kind, how in kinds.items()),
+    )
+    sentence = f"Replays on 2 threads, on `{own.baseline}`: {'. '.join(capital(it) for it in told)}"
+    return f"{sentence} {asked.source()}.\n\n{asked.table(shown, 'replays beside programs')}"
+
+
 def _sensitivity(asked: Asked) -> str:
     """What holds of a branch under every price of a machine, and what turns. Words: the baseline, the branch."""
     against, branch = asked.words
@@ -149,6 +173,7 @@ VALIDATIONS: dict[str, Callable[[Asked], str]] = {
     "validated-counts": _validated_counts,
     "validated-differences": _validated_differences,
     "published": _published,
+    "replays": _replays,
     "sensitivity": _sensitivity,
 }
 """These statements, by kind."""
