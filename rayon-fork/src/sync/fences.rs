@@ -10,6 +10,9 @@ static PROCESS: Registration = Registration::new();
 /// The heavy fences of this process that the kernel serves.
 static ROUNDS: Rounds = Rounds::new();
 
+/// Whether heavy fences are the kernel's. Elsewhere one is an instruction, and to wait for another's would take longer.
+const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
+
 /// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the kernel has registered the
 /// process, and where it refuses, both are full.
 #[derive(Clone, Copy)]
@@ -42,12 +45,7 @@ impl Fences {
 
     /// For people: by whom the side that is executed often is spared its fence, if it is.
     pub(crate) fn name(self) -> &'static str {
-        let has_membarrier = cfg!(all(target_os = "linux", not(miri)));
-        if has_membarrier && self.registration.are_light_ones_free() {
-            "membarrier"
-        } else {
-            "full"
-        }
+        if BY_KERNEL && self.registration.are_light_ones_free() { "membarrier" } else { "full" }
     }
 
     /// The side of a pair that is executed often.
@@ -58,7 +56,11 @@ impl Fences {
 
     /// The side of a pair that is executed seldom.
     pub(crate) fn heavy(self) {
-        self.registration.heavy_by(|| ROUNDS.join(try_heavy_fence));
+        if BY_KERNEL {
+            self.registration.heavy_by(|| ROUNDS.join(try_heavy_fence));
+        } else {
+            self.registration.heavy();
+        }
     }
 }
 

@@ -14,6 +14,9 @@ use super::modelled::{AtomicUsize, Ordering};
 /// A guess: about what it would cost to block and be woken.
 const PATIENCE: Duration = Duration::from_micros(50);
 
+/// The same in a model, which has no clock.
+const LOOKS: u32 = 2;
+
 /// The rounds of a process.
 pub(crate) struct Rounds {
     /// Twice the rounds that have ended; odd while one runs.
@@ -45,7 +48,7 @@ impl Rounds {
     /// Returns when round `wanted` has ended, or after a `fence` of the caller.
     pub(super) fn wait_for(&self, wanted: usize, fence: impl FnOnce() -> bool) -> bool {
         let mut begun = None;
-        loop {
+        for look in 1.. {
             // ORDERING: Acquire, pairs with the end of a round: what its fence has made visible is read next.
             let number = self.number.load(Ordering::Acquire);
             // Also if it has gone round.
@@ -57,11 +60,17 @@ impl Rounds {
                 self.end(is_served);
                 return is_served;
             }
-            if cfg!(fork_loom) || begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-                return fence();
+            let is_over = if cfg!(fork_loom) {
+                look == LOOKS
+            } else {
+                begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+            };
+            if is_over {
+                break;
             }
             hint::spin_loop();
         }
+        fence()
     }
 
     fn try_begin(&self, number: usize) -> bool {

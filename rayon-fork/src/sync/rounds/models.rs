@@ -84,6 +84,8 @@ fn pairs<S: Steps>() {
     let other = thread::spawn({
         let (rounds, job, first) = (Arc::clone(&rounds), Arc::clone(&job), Arc::clone(&first));
         move || {
+            // Two rounds: who comes in the middle of the first may rely on the second.
+            Right::join(&rounds);
             first.store(1, Ordering::Relaxed);
             Right::join(&rounds);
             job.load(Ordering::Relaxed) == 1
