@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 120_729,
+        most: 120_742,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 39_480, goal: 28_000 },
