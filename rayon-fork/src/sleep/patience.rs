@@ -151,15 +151,15 @@ impl Patience {
 
     /// A job was found, and runs next.
     pub(super) fn job_found(&self) {
-        self.learn();
-        self.found.set(Some(Instant::now()));
+        let now = Instant::now();
+        if let Some(found) = self.found.replace(Some(now)) {
+            self.learn(now.duration_since(found));
+        }
     }
 
-    /// What the last search found is done, if anything was.
-    fn learn(&self) {
-        if let Some(found) = self.found.take() {
-            self.finds_long_jobs.set(found.elapsed() > A_WAKE_UP);
-        }
+    /// What the last search found kept the worker busy for so long.
+    fn learn(&self, busy: Duration) {
+        self.finds_long_jobs.set(busy > A_WAKE_UP);
     }
 
     /// Whether the job that was found last kept its worker busy, with all that came of it, for longer than a wake-up takes.
@@ -169,7 +169,9 @@ impl Patience {
 
     /// The first search was in vain: a worker that pushes may show a job if given a moment.
     pub(super) fn begin_rests(&self) {
-        self.learn();
+        if let Some(found) = self.found.take() {
+            self.learn(found.elapsed());
+        }
         self.without_yields.set((!self.yielding.try_begin()).then_some(SEARCHES));
         pause();
     }
