@@ -123,4 +123,4 @@ impl Registration {
 }
 
 #[cfg(all(test, fork_loom))]
-mod models;
+pub(crate) mod models;

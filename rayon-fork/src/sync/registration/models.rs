@@ -16,7 +16,7 @@ const TRIO: Bounds = Bounds { fast: Some(3), deep: None };
 const REFUSED_TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 
 /// How a planted mistake shows.
-const SEEN: &str = "neither side saw the other";
+pub(crate) const SEEN: &str = "neither side saw the other";
 
 /// How the three threads of a model do their steps.
 trait Steps: 'static {
@@ -143,39 +143,54 @@ impl Refused for SaysSoEarly {
     }
 }
 
-/// A light side, and two heavy ones which the kernel refuses, though it served before: of each pair at least one side
-/// sees what the other did before.
-fn pairs_while_the_kernel_refuses<S: Refused>() {
-    modelled::prepare_heavy_fences().expect("a model has fences");
-    let registration = Arc::new(Registration::new());
-    registration.complete();
-    let [job, first, second] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
-    let heavy = |registration: &Registration, demand: &AtomicUsize, job: &AtomicUsize| {
-        demand.store(1, Ordering::Relaxed);
-        S::refuse(registration);
-        job.load(Ordering::Relaxed) == 1
-    };
+/// A light side, and two heavy ones: of each pair at least one side sees what the other did before. A heavy side calls what
+/// it is given when it does what the light one must see.
+pub(crate) fn of_each_pair_one_sees(
+    light: impl FnOnce() + 'static,
+    first: impl FnOnce(&dyn Fn()) + 'static,
+    second: impl FnOnce(&dyn Fn()),
+) {
+    let [job, demand_of_first, demand] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
     let pusher = thread::spawn({
-        let registration = Arc::clone(&registration);
-        let [job, first, second] = [&job, &first, &second].map(Arc::clone);
+        let [job, first, second] = [&job, &demand_of_first, &demand].map(Arc::clone);
         move || {
             job.store(1, Ordering::Relaxed);
-            // The grace period catches a thread anywhere, also before it reads the state.
-            light_fence();
-            registration.light();
+            light();
             [first, second].map(|demand| demand.load(Ordering::Relaxed) == 1)
         }
     });
     let other = thread::spawn({
-        let registration = Arc::clone(&registration);
-        let [job, first] = [&job, &first].map(Arc::clone);
-        move || heavy(&registration, &first, &job)
+        let (job, demand) = (Arc::clone(&job), demand_of_first);
+        move || {
+            first(&|| demand.store(1, Ordering::Relaxed));
+            job.load(Ordering::Relaxed) == 1
+        }
     });
-    let second_saw_job = heavy(&registration, &second, &job);
+    second(&|| demand.store(1, Ordering::Relaxed));
+    let second_saw_job = job.load(Ordering::Relaxed) == 1;
     let first_saw_job = other.join().unwrap();
     let [saw_first, saw_second] = pusher.join().unwrap();
     assert!(first_saw_job || saw_first, "{SEEN}");
     assert!(second_saw_job || saw_second, "{SEEN}");
+}
+
+/// Two heavy sides which the kernel refuses, though it served before.
+fn pairs_while_the_kernel_refuses<S: Refused>() {
+    modelled::prepare_heavy_fences().expect("a model has fences");
+    let registration = Arc::new(Registration::new());
+    registration.complete();
+    let [of_light, of_first] = [(); 2].map(|()| Arc::clone(&registration));
+    let light = move || {
+        // The grace period catches a thread anywhere, also before it reads the state.
+        light_fence();
+        of_light.light();
+    };
+    let heavy = |registration: &Registration, demand: &dyn Fn()| {
+        demand();
+        S::refuse(registration);
+    };
+    let first = move |demand: &dyn Fn()| heavy(&of_first, demand);
+    of_each_pair_one_sees(light, first, |demand| heavy(&registration, demand));
 }
 
 #[test]
