@@ -64,10 +64,11 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Asks the owner to show jobs.
-    pub(crate) fn ask(&self) {
-        if let Self::OnDemand(stealer) = self {
-            stealer.ask();
+    /// Asks the owner to show jobs. `false` if it has some, and will hardly answer.
+    pub(crate) fn ask(&self) -> bool {
+        match self {
+            Self::OnDemand(stealer) => stealer.ask(),
+            Self::Fifo(_) => true,
         }
     }
 

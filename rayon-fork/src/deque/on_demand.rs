@@ -117,6 +117,8 @@ struct ThievesLine {
     ring: AtomicPtr<Ring>,
     /// Held by the thief that exposes for the owner. Nobody waits for it.
     exposing: Mutex<()>,
+    /// The head when that was last done. Never in a model: it carries nothing.
+    exposed_at: std::sync::atomic::AtomicU64,
 }
 
 struct Shared<T> {
@@ -175,6 +177,7 @@ impl<T: TwoWords> Deque<T> {
                 public: AtomicU64::new(start << TAIL_SHIFT),
                 ring: AtomicPtr::new(ring),
                 exposing: Mutex::new(()),
+                exposed_at: std::sync::atomic::AtomicU64::new(0),
             }),
             fences,
             jobs: PhantomData,
@@ -471,10 +474,11 @@ impl<T: TwoWords> Stealer<T> {
     }
 
     /// Asks the owner for jobs, if all that it has are private: the next time that it takes one back, it exposes others.
-    pub(crate) fn ask(&self) {
-        let Shared { owners, .. } = &*self.shared;
+    /// `false` if it has, but was in the same place when jobs were last exposed for it: it runs one long job.
+    pub(crate) fn ask(&self) -> bool {
+        let Shared { owners, thieves, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
-            return;
+            return true;
         }
         // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a limit that is too high
         // costs it a look at `public`.
@@ -482,6 +486,8 @@ impl<T: TwoWords> Stealer<T> {
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
+        // Relaxed: a hint.
+        thieves.exposed_at.load(Ordering::Relaxed) != head
     }
 
     /// Makes the older half of the owner's private jobs public, at least one, if none is. `true` if there are public
@@ -520,7 +526,11 @@ impl<T: TwoWords> Stealer<T> {
         let more = wanted.min(head.saturating_sub(split));
         let is_exposed =
             self.shared.exchange(public.claimed(), public.unclaimed_with(more)).is_ok() && more > 0;
-        hooks::count_if(is_exposed, Event::ExposureForOwner);
+        if is_exposed {
+            // Relaxed: a hint.
+            thieves.exposed_at.store(head, Ordering::Relaxed);
+            hooks::count(Event::ExposureForOwner);
+        }
         is_exposed || self.has_public()
     }
 

@@ -117,7 +117,8 @@ mod on_demand {
 
     /// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
     /// pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as many with
-    /// each search: their owners do not write, and show nothing either.
+    /// each search: their owners do not write, and show nothing either. In a pool of more workers than CPUs at all: to come
+    /// again may take a turn of every thread on this CPU.
     const LOOKED_AT: usize = 1;
 
     /// More workers than that are in no pool.
@@ -195,20 +196,27 @@ mod on_demand {
         }
 
         /// A search was in vain: asks again, first all and one other worker that has jobs, and later takes a job that its
-        /// owner has not shown.
+        /// owner has not shown; at once, if that owner does nothing but run one job.
         #[inline]
         pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
             self.ask_for_jobs();
             if !idle.wants_closer_look() {
-                None
-            } else if idle.is_young() {
-                self.victims().take(LOOKED_AT).for_each(JobStealer::ask);
-                None
-            } else {
-                let doublings =
-                    if self.patience.finds_long_jobs() { idle.searches_in_vain() } else { 0 };
-                self.steal_private(LOOKED_AT << doublings.min(MOST_DOUBLINGS))
+                return None;
             }
+            let in_vain = idle.searches_in_vain();
+            let is_costly = self.patience.yields_always();
+            let doublings = if is_costly {
+                MOST_DOUBLINGS
+            } else if self.patience.finds_long_jobs() {
+                in_vain.saturating_sub(2).min(MOST_DOUBLINGS)
+            } else {
+                0
+            };
+            // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
+            // worker has not stirred.
+            self.steal_private(LOOKED_AT << doublings, |victim| {
+                in_vain > 1 || ((!victim.ask() || is_costly) && in_vain > 0)
+            })
         }
 
         /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
@@ -218,7 +226,7 @@ mod on_demand {
             let job = self
                 .take_local()
                 .or_else(|| self.steal())
-                .or_else(|| self.steal_private(usize::MAX));
+                .or_else(|| self.steal_private(usize::MAX, |_| true));
             job.or_else(|| self.take_injected())
         }
 
@@ -243,14 +251,20 @@ mod on_demand {
             }
         }
 
-        /// Makes jobs of another worker public in its stead, of so many that it looks at, and takes one.
+        /// Makes jobs of another worker public in its stead, of so many that it looks at, and takes one: only of those of
+        /// which it `may`.
         #[cold]
         #[inline(never)]
-        fn steal_private(&self, at_most: usize) -> Option<JobRef> {
+        fn steal_private(
+            &self,
+            at_most: usize,
+            may: impl Fn(&JobStealer<JobRef>) -> bool,
+        ) -> Option<JobRef> {
             if !self.are_pushes_silent() {
                 return None;
             }
-            for victim in self.victims().take(at_most).filter(|victim| victim.expose_for_owner()) {
+            let looked_at = self.victims().take(at_most).filter(|victim| may(victim));
+            for victim in looked_at.filter(|victim| victim.expose_for_owner()) {
                 hooks::count(Event::StealTried);
                 if let Some(job) = settle(|| victim.steal()) {
                     hooks::count(Event::StealWon);

@@ -118,21 +118,11 @@ impl IdlePeriod {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// Whether this is one of the first two searches, after which a worker that has jobs gets a moment to show some by
-    /// itself.
-    #[allow(dead_code)]
-    #[inline]
-    pub(crate) fn is_young(&self) -> bool {
-        matches!(self.phase, Phase::Searching { rounds_left } if rounds_left + 2 > ROUNDS_UNTIL_SLEEPY)
-    }
-
-    /// How many searches were in vain since the first two, as far as they are counted.
+    /// How many searches were in vain before this one, as far as they are counted.
     #[allow(dead_code)]
     pub(crate) fn searches_in_vain(&self) -> u32 {
         match self.phase {
-            Phase::Searching { rounds_left } => {
-                (ROUNDS_UNTIL_SLEEPY - rounds_left).saturating_sub(2)
-            }
+            Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
             Phase::Lingering { .. } | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
         }
     }

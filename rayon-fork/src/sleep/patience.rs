@@ -190,6 +190,11 @@ impl Patience {
         is_cheap
     }
 
+    /// Whether the pool has more workers than there are CPUs, so that every search yields.
+    pub(crate) fn yields_always(&self) -> bool {
+        self.yielding.is_free
+    }
+
     /// Whether this search does without yields.
     pub(super) fn yields_are_dear(&self) -> bool {
         self.without_yields.get().is_some()

@@ -72,6 +72,22 @@ fn a_thief_makes_the_older_half_public_for_a_busy_owner() {
 }
 
 #[test]
+fn an_owner_hardly_answers_if_it_has_not_stirred_since_others_did_it_in_its_stead() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    assert!(stealer.ask(), "it has nothing to show");
+    (0..3).for_each(|job| {
+        deque.push(Numbered(job));
+    });
+    assert!(stealer.ask(), "nobody has tried");
+    assert!(stealer.expose_for_owner() && stealer.ask(), "some are public");
+    assert_eq!([0; 2].map(|_| steal(&stealer)), [Some(0), Some(1)]);
+    assert!(!stealer.ask());
+    deque.push(Numbered(3));
+    assert!(stealer.ask());
+}
+
+#[test]
 fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let deque = small(Fences::cheapest());
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
