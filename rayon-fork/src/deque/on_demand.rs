@@ -52,6 +52,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64 as Unmodelled;
 
 use crossbeam_utils::CachePadded;
 
@@ -117,8 +118,8 @@ struct ThievesLine {
     ring: AtomicPtr<Ring>,
     /// Held by the thief that exposes for the owner. Nobody waits for it.
     exposing: Mutex<()>,
-    /// The head when that was last done. Never in a model: it carries nothing.
-    exposed_at: std::sync::atomic::AtomicU64,
+    /// The head when that was last done: a hint, which carries nothing.
+    exposed_at: Unmodelled,
 }
 
 struct Shared<T> {
@@ -177,7 +178,7 @@ impl<T: TwoWords> Deque<T> {
                 public: AtomicU64::new(start << TAIL_SHIFT),
                 ring: AtomicPtr::new(ring),
                 exposing: Mutex::new(()),
-                exposed_at: std::sync::atomic::AtomicU64::new(0),
+                exposed_at: Unmodelled::new(0),
             }),
             fences,
             jobs: PhantomData,
