@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 120_776,
+        most: 120_777,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 39_648, goal: 28_000 },

@@ -191,6 +191,7 @@ impl Patience {
     }
 
     /// Whether the pool has more workers than there are CPUs, so that every search yields.
+    #[allow(dead_code)]
     pub(crate) fn yields_always(&self) -> bool {
         self.yielding.is_free
     }
