@@ -42,14 +42,14 @@ SHORT_US = 100
 def _by_threads(asked: Asked) -> str:
     """Medians in µs: a row for each workload and branch, a column for each number of threads; of two states, both.
 
-    Words: `time`, `cpu`, or KIND/QUANTILE of the waits that trials tell; the branches; `-WORKLOAD` leaves one out;
+    Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or `-WORKLOAD,PARAMETERS` leaves it out;
     `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last branch should reach. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
     goals = _goals(rest)
     branches, left_out = named([word for word in rest if not _GOAL.fullmatch(word)])
     trials = without_size(with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))).filter(
-        pl.col("branch").is_in(branches), ~pl.col("workload").is_in(left_out)
+        pl.col("branch").is_in(branches), ~pl.any_horizontal(_NAMES.is_in(left_out))
     )
     if trials.is_empty():
         raise asked.refused("nothing to show", "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep")
@@ -74,6 +74,7 @@ def _by_threads(asked: Asked) -> str:
 
 _GOAL = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
 _ROW = ["panel", "branch", "threads"]
+_NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 
 
 def _goals(words: list[str]) -> pl.DataFrame:
