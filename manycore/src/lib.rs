@@ -117,7 +117,8 @@ pub fn run_watched<R: 'static>(
     }
 }
 
-/// Charges work that took, or would have taken, so many picoseconds at the machine's reference frequency.
+/// Charges work that took, or would have taken, so many picoseconds at the machine's reference frequency, alone on its
+/// core.
 pub fn work(time: Picoseconds) {
     engine::work(time);
 }
@@ -178,7 +179,7 @@ pub fn current_core() -> Option<usize> {
     engine::current_core()
 }
 
-/// Cores of the machine; `None` outside a simulation.
+/// Cores of the machine, as the operating system counts them; `None` outside a simulation.
 #[must_use]
 pub fn cores() -> Option<usize> {
     engine::cores()

@@ -20,8 +20,11 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
 struct Padded(AtomicUsize);
 
 /// Threads that fight for words and sleep at random; everything that happened, as text.
-fn a_busy_run(seed: u64) -> String {
-    let mut machine = Machine::free(32);
+fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
+    let mut machine = Machine::free(32 / hardware_threads);
+    machine.topology.hardware_threads = hardware_threads;
+    machine.prices.shared_speed = 0.6;
+    machine.prices.hit = 1_000;
     machine.prices.transfer = [0, 20_000, 20_000, 20_000];
     machine.prices.resume = 2_000_000;
     machine.prices.jitter = 0.5;
@@ -50,9 +53,12 @@ fn a_busy_run(seed: u64) -> String {
 
 #[test]
 fn one_seed_gives_one_result_and_another_seed_another() {
-    let first = a_busy_run(1);
-    assert_eq!(first, a_busy_run(1));
-    assert_ne!(first, a_busy_run(2));
+    for hardware_threads in [1, 2] {
+        let first = a_busy_run(1, hardware_threads);
+        assert_eq!(first, a_busy_run(1, hardware_threads));
+        assert_ne!(first, a_busy_run(2, hardware_threads));
+    }
+    assert_ne!(a_busy_run(1, 1), a_busy_run(1, 2));
 }
 
 #[test]

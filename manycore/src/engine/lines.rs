@@ -58,7 +58,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// No lines yet, of a machine with these cores.
+    /// No lines yet, of a machine with these cores: siblings have theirs together.
     pub(crate) fn new(topology: &Topology) -> Self {
         let cores = topology.cores();
         let words = cores.div_ceil(64);
@@ -190,7 +190,12 @@ mod tests {
     use super::*;
 
     fn lines() -> Lines {
-        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 2 };
+        let topology = Topology {
+            sockets: 2,
+            clusters_per_socket: 2,
+            cores_per_cluster: 2,
+            hardware_threads: 1,
+        };
         Lines::new(&topology)
     }
 

@@ -131,7 +131,7 @@ impl Thread {
     }
 }
 
-/// A core.
+/// A core, as the operating system sees one: of a core with two hardware threads, each of them, with its own number.
 #[derive(Default)]
 struct Core {
     /// The thread that has it.
@@ -146,7 +146,7 @@ struct Core {
     stores: VecDeque<Picoseconds>,
 }
 
-/// A core's prices at the frequency of the moment.
+/// A core's prices at the frequency of the moment, and as its sibling lets it be.
 #[derive(Clone, Copy, Debug, Default)]
 struct CorePrices {
     hit: Picoseconds,
@@ -156,11 +156,14 @@ struct CorePrices {
     allocation: Picoseconds,
     /// The frequency over the reference.
     speed: f64,
+    /// A byte to or from memory: a frequency does not change that, a sibling does.
+    byte: f64,
 }
 
 struct Socket {
     running: usize,
-    prices: CorePrices,
+    /// Of cores whose sibling does not run, and of others.
+    prices: [CorePrices; 2],
     /// When its memory will have moved all bytes that were asked for.
     memory_free_at: Picoseconds,
 }
@@ -172,6 +175,8 @@ pub(crate) struct Engine {
     /// The thread whose code runs, its core, and its clock.
     current: usize,
     core: usize,
+    /// Whose cache that core uses: siblings have one.
+    cache: usize,
     clock: Picoseconds,
     prices: CorePrices,
     earliest: Earliest,
@@ -204,12 +209,13 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(machine: &Machine, mode: FrequencyMode, seed: u64) -> Self {
-        let cores = machine.topology.cores();
+        let cores = machine.topology.cpus();
         let mut engine = Self {
             machine: machine.clone(),
             mode,
             current: 0,
             core: 0,
+            cache: 0,
             clock: 0,
             prices: CorePrices::default(),
             earliest: Earliest::new(2 * cores),
@@ -283,19 +289,22 @@ impl Engine {
         (self.clock, self.accesses, self.steps)
     }
 
-    fn core_prices(&self, running: usize) -> CorePrices {
+    /// The prices of a socket's cores while so many of them run: alone on a core, and beside a sibling that runs.
+    fn core_prices(&self, running: usize) -> [CorePrices; 2] {
         let frequency = &self.machine.frequency;
         let prices = &self.machine.prices;
-        let speed =
+        let alone =
             f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
-        CorePrices {
+        let at = |speed: f64, byte: f64| CorePrices {
             hit: scaled(prices.hit, speed),
             read_modify_write: scaled(prices.read_modify_write, speed),
             fence: scaled(prices.fence, speed),
             pause: scaled(prices.pause, speed),
             allocation: scaled(prices.allocation, speed),
             speed,
-        }
+            byte,
+        };
+        [at(alone, prices.byte), at(alone * prices.shared_speed, prices.byte * 2.0)]
     }
 
     #[inline]
@@ -332,13 +341,13 @@ impl Engine {
         from: Picoseconds,
     ) -> Picoseconds {
         let time = self.transfer_time(miss);
-        let core = self.core;
+        let cache = self.cache;
         let line = self.lines.line(number);
         let start = from.max(line.free_at);
         if miss.is_exclusive {
             line.free_at = start + scaled(time, 1.0 / self.machine.prices.occupancy);
         }
-        self.lines.give(number, core, access);
+        self.lines.give(number, cache, access);
         start + time
     }
 
@@ -367,7 +376,7 @@ impl Engine {
             self.drain(0, at);
         }
         let number = self.lines.number(address);
-        let miss = self.lines.miss(number, self.core, access);
+        let miss = self.lines.miss(number, self.cache, access);
         let mut must_wait = false;
         if let Some(miss) = miss {
             let written_at = self.lines.line(number).written_at;

@@ -5,6 +5,9 @@
 //! else of those that wait for the core with the most of them. A thread gives its core up when it blocks, sleeps, ends, or
 //! yields and another waits for the core; and when another waits and it has had the core for a time slice. So no core is
 //! idle while a thread waits.
+//!
+//! Where a core has two hardware threads, each counts as a core here. A thread that must go elsewhere prefers one whose
+//! sibling nobody has, and nobody is moved away from a sibling afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
 
@@ -21,6 +24,10 @@ impl Engine {
             return;
         }
         self.cores[core].is_counted = is_running;
+        let sibling = self.machine.topology.sibling_of(core);
+        if sibling.is_some_and(|sibling| self.cores[sibling].is_counted) {
+            return;
+        }
         let socket = self.machine.topology.socket_of(core);
         let running = &mut self.sockets[socket].running;
         if is_running {
@@ -76,8 +83,23 @@ impl Engine {
     /// The first core that nobody has, else the first of those for which the fewest wait.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
-        let fewest = cores.min_by_key(|(_, core)| (core.thread.is_some(), core.queue.len()));
+        let fewest = cores.min_by_key(|(number, core)| {
+            (core.thread.is_some(), self.is_sibling_taken(*number), core.queue.len())
+        });
         fewest.map_or(0, |(number, _)| number)
+    }
+
+    /// Whether a thread has the sibling of `core`.
+    fn is_sibling_taken(&self, core: usize) -> bool {
+        let sibling = self.machine.topology.sibling_of(core);
+        sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
+    }
+
+    /// Whether a thread runs on the sibling of `core`, whatever it does there: one that spins takes what one that works does.
+    fn does_sibling_run(&self, core: usize) -> bool {
+        let sibling = self.machine.topology.sibling_of(core);
+        let thread = sibling.and_then(|sibling| self.cores[sibling].thread);
+        thread.is_some_and(|thread| self.threads[thread].state == State::Awake)
     }
 
     /// `thread` can run from `at` on: it gets a core, or waits for one.
@@ -93,7 +115,7 @@ impl Engine {
             return;
         }
         let begins = at.max(self.cores[core].since);
-        let until = begins + self.resume_time(begins - self.cores[core].since);
+        let until = begins + self.resume_time(core, begins);
         self.give(core, thread, until);
     }
 
@@ -104,7 +126,10 @@ impl Engine {
             return last;
         }
         let free = (0..self.cores.len()).filter(|core| self.cores[*core].thread.is_none());
-        free.min_by_key(|core| self.machine.topology.distance(last, *core)).unwrap_or(last)
+        let nearest = free.min_by_key(|core| {
+            (self.is_sibling_taken(*core), self.machine.topology.distance(last, *core))
+        });
+        nearest.unwrap_or(last)
     }
 
     /// `core` is `thread`'s, which runs from `until` on.
@@ -177,7 +202,11 @@ impl Engine {
             self.threads[thread].state = State::Awake;
             self.count_running(self.core, true);
         }
-        self.prices = self.sockets[self.machine.topology.socket_of(self.core)].prices;
+        let topology = &self.machine.topology;
+        self.cache = topology.core_of(self.core);
+        // Whether the sibling runs changes only in turns of others, after which this comes again.
+        let is_shared = self.does_sibling_run(self.core);
+        self.prices = self.sockets[topology.socket_of(self.core)].prices[usize::from(is_shared)];
         true
     }
 
@@ -232,12 +261,18 @@ impl Engine {
         Stuck { threads: threads.collect() }
     }
 
-    /// How long it takes until a core runs that nobody had for `idle`.
-    fn resume_time(&mut self, idle: Picoseconds) -> Picoseconds {
+    /// How long it takes until `core`, which nobody has, runs if that begins at `begins`.
+    fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
         let prices = &self.machine.prices;
+        let idle = begins - self.cores[core].since;
+        let sibling = self.machine.topology.sibling_of(core).map(|sibling| &self.cores[sibling]);
+        // A core is in deep idle only if both of its hardware threads are.
+        let is_kept_awake = sibling.is_some_and(|sibling| {
+            sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= prices.deep_after
+        });
         let time = match idle {
             idle if idle <= prices.poll => prices.resume_polling,
-            idle if idle <= prices.deep_after => prices.resume,
+            idle if idle <= prices.deep_after || is_kept_awake => prices.resume,
             _ => prices.deep_resume,
         };
         let jitter = prices.jitter * self.random.f64();

@@ -94,7 +94,8 @@ pub(crate) fn take_over(
         let arena = || is_boxed.then(|| heap::thread_of(address)).flatten();
         let core_of = |thread: usize| engine.threads.get(thread).map(|thread| thread.core);
         let home = engine.stack_of(address).or_else(|| arena().and_then(core_of));
-        let Some(home) = home.filter(|home| *home != engine.core) else { return };
+        let home = home.map(|home| engine.machine.topology.core_of(home));
+        let Some(home) = home.filter(|home| *home != engine.cache) else { return };
         for line in address / LINE_BYTES..(address + bytes).div_ceil(LINE_BYTES) {
             let number = engine.lines.number(line * LINE_BYTES);
             engine.lines.give(number, home, Access::Store);
@@ -194,6 +195,10 @@ pub(crate) fn allocation() {
 /// How many pieces of work a time slice has, after each of which another thread may get the core.
 const PIECES: Picoseconds = 4;
 
+/// A piece of work on a core with two hardware threads, at the reference frequency: its price follows whether the sibling
+/// runs when it begins. A guess, small beside what waking up takes.
+const SHARED_PIECE: Picoseconds = 1_000_000;
+
 /// Work of `time` at the reference frequency.
 pub(crate) fn work(time: Picoseconds) {
     let mut left = time;
@@ -203,6 +208,8 @@ pub(crate) fn work(time: Picoseconds) {
             let is_crowded = engine.alive > engine.cores.len();
             let piece = engine.machine.prices.slice / PIECES;
             let now = if is_crowded { left.min(piece.max(1)) } else { left };
+            let is_shared = engine.machine.topology.hardware_threads > 1;
+            let now = if is_shared { now.min(SHARED_PIECE) } else { now };
             left -= now;
             let speed = engine.prices.speed;
             engine.charge(Spending::Work, scaled(now, speed));
@@ -235,7 +242,7 @@ pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
         let (time, bytes) = std::mem::take(&mut engine.threads[engine.current].unmoved);
         let prices = &engine.machine.prices;
         let time_of = |per_byte: f64| scaled(bytes, 1.0 / per_byte);
-        let (own, shared) = (time_of(prices.byte), time_of(prices.socket_byte));
+        let (own, shared) = (time_of(engine.prices.byte), time_of(prices.socket_byte));
         let worked = scaled(time, engine.prices.speed);
         let socket = engine.machine.topology.socket_of(engine.core);
         let free_at = &mut engine.sockets[socket].memory_free_at;
@@ -370,9 +377,9 @@ pub(crate) fn current_core() -> Option<usize> {
     on_engine(|engine| engine.core)
 }
 
-/// Cores of the machine.
+/// Cores of the machine, as the operating system counts them.
 pub(crate) fn cores() -> Option<usize> {
-    on_engine(|engine| engine.machine.topology.cores())
+    on_engine(|engine| engine.cores.len())
 }
 
 /// The current thread's clock.

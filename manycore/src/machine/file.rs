@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use super::hardware_threads::{Derived, HardwareThreads};
 use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topology};
 
 /// What a core may run at, in MHz: what is outside is a slip of the unit.
@@ -48,6 +49,7 @@ struct File {
     topology: TopologyTable,
     frequency: FrequencyTable,
     price: PriceTables,
+    hardware_threads: Option<HardwareThreads>,
 }
 
 #[derive(Deserialize)]
@@ -136,7 +138,10 @@ impl Machine {
             message: format!("cannot be read: {error}"),
         })?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Self::parse(&name, &file, &text, scaled)
+        match Derived::written(&file, &text)? {
+            Some(like) => like.machine(&name, path, &file, &text, scaled),
+            None => Self::parse(&name, &file, &text, scaled),
+        }
     }
 
     /// [`Machine::read_scaled`] of `text`, which is called `file` in errors.
@@ -149,30 +154,49 @@ impl Machine {
         text: &str,
         scaled: Option<(&str, f64)>,
     ) -> Result<Self, MachineError> {
-        let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
-        let written: File = toml::from_str(text).map_err(|error| MachineError {
-            file: file.to_owned(),
-            line: error.span().map(|span| line_of(span.start)),
-            message: error.message().to_owned(),
-        })?;
-        let fault = |offset: usize, message: String| MachineError {
-            file: file.to_owned(),
-            line: Some(line_of(offset)),
-            message,
-        };
+        let written: File = toml::from_str(text).map_err(MachineError::of_parser(file, text))?;
+        let fault = MachineError::at(file, text);
         let topology = topology(&written.topology, &fault)?;
         ordered(&written.price, topology, &fault)?;
-        Ok(Self {
+        let machine = Self {
             name: name.to_owned(),
             title: written.title,
             topology,
             frequency: frequency(&written.frequency, &fault)?,
             prices: prices(&written.price, scaled, &fault)?,
-        })
+        };
+        match written.hardware_threads {
+            Some(threads) => threads.given_to(machine, &fault),
+            None => Ok(machine),
+        }
     }
 }
 
-fn sourced(
+impl MachineError {
+    /// What the parser says about `text`, which is called `file`.
+    pub(super) fn of_parser(file: &str, text: &str) -> impl Fn(toml::de::Error) -> Self {
+        move |error| Self {
+            file: file.to_owned(),
+            line: error.span().map(|span| line_of(text, span.start)),
+            message: error.message().to_owned(),
+        }
+    }
+
+    /// A message about the place at an offset in `text`, which is called `file`.
+    pub(super) fn at(file: &str, text: &str) -> impl Fn(usize, String) -> Self {
+        move |offset, message| Self {
+            file: file.to_owned(),
+            line: Some(line_of(text, offset)),
+            message,
+        }
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+pub(super) fn sourced(
     source: &Spanned<String>,
     of: &str,
     fault: &impl Fn(usize, String) -> MachineError,
@@ -207,6 +231,7 @@ fn topology(
         sockets: *table.sockets.get_ref(),
         clusters_per_socket: *table.clusters_per_socket.get_ref(),
         cores_per_cluster: *table.cores_per_cluster.get_ref(),
+        hardware_threads: 1,
     };
     if topology.cores() > MAX_CORES {
         return Err(fault(
@@ -367,6 +392,7 @@ fn prices(
         heavy_fence: time("heavy-fence-ns", &tables.heavy_fence_ns)?,
         heavy_fence_per_core: time("heavy-fence-per-core-ns", &tables.heavy_fence_per_core_ns)?,
         interrupt: time("interrupt-ns", &tables.interrupt_ns)?,
+        shared_speed: 1.0,
         byte: picoseconds_per_byte("core-gigabytes-per-second", &tables.core_gigabytes_per_second)?,
         socket_byte: picoseconds_per_byte(
             "socket-gigabytes-per-second",

@@ -3,6 +3,7 @@
 //! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
 
 mod file;
+mod hardware_threads;
 
 pub use file::{MachineError, SYSTEM};
 
@@ -12,7 +13,7 @@ pub type Picoseconds = u64;
 /// Picoseconds in a nanosecond.
 pub const NANOSECOND: Picoseconds = 1_000;
 
-/// Most cores of a machine: what fits beside a clock in a key of 64 bits.
+/// Most CPUs of a machine: what fits beside a clock in a key of 64 bits.
 pub const MAX_CORES: usize = 2_047;
 
 /// A machine to simulate: its topology, prices and frequencies, checked.
@@ -31,7 +32,8 @@ pub struct Machine {
 }
 
 /// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the first cluster of
-/// the first socket first.
+/// the first socket first. CPUs are what the operating system runs threads on: the hardware threads of the cores. Their
+/// numbers are those that Linux gives on x86: first one CPU of each core, then, in the same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -40,6 +42,8 @@ pub struct Topology {
     pub clusters_per_socket: usize,
     /// Cores of a cluster.
     pub cores_per_cluster: usize,
+    /// Hardware threads of a core: 1, or 2 that are siblings.
+    pub hardware_threads: usize,
 }
 
 impl Topology {
@@ -49,21 +53,40 @@ impl Topology {
         self.sockets * self.cores_per_socket()
     }
 
+    /// All CPUs: as many as cores, or twice as many.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.cores() * self.hardware_threads
+    }
+
+    /// The core of which `cpu` is a hardware thread.
+    #[must_use]
+    pub fn core_of(&self, cpu: usize) -> usize {
+        cpu % self.cores()
+    }
+
+    /// The other hardware thread of the core of `cpu`, if there is one.
+    #[must_use]
+    pub fn sibling_of(&self, cpu: usize) -> Option<usize> {
+        (self.hardware_threads == 2).then(|| (cpu + self.cores()) % self.cpus())
+    }
+
     /// Cores of one socket.
     #[must_use]
     pub fn cores_per_socket(&self) -> usize {
         self.clusters_per_socket * self.cores_per_cluster
     }
 
-    /// The socket on which `core` is.
+    /// The socket on which `cpu` is.
     #[must_use]
-    pub fn socket_of(&self, core: usize) -> usize {
-        core / self.cores_per_socket()
+    pub fn socket_of(&self, cpu: usize) -> usize {
+        self.core_of(cpu) / self.cores_per_socket()
     }
 
-    /// How far `one` is from `other`.
+    /// How far one CPU is from another.
     #[must_use]
     pub fn distance(&self, one: usize, other: usize) -> Distance {
+        let [one, other] = [one, other].map(|cpu| self.core_of(cpu));
         if one == other {
             Distance::Own
         } else if one / self.cores_per_cluster == other / self.cores_per_cluster {
@@ -79,7 +102,7 @@ impl Topology {
 /// How far one core is from another, in the classes that have prices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
-    /// The same core.
+    /// The same core: siblings have one cache.
     Own,
     /// Another core of the cluster.
     Cluster,
@@ -149,6 +172,8 @@ pub struct Prices {
     pub heavy_fence_per_core: Picoseconds,
     /// A heavy fence, for each core that it interrupts.
     pub interrupt: Picoseconds,
+    /// Of a core: how fast each of its two hardware threads is while both run, of what it is alone.
+    pub shared_speed: f64,
     /// One byte to or from memory by one core.
     pub byte: f64,
     /// One byte to or from a socket's memory by all of its cores together.
@@ -187,6 +212,7 @@ impl Prices {
             heavy_fence: 0,
             heavy_fence_per_core: 0,
             interrupt: 0,
+            shared_speed: 1.0,
             byte: 0.0,
             socket_byte: 0.0,
         }
@@ -236,7 +262,12 @@ impl Machine {
         Self {
             name: "free".to_owned(),
             title: "nothing costs anything".to_owned(),
-            topology: Topology { sockets: 1, clusters_per_socket: 1, cores_per_cluster: cores },
+            topology: Topology {
+                sockets: 1,
+                clusters_per_socket: 1,
+                cores_per_cluster: cores,
+                hardware_threads: 1,
+            },
             prices: Prices::free(),
             frequency: Frequency {
                 reference_mhz: 1_000,
@@ -253,11 +284,32 @@ mod tests {
 
     #[test]
     fn distance_follows_clusters_and_sockets() {
-        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 4 };
-        assert_eq!(topology.cores(), 16);
+        let topology = Topology {
+            sockets: 2,
+            clusters_per_socket: 2,
+            cores_per_cluster: 4,
+            hardware_threads: 1,
+        };
+        assert_eq!([topology.cores(), topology.cpus()], [16, 16]);
+        assert_eq!(topology.sibling_of(3), None);
         let from_zero = [0, 3, 4, 8].map(|core| topology.distance(0, core));
         assert_eq!(from_zero, [Distance::Own, Distance::Cluster, Distance::Socket, Distance::Far]);
         assert_eq!(topology.distance(15, 12), Distance::Cluster);
+    }
+
+    #[test]
+    fn of_two_hardware_threads_the_second_of_each_core_is_numbered_after_all_first_ones() {
+        let topology = Topology {
+            sockets: 2,
+            clusters_per_socket: 1,
+            cores_per_cluster: 4,
+            hardware_threads: 2,
+        };
+        assert_eq!([topology.cores(), topology.cpus()], [8, 16]);
+        assert_eq!([2, 10].map(|cpu| topology.sibling_of(cpu)), [Some(10), Some(2)]);
+        assert_eq!([2, 10, 15].map(|cpu| topology.socket_of(cpu)), [0, 0, 1]);
+        let from_two = [10, 11, 15].map(|cpu| topology.distance(2, cpu));
+        assert_eq!(from_two, [Distance::Own, Distance::Cluster, Distance::Far]);
     }
 
     #[test]

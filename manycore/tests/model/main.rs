@@ -2,6 +2,7 @@
 //!
 //! `results/model.json` holds the points for pictures; `RENEW=1 cargo test -p manycore --test model` writes it.
 
+mod hardware_threads;
 mod limits;
 mod published;
 mod schedule;

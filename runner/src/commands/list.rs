@@ -241,7 +241,9 @@ fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Re
 fn size(machine: &Machine) -> String {
     let topology = machine.topology;
     let plural = if topology.sockets == 1 { "" } else { "s" };
-    format!("{} cores, {} socket{plural}", topology.cores(), topology.sockets)
+    let threads =
+        if topology.hardware_threads == 1 { "" } else { " with two hardware threads each" };
+    format!("{} cores{threads}, {} socket{plural}", topology.cores(), topology.sockets)
 }
 
 fn machine(it: &Machine) -> Value {
@@ -249,6 +251,7 @@ fn machine(it: &Machine) -> Value {
         "name": it.name,
         "title": it.title,
         "cores": it.topology.cores(),
+        "cpus": it.topology.cpus(),
         "sockets": it.topology.sockets,
     })
 }

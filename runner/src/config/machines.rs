@@ -78,7 +78,8 @@ pub fn all(root: &Path) -> Result<Vec<Machine>> {
 fn read(root: &Path, name: &str) -> Result<Machine> {
     let path = file(root, name);
     Machine::read(&path).map_err(|error| {
-        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let of = Path::new(&error.file);
+        let shown = of.strip_prefix(root).unwrap_or(of).display().to_string();
         let message = plain(&error.message);
         Stop::BadInput(manycore::MachineError { file: shown, message, ..error }.to_string()).into()
     })
@@ -136,9 +137,20 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
         name: name.to_owned(),
         title: machine.title.clone(),
         cores: machine.topology.cores(),
-        sha256: digest::of_file(&file(root, name)).context("a machine's file cannot be read")?,
+        hardware_threads: Some(machine.topology.hardware_threads).filter(|it| *it > 1),
+        sha256: sha256(&file(root, name)).context("a machine's file cannot be read")?,
         charges_ns: workloads.into_iter().map(price).collect::<Result<_>>()?,
     })
+}
+
+/// Digest of a machine's file, and of the one that its prices are in, if that is another.
+fn sha256(path: &Path) -> std::io::Result<String> {
+    let priced_in = Machine::priced_in(path);
+    let own = digest::of_file(path)?;
+    if priced_in == path {
+        return Ok(own);
+    }
+    digest::of_file(&priced_in).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
 }
 
 /// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at once.
@@ -149,7 +161,8 @@ pub(crate) fn with_prices(
     list: &str,
 ) -> Result<Vec<Load>> {
     read(root, name)?;
-    let text = std::fs::read_to_string(file(root, name)).context("it was read a moment ago")?;
+    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name)))
+        .context("it was read a moment ago")?;
     let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
     let prices = machine["price"].as_table().context("it was checked a moment ago")?;
     let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK, SYSTEM]).collect();
@@ -216,10 +229,10 @@ pub fn workloads(list: &str) -> Result<String> {
 }
 
 /// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those that
-/// have cores.
+/// have CPUs.
 #[must_use]
 pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
-    all.retain(|&threads| are_typed || threads <= machine.cores);
+    all.retain(|&threads| are_typed || threads <= machine.cpus());
     all
 }
 
@@ -285,7 +298,7 @@ pub(crate) fn host_facts(asked: &Asked) -> Value {
         None => Host::default().facts(),
         Some(machine) => json!({
             "id": machine.name,
-            "cpus_usable": machine.cores,
+            "cpus_usable": machine.cpus(),
             "cores": machine.cores,
             "cpu": { "model_name": format!("simulated: {}, {}", machine.name, machine.title), "is_virtual": false },
             "simulated": machine,
@@ -295,7 +308,7 @@ pub(crate) fn host_facts(asked: &Asked) -> Value {
 
 /// Whether the machine of a sweep is still the one that it began with.
 pub(crate) fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()> {
-    if digest::of_file(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
+    if sha256(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
         bail!(Stop::BadInput(format!(
             "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",
             machine.name

@@ -59,7 +59,7 @@ pub(crate) fn asked(
     let threads = match &machine {
         None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
         Some(machine) => {
-            let threads = selection::threads(threads, machine.cores, machine.cores)?;
+            let threads = selection::threads(threads, machine.cores, machine.cpus())?;
             machines::threads(machine, threads, selection.threads.is_some())
         }
     };

@@ -157,10 +157,21 @@ pub struct AskedMachine {
     pub title: String,
     /// Its cores.
     pub cores: usize,
-    /// SHA-256 of its file.
+    /// Hardware threads of each core, if more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_threads: Option<usize>,
+    /// SHA-256 of its file, and of the one that its prices are in, if that is another.
     pub sha256: String,
     /// What a unit that a workload charges takes, in nanoseconds, by workload.
     pub charges_ns: BTreeMap<String, f64>,
+}
+
+impl AskedMachine {
+    /// CPUs that its operating system has: hardware threads of all cores.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.cores * self.hardware_threads.unwrap_or(1)
+    }
 }
 
 /// Everything that defines a sweep, apart from the binaries.
@@ -273,10 +284,10 @@ impl Asked {
         self.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name))
     }
 
-    /// CPUs that trials have: the simulated machine's cores, or what this process may use of the host.
+    /// CPUs that trials have: the simulated machine's, or what this process may use of the host.
     #[must_use]
     pub fn cpus(&self) -> usize {
-        self.machine.as_ref().map_or_else(Host::usable_cpus, |machine| machine.cores)
+        self.machine.as_ref().map_or_else(Host::usable_cpus, AskedMachine::cpus)
     }
 
     /// The name of the baseline's A/A twin, if it runs.

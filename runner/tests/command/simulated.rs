@@ -54,6 +54,42 @@ fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
 }
 
 #[test]
+fn a_machine_of_two_hardware_threads_a_core_has_twice_as_many_cpus_and_the_prices_of_the_one_it_is_like()
+ {
+    plan(&["--machine", "ice-lake-2x32-smt", "--threads", "cores,cpus"])
+        .success()
+        .stdout(contains("threads     64 128"));
+    plan(&["--machine", "ice-lake-2x32-smt", "--prices", "wake-ns"])
+        .success()
+        .stdout(contains("price=wake-ns*0.5"));
+}
+
+#[test]
+fn hardware_threads_that_no_machine_has_are_refused_with_file_line_key_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |file: &str| {
+        let to = folder.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(common::root().join(file), to).unwrap();
+    };
+    let other = "machines/ice-lake-2x32.toml";
+    ["branches.toml", "workloads/charges.toml", other].into_iter().for_each(copy);
+    let written =
+        fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
+    let path = folder.path().join("machines/m.toml");
+    fs::write(&path, written.replace("per-core = 2", "per-core = 3")).unwrap();
+    let root = folder.path().display().to_string();
+    let told = |text: &'static str| {
+        plan(&["--root", &root, "--machine", "m"]).code(2).stderr(contains(text));
+    };
+    told("error: machines/m.toml:5: per-core = 3: write 2, ");
+    fs::write(&path, written).unwrap();
+    let prices = fs::read_to_string(folder.path().join(other)).unwrap();
+    fs::write(folder.path().join(other), prices.replace("hit-ns", "hits-ns")).unwrap();
+    told("error: machines/ice-lake-2x32.toml:16: unknown key `hits-ns`; known: ");
+}
+
+#[test]
 fn more_threads_than_the_machine_has_cores_share_them() {
     plan(&["--threads", "65"]).success().stdout(contains("threads     65"));
 }
@@ -143,7 +179,8 @@ fn machines_are_listed_with_their_cores() {
             .success()
     };
     list("table").stdout(contains("zen4-64\n").and(contains("64 cores, 1 socket\n")));
-    list("json").stdout(contains("\"cores\": 1024"));
+    list("table").stdout(contains("64 cores with two hardware threads each, 2 sockets\n"));
+    list("json").stdout(contains("\"cores\": 1024").and(contains("\"cpus\": 128")));
     list("csv").stdout(contains("\nmachine,zen4-64,"));
     list("markdown").stdout(contains("| zen4-64 "));
 }

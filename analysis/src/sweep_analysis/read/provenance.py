@@ -31,6 +31,7 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
             "id": host.get("id") or manifest.get("host"),
             "cpu": (host.get("cpu") or {}).get("model_name"),
             "cpus_usable": host.get("cpus_usable"),
+            "cores": host.get("cores"),
             "is_virtual": (host.get("cpu") or {}).get("is_virtual"),
             "kernel": (host.get("kernel") or {}).get("osrelease"),
         },
@@ -49,11 +50,8 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
 def sentence(found: dict[str, Any], rows: int) -> str:
     """The same for people, below a table of so many `rows`."""
     host = found["host"]
-    cpus = (
-        count(host["cpus_usable"], "core" if found["simulated"] else "CPU")
-        if host["cpus_usable"]
-        else "an unknown number of CPUs"
-    )
+    kind = "core" if found["simulated"] and host["cores"] in (None, host["cpus_usable"]) else "CPU"
+    cpus = count(host["cpus_usable"], kind) if host["cpus_usable"] else "an unknown number of CPUs"
     beyond = ranges(found["threads_beyond_cpus"])
     states = ", ".join(found["freq_state"]) or "unknown"
     commit = str(found["commit"] or "unknown")[:SHOWN] + (" with changes" if found["has_uncommitted_changes"] else "")

@@ -40,9 +40,9 @@ def host(analysis: Analysis) -> str:
     """The machine in a few words."""
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     model = cpu.get("model_name") or "unknown CPU"
-    number = (
-        count(analysis.cpus, "core" if analysis.sweep.machine else "usable CPU") if analysis.cpus else "CPUs unknown"
-    )
+    cores = analysis.sweep.host.get("cores")
+    kind = "usable CPU" if not analysis.sweep.machine else "core" if cores in (None, analysis.cpus) else "CPU"
+    number = count(analysis.cpus, kind) if analysis.cpus else "CPUs unknown"
     return f"{model}, {number}" + (", virtual machine" if cpu.get("is_virtual") else "")
 
 

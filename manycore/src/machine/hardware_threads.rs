@@ -1,0 +1,213 @@
+//! Two hardware threads a core: what a machine's file says about them, and machines that are another one with them.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+
+use super::file::sourced;
+use super::{MAX_CORES, Machine, MachineError};
+
+/// The table `[hardware-threads]`, as written. A machine without it has one a core.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct HardwareThreads {
+    per_core: Spanned<usize>,
+    shared_speed: Spanned<f64>,
+    source: Spanned<String>,
+}
+
+impl HardwareThreads {
+    /// `machine` with these.
+    pub(super) fn given_to(
+        &self,
+        mut machine: Machine,
+        fault: &impl Fn(usize, String) -> MachineError,
+    ) -> Result<Machine, MachineError> {
+        sourced(&self.source, "the hardware threads", fault)?;
+        let at = self.per_core.span().start;
+        let per_core = *self.per_core.get_ref();
+        if per_core != 2 {
+            return Err(fault(
+                at,
+                format!(
+                    "per-core = {per_core}: write 2, the only number that is simulated; a machine of one a core has no \
+                     [hardware-threads]"
+                ),
+            ));
+        }
+        let cores = machine.topology.cores();
+        if per_core * cores > MAX_CORES {
+            return Err(fault(
+                at,
+                format!(
+                    "per-core = {per_core}: {cores} cores; {} at most can have two",
+                    MAX_CORES / 2
+                ),
+            ));
+        }
+        let speed = *self.shared_speed.get_ref();
+        if !(0.5..=1.0).contains(&speed) {
+            return Err(fault(
+                self.shared_speed.span().start,
+                format!(
+                    "shared-speed = {speed}: write 0.5 (two do no more than one alone) to 1 (neither notices the other)"
+                ),
+            ));
+        }
+        machine.topology.hardware_threads = per_core;
+        machine.prices.shared_speed = speed;
+        Ok(machine)
+    }
+}
+
+/// A machine that is another one with two hardware threads a core, as written: so its prices are in one place.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Derived {
+    title: String,
+    /// The other's name: its file lies beside this one.
+    like: Spanned<String>,
+    hardware_threads: HardwareThreads,
+}
+
+impl Derived {
+    /// What `text` says, if it is of such a machine.
+    pub(super) fn written(file: &str, text: &str) -> Result<Option<Self>, MachineError> {
+        if name(text).is_none() {
+            return Ok(None);
+        }
+        toml::from_str(text).map(Some).map_err(MachineError::of_parser(file, text))
+    }
+
+    /// The machine: its file is at `path` and called `file` in errors.
+    pub(super) fn machine(
+        self,
+        name: &str,
+        path: &Path,
+        file: &str,
+        text: &str,
+        scaled: Option<(&str, f64)>,
+    ) -> Result<Machine, MachineError> {
+        let fault = MachineError::at(file, text);
+        let other = beside(path, self.like.get_ref());
+        let other_file = other.display().to_string();
+        let refused = |why: &str| {
+            let message = format!("like = {:?}: {why}", self.like.get_ref());
+            fault(self.like.span().start, message)
+        };
+        let other_text = std::fs::read_to_string(&other)
+            .map_err(|error| refused(&format!("{other_file} cannot be read: {error}")))?;
+        if self::name(&other_text).is_some() {
+            return Err(refused("is like another one itself; name that one"));
+        }
+        let machine = Machine::parse(name, &other_file, &other_text, scaled)?;
+        if machine.topology.hardware_threads > 1 {
+            return Err(refused("has two hardware threads a core itself"));
+        }
+        self.hardware_threads.given_to(Machine { title: self.title, ..machine }, &fault)
+    }
+}
+
+/// The machine that the one of `text` is like, if it is like one.
+fn name(text: &str) -> Option<String> {
+    let table: toml::Table = text.parse().ok()?;
+    Some(table.get("like")?.as_str().unwrap_or_default().to_owned())
+}
+
+fn beside(path: &Path, name: &str) -> PathBuf {
+    path.with_file_name(format!("{name}.toml"))
+}
+
+impl Machine {
+    /// The file with the topology and the prices of the machine whose file is at `path`: that one, or that of the machine
+    /// that it is like.
+    #[must_use]
+    pub fn priced_in(path: &Path) -> PathBuf {
+        let name = std::fs::read_to_string(path).ok().and_then(|text| name(&text));
+        name.map_or_else(|| path.to_owned(), |name| beside(path, &name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIKE: &str = "title = \"t\"\nlike = \"zen4-64\"\n\n[hardware-threads]\nper-core = 2\nshared-speed = 0.6\n\
+                        source = \"guess\"\n";
+
+    fn machines() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("machines")
+    }
+
+    /// What `text` is, as the file of a machine beside those of this checkout.
+    fn read(text: &str) -> Result<Machine, MachineError> {
+        let path = machines().join("m.toml");
+        let like = Derived::written("m.toml", text)?.expect("it is like one");
+        like.machine("m", &path, "m.toml", text, None)
+    }
+
+    #[test]
+    fn a_machine_that_is_like_another_differs_in_its_hardware_threads_only() {
+        let mut machine = read(LIKE).unwrap();
+        assert_eq!((machine.topology.cores(), machine.topology.cpus()), (64, 128));
+        assert!((machine.prices.shared_speed - 0.6).abs() < f64::EPSILON);
+        let other = Machine::read(&machines().join("zen4-64.toml")).unwrap();
+        machine.topology.hardware_threads = 1;
+        machine.prices.shared_speed = 1.0;
+        assert_eq!(machine, Machine { name: "m".to_owned(), title: "t".to_owned(), ..other });
+    }
+
+    #[test]
+    fn a_whole_file_says_the_same_about_hardware_threads() {
+        let whole = std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap();
+        let table = LIKE.split_once("\n\n").unwrap().1;
+        let machine = Machine::parse("m", "m.toml", &format!("{whole}\n{table}"), None).unwrap();
+        let like = read(LIKE).unwrap();
+        assert_eq!(machine, Machine { title: machine.title.clone(), ..like });
+    }
+
+    #[test]
+    fn hardware_threads_that_no_machine_has_are_refused_with_line_key_and_remedy() {
+        for (line, old, new, told) in [
+            (5, "per-core = 2", "per-core = 3", "per-core = 3: write 2, the only number"),
+            (
+                5,
+                "per-core = 2",
+                "per-core = 1",
+                "a machine of one a core has no [hardware-threads]",
+            ),
+            (6, "0.6", "0.4", "shared-speed = 0.4: write 0.5 "),
+            (6, "0.6", "0", "shared-speed = 0: write 0.5 "),
+            (6, "0.6", "1.1", "shared-speed = 1.1: write 0.5 "),
+            (6, "0.6", "nan", "shared-speed = NaN: write 0.5 "),
+            (7, "\"guess\"", "\"\"", "source of the hardware threads is empty"),
+            (2, "zen4-64", "zen4-46", "like = \"zen4-46\": "),
+            (5, "per-core = 2", "per-cores = 2", "unknown field `per-cores`"),
+            (4, "shared-speed = 0.6", "", "missing field `shared-speed`"),
+            (2, "zen4-64", "ice-lake-2x32-smt", "is like another one itself; name that one"),
+            (5, "zen4-64", "wide-1024", "per-core = 2: 1024 cores; 1023 at most can have two"),
+        ] {
+            let message = read(&LIKE.replacen(old, new, 1)).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("m.toml:{line}: ")), "{message}");
+            assert!(message.contains(told), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_the_machine_that_it_is_like_is_told_with_that_ones_file() {
+        let folder = std::env::temp_dir().join(format!("machines-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let whole = std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap();
+        std::fs::write(
+            folder.join("zen4-64.toml"),
+            whole.replacen("sockets = 1", "sockets = 0", 1),
+        )
+        .unwrap();
+        std::fs::write(folder.join("m.toml"), LIKE).unwrap();
+        let message = Machine::read(&folder.join("m.toml")).unwrap_err().to_string();
+        assert!(message.contains("zen4-64.toml:4: sockets = 0: write 1 to "), "{message}");
+        assert_eq!(Machine::priced_in(&folder.join("m.toml")), folder.join("zen4-64.toml"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
