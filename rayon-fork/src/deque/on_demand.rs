@@ -76,6 +76,9 @@ const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 64 };
 /// any. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 64;
 
+/// Answers of an owner in whose stead others exposed jobs that make all of its jobs public. A guess.
+const ANSWERS_AFTER_HELP: u32 = 64;
+
 /// What fits into two words, which threads may read while others write them: only together and untouched are they a value.
 pub(crate) trait TwoWords {
     /// The value as words.
@@ -94,7 +97,7 @@ pub(crate) trait TwoWords {
 #[allow(unreachable_pub)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// There was nothing public, and now there is.
+    /// There was nothing public, or was not enough, and now there is more.
     Exposed,
     /// There is something public, or a thief has just taken it or is about to make it so.
     HasPublic,
@@ -148,6 +151,10 @@ pub(crate) struct Deque<T> {
     seen_tail: Cell<u64>,
     /// Pushes since then for which the owner was asked.
     unanswered: Cell<u32>,
+    /// Where it was when others last exposed jobs in its stead, as far as it knows.
+    helped_at: Cell<u64>,
+    /// Answers to come that make all jobs public.
+    shows_all: Cell<u32>,
     fences: Fences,
 }
 
@@ -191,6 +198,8 @@ impl<T: TwoWords> Deque<T> {
             full_at: Cell::new(start + capacity as u64),
             seen_tail: Cell::new(start),
             unanswered: Cell::new(0),
+            helped_at: Cell::new(0),
+            shows_all: Cell::new(0),
             fences,
         }
     }
@@ -366,18 +375,24 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if none is.
+    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if none is; all, if others had to
+    /// do so lately.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
         // Relaxed: the light fence of the push that brings us here says what a sleeper may rely on.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
-        if public.count() > 0 {
+        let shows_all = self.was_helped_lately();
+        if public.count() > 0 && !shows_all {
             return self.count_unanswered(public.tail(head));
         }
         loop {
             let private = head - public.split(head);
-            let more = if public.count() > 0 { 0 } else { private.div_ceil(2).min(MOST_PUBLIC) };
+            let more = match public.count() {
+                _ if shows_all => private.min(MOST_PUBLIC - public.count()),
+                0 => private.div_ceil(2).min(MOST_PUBLIC),
+                _ => 0,
+            };
             let next = public.unclaimed_with(more);
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
@@ -390,6 +405,19 @@ impl<T: TwoWords> Deque<T> {
                 Err(now) => public = now,
             }
         }
+    }
+
+    /// Whether others exposed jobs in the owner's stead lately: it runs jobs that are long beside the help. That is asked with
+    /// each answer, and ends after some.
+    fn was_helped_lately(&self) -> bool {
+        // Relaxed: a hint.
+        let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
+        if self.helped_at.replace(helped_at) != helped_at {
+            self.shows_all.set(ANSWERS_AFTER_HELP);
+        }
+        let left = self.shows_all.get();
+        self.shows_all.set(left.saturating_sub(1));
+        left > 0
     }
 
     /// There are public jobs: whether anybody has come for one lately.

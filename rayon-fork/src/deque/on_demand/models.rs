@@ -44,12 +44,41 @@ trait Steps: 'static {
     fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
         stealer.expose_for_owner()
     }
+
+    fn answer(deque: &Deque<Numbered>) {
+        deque.answer();
+    }
 }
 
 /// As they are.
 enum Right {}
 
 impl Steps for Right {}
+
+/// An owner that was helped, and shows all of its jobs with each answer.
+enum Helped {}
+
+impl Steps for Helped {
+    fn answer(deque: &Deque<Numbered>) {
+        deque.shows_all.set(1);
+        deque.answer();
+    }
+}
+
+/// The same, but where something is public, it shows more without a word to its own pops.
+enum ShowsMoreAboveTheLimit {}
+
+impl Steps for ShowsMoreAboveTheLimit {
+    fn answer(deque: &Deque<Numbered>) {
+        let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
+        if public.count() == 0 {
+            return Helped::answer(deque);
+        }
+        let private = deque.head() - public.split(deque.head());
+        // If a thief was quicker, there is nothing more to be shown.
+        let _raced = deque.shared.exchange(public, public.unclaimed_with(private));
+    }
+}
 
 /// A thief that exposes fences for itself alone.
 enum NoHeavyFence {}
@@ -307,9 +336,7 @@ fn play<S: Steps>(
     let pop = || {
         tally.add(S::pop(&deque));
     };
-    let answer = || {
-        deque.answer();
-    };
+    let answer = || S::answer(&deque);
     owner(&push, &pop, &answer);
     for thread in threads {
         thread.join().expect("a failed thread has failed the model");
@@ -343,6 +370,17 @@ fn owner_exposes<S: Steps>() {
     play::<S>(3, 4, &[steal::<S>], |push, pop, answer| {
         answer();
         pop();
+        push(2);
+        answer();
+        pop();
+        pop();
+    });
+}
+
+/// The owner shows what it pushes beside public jobs, and pops all; a thief steals.
+fn owner_shows_more<S: Steps>() {
+    play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
+        answer();
         push(2);
         answer();
         pop();
@@ -513,10 +551,10 @@ fn growth_and_reuse<S: Steps>() {
 
 /// One test for each row: a scenario that must hold.
 macro_rules! holds {
-    ($($name:ident: $bounds:ident, $scenario:ident;)*) => {
+    ($($name:ident: $bounds:ident, $scenario:ident, $steps:ident;)*) => {
         $(#[test]
         fn $name() {
-            must_hold("on_demand", $bounds, $scenario::<Right>);
+            must_hold("on_demand", $bounds, $scenario::<$steps>);
         })*
     };
 }
@@ -532,21 +570,23 @@ macro_rules! is_caught {
 }
 
 holds! {
-    jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes;
-    jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes;
-    jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place;
-    jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again;
-    jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose;
-    jobs_that_a_thief_asks_for_come_out_once: PAIR, thief_asks;
-    jobs_that_a_thief_asks_for_late_come_out_once: LONG_PAIR, thief_asks_late;
-    jobs_that_one_asks_for_and_one_exposes_come_out_once: TRIO, one_asks_and_one_exposes;
-    jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves;
-    jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other;
-    jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer;
-    jobs_at_an_index_that_comes_again_come_out_once: PAIR, reuse;
-    jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: PAIR, theft_and_reuse;
-    jobs_of_a_ring_that_grows_come_out_once: PAIR, growth;
-    jobs_of_a_ring_that_grows_and_is_reused_come_out_once: PAIR, growth_and_reuse;
+    jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes, Right;
+    jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes, Right;
+    jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place, Right;
+    jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again, Right;
+    jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose, Right;
+    jobs_that_a_thief_asks_for_come_out_once: PAIR, thief_asks, Right;
+    jobs_that_a_thief_asks_for_late_come_out_once: LONG_PAIR, thief_asks_late, Right;
+    jobs_that_one_asks_for_and_one_exposes_come_out_once: TRIO, one_asks_and_one_exposes, Right;
+    jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves, Right;
+    jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other, Right;
+    jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer, Right;
+    jobs_at_an_index_that_comes_again_come_out_once: PAIR, reuse, Right;
+    jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: PAIR, theft_and_reuse, Right;
+    jobs_of_a_ring_that_grows_come_out_once: PAIR, growth, Right;
+    jobs_of_a_ring_that_grows_and_is_reused_come_out_once: PAIR, growth_and_reuse, Right;
+    jobs_that_a_helped_owner_shows_come_out_once: PAIR, owner_shows_more, Helped;
+    jobs_that_a_helped_owner_and_a_thief_expose_come_out_once: PAIR, both_expose, Helped;
 }
 
 is_caught! {
@@ -560,5 +600,6 @@ is_caught! {
     setting_the_limit_after_the_claim_has_ended_is_caught: LONG_PAIR, OVERTAKEN, claims_follow_each_other, SetsTheLimitLate;
     copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
+    showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more, ShowsMoreAboveTheLimit;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
 }

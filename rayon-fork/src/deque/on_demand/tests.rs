@@ -8,7 +8,7 @@ use std::thread;
 use fastrand::Rng;
 
 use super::numbered::Numbered;
-use super::{Answer, Deque, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer};
+use super::{ANSWERS_AFTER_HELP, Answer, Deque, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer};
 
 /// Both kinds of fences: those that this system has, and full ones.
 fn every_kind_of_fences() -> [Fences; 2] {
@@ -88,6 +88,21 @@ fn an_owner_hardly_answers_if_it_has_not_stirred_since_others_did_it_in_its_stea
 }
 
 #[test]
+fn an_owner_that_was_helped_shows_all_for_a_while() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    deque.push(Numbered(0));
+    assert!(stealer.expose_for_owner());
+    (1..=ANSWERS_AFTER_HELP as usize).for_each(|job| {
+        deque.push(Numbered(job));
+        assert_eq!((deque.answer(), steal(&stealer)), (Answer::Exposed, Some(job - 1)));
+    });
+    deque.push(Numbered(99));
+    assert_eq!((deque.answer(), stealer.len()), (Answer::HasPublic, 2));
+    assert_eq!([0; 2].map(|_| steal(&stealer)), [Some(ANSWERS_AFTER_HELP as usize), None]);
+}
+
+#[test]
 fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let deque = small(Fences::cheapest());
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
@@ -160,9 +175,12 @@ fn random_steps_do_what_a_sequential_deque_does() {
                     assert_eq!(steal(&stealer), stolen, "{context}");
                 }
                 3 => {
-                    let is_new = public == 0 && !jobs.is_empty();
+                    let helped_at = deque.shared.thieves.exposed_at.load(Ordering::Relaxed);
+                    let shows_all = deque.shows_all.get() > 0 || helped_at != deque.helped_at.get();
+                    let shown = if shows_all { jobs.len() } else { jobs.len().div_ceil(2) };
+                    let is_new = if shows_all { shown > public } else { public == 0 && shown > 0 };
                     assert_eq!(deque.answer() == Answer::Exposed, is_new, "{context}");
-                    public = if is_new { jobs.len().div_ceil(2) } else { public };
+                    public = if is_new { shown } else { public };
                 }
                 4 => {
                     assert_eq!(stealer.expose_for_owner(), !jobs.is_empty(), "{context}");
