@@ -48,6 +48,10 @@ pub struct WholeProgram {
 pub enum WholeInput {
     /// A file of so many mebibytes that nothing can compress.
     Bytes,
+    /// A folder of so many files in Rust, in folders of folders.
+    Sources,
+    /// A PNG of so many lines, not compressed.
+    Picture,
 }
 
 impl WholeProgram {

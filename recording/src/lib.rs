@@ -16,7 +16,7 @@ mod made_up;
 pub use file::{Head, Recording, Thread};
 pub use profile::{Profile, Region};
 pub use timeline::write_timeline;
-pub use tree::{Iterators, NO_SCOPE, Root, State, Step, Task, ThreadFacts, Tree, What};
+pub use tree::{Iterators, NO_SCOPE, Root, State, Step, Task, ThreadFacts, Tree, Wait, What};
 
 /// Why a recording cannot be used. The message says where it fails, but for the file's name.
 #[derive(Debug, thiserror::Error)]

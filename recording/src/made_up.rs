@@ -30,6 +30,27 @@ impl Recording {
     }
 }
 
+/// One of a thread that spawns three jobs of 1 ms, waits for something until `goes_on_ns`, and works for 0.5 ms more, as its
+/// clocks tell. The only worker's last job ends after 3.03 ms.
+#[cfg(test)]
+pub(crate) fn waiting_for_jobs(goes_on_ns: u64) -> Recording {
+    use Event::{Begin, Cpu, Delay, End, Into, Spawn, Wall, Worker};
+    let clocks = |at: u64, cpu: u64| [(Wall, at, 1_000 + at), (Cpu, at, cpu), (Delay, at, 0)];
+    let spawn = |at: u64, job: u64| [(Into, at, 0), (Spawn, at, job)];
+    let mut outside = clocks(10, 0).to_vec();
+    outside.extend((1..=3).flat_map(|job| spawn(10_000 * job, job)));
+    let end = goes_on_ns + 500_000;
+    // It has worked from the first spawn to the last, and since it goes on.
+    outside.extend(clocks(end, 20_000 + 500_000));
+    outside.extend(spawn(end, 4));
+    let mut worker = vec![(Worker, 1, 0)];
+    for job in 1..=3 {
+        let begin = 30_000 + (job - 1) * 1_000_000;
+        worker.extend([(Begin, begin, job), (End, begin + 1_000_000, 0)]);
+    }
+    recording(&[&outside, &worker])
+}
+
 fn join(levels: u64, leaf_ns: u64, time: &mut u64, events: &mut Vec<(Event, u64, u64)>) {
     if levels == 0 {
         *time += leaf_ns;

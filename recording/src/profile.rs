@@ -1,5 +1,7 @@
 //! What a tree of jobs tells without a pool: work, span, and how much could run at once.
 
+use std::collections::HashMap;
+
 use crate::tree::{NO_SCOPE, Tree, What};
 
 /// Parts into which the span is cut to show parallelism over time.
@@ -21,7 +23,7 @@ pub struct Region {
 pub struct Profile {
     /// Of all tasks.
     pub work_ns: u64,
-    /// Of these, waiting for something outside the pool.
+    /// Waiting for something outside the pool that is no job.
     pub blocked_ns: u64,
     /// The least time of the whole on any number of cores.
     pub span_ns: u64,
@@ -59,6 +61,10 @@ impl Profile {
         let mut walk = Walk {
             tree,
             ends: vec![0; tree.scopes() as usize],
+            awaited: tree
+                .waits()
+                .flat_map(|(_, wait)| wait.jobs.iter().map(|job| (*job, 0)))
+                .collect(),
             latest: 0,
             span: None,
             profile: &mut profile,
@@ -82,6 +88,8 @@ struct Walk<'a> {
     tree: &'a Tree,
     /// When the jobs of each scope have ended.
     ends: Vec<u64>,
+    /// When each job has ended that a thread outside the pool waits for without a call of it.
+    awaited: HashMap<u32, u64>,
     /// When everything so far has ended.
     latest: u64,
     /// Known the second time.
@@ -119,6 +127,9 @@ impl Walk<'_> {
         }
         let end = self.stretch(tree.tasks()[task as usize].after, now);
         self.latest = self.latest.max(end);
+        if let Some(known) = self.awaited.get_mut(&task) {
+            *known = end;
+        }
         end
     }
 
@@ -153,18 +164,33 @@ impl Walk<'_> {
 
     fn stretch(&mut self, number: u32, now: u64) -> u64 {
         let work = self.tree.work_ns()[number as usize];
-        let blocked = self.tree.blocked_ns(number);
-        let end = now + work + blocked;
+        let wait = self.tree.wait(number);
+        let (before, blocked) = match wait {
+            Some(wait) if wait.jobs.is_empty() => (work, wait.ns),
+            Some(wait) => {
+                let before = work.saturating_sub(wait.after_ns);
+                let last = wait.jobs.iter().map(|job| self.awaited[job]).max().unwrap_or(0);
+                (before, last.saturating_sub(now + before))
+            }
+            None => (work, 0),
+        };
+        let goes_on = now + before + blocked;
+        let end = goes_on + work - before;
         match self.span {
             None => {
                 self.profile.work_ns += work;
-                self.profile.blocked_ns += blocked;
+                if wait.is_some_and(|wait| wait.jobs.is_empty()) {
+                    self.profile.blocked_ns += blocked;
+                }
                 let grain = (work.max(1).ilog10() as usize).min(self.profile.grains.len() - 1);
                 let (count, sum) = &mut self.profile.grains[grain];
                 *count += 1;
                 *sum += work;
             }
-            Some(span) => self.spread(now, now + work, span),
+            Some(span) => {
+                self.spread(now, now + before, span);
+                self.spread(goes_on, end, span);
+            }
         }
         end
     }
@@ -252,5 +278,13 @@ mod tests {
             (found.work_ns, found.span_ns),
             (750 + 100 + 600 + 100 + 400, 420 + 100 + 600 + 100 + 400)
         );
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_its_jobs_by_a_channel_goes_on_when_the_last_has_ended() {
+        let found = profile(&made_up::waiting_for_jobs(3_030_000));
+        assert_eq!((found.work_ns, found.blocked_ns), (3 * 1_000_000 + 20_000 + 500_000, 0));
+        // The last is spawned after 20 us.
+        assert_eq!(found.span_ns, 20_000 + 1_000_000 + 500_000);
     }
 }

@@ -77,6 +77,17 @@ pub struct Task {
     pub depth: u32,
 }
 
+/// That a thread waited for something outside the pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// How long, in nanoseconds.
+    pub ns: u64,
+    /// The jobs whose ends let it go on, as far as can be seen; none if it was something else.
+    pub jobs: Vec<TaskNumber>,
+    /// How much of the stretch's work came after the last of them, in nanoseconds.
+    pub after_ns: u64,
+}
+
 /// What a thread outside the pool did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
@@ -120,7 +131,7 @@ pub struct Tree {
     steps: Vec<Step>,
     /// Time between steps, without what threads were preempted or blocked, in nanoseconds.
     work_ns: Vec<u64>,
-    blocked_ns: HashMap<u32, u64>,
+    waits: HashMap<u32, Wait>,
     roots: Vec<Root>,
     scopes: u32,
     threads: Vec<ThreadFacts>,
@@ -173,14 +184,15 @@ impl Tree {
         &self.work_ns
     }
 
-    /// How long the thread waited for something outside the pool in such a stretch, in nanoseconds.
+    /// That the thread waited for something outside the pool in such a stretch.
     #[must_use]
-    pub fn blocked_ns(&self, stretch: u32) -> u64 {
-        if self.blocked_ns.is_empty() {
-            0
-        } else {
-            self.blocked_ns.get(&stretch).copied().unwrap_or(0)
-        }
+    pub fn wait(&self, stretch: u32) -> Option<&Wait> {
+        if self.waits.is_empty() { None } else { self.waits.get(&stretch) }
+    }
+
+    /// All such waits, by their stretches, in no order.
+    pub fn waits(&self) -> impl Iterator<Item = (u32, &Wait)> {
+        self.waits.iter().map(|(stretch, wait)| (*stretch, wait))
     }
 
     /// The steps of a task, in order.

@@ -12,6 +12,9 @@ use crate::layout::Event;
 /// Less than this that a thread was on no CPU is the error of the clocks. A guess.
 const LEAST_OFF_NS: u64 = 20_000;
 
+/// A thread goes on at most so long after what it waited for, beside what it could run and had no CPU. A guess.
+const LATEST_NS: u64 = 100_000;
+
 /// Deeper trees are refused: what walks them calls itself.
 const DEEPEST: u32 = 1_000_000;
 
@@ -55,8 +58,16 @@ struct Interval {
     clocks: Option<[u64; 3]>,
     reading: [u64; 3],
     waited_ns: u64,
-    /// The longest stretch of work: its number and length.
-    longest: (u32, u64),
+    longest: Longest,
+}
+
+/// The longest stretch of work.
+#[derive(Debug, Default)]
+struct Longest {
+    stretch: u32,
+    ns: u64,
+    /// From when to when, in ticks.
+    span: (u64, u64),
 }
 
 impl Track {
@@ -72,6 +83,10 @@ struct Builder {
     queued: HashMap<u64, Vec<u32>>,
     /// Numbers of scopes by their addresses.
     scopes: HashMap<u64, u32>,
+    /// For each task, which root it is of, or whose jobs forked it.
+    roots: Vec<u32>,
+    /// For each root, which jobs of it ended since its thread compared its clocks, and when, in ticks.
+    ended: Vec<Vec<(u32, u64)>>,
 }
 
 pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
@@ -82,6 +97,8 @@ pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
         clock,
         queued: HashMap::new(),
         scopes: HashMap::new(),
+        roots: Vec::new(),
+        ended: Vec::new(),
     };
     let end = recording.full_at().unwrap_or(u64::MAX);
     let mut tracks: Vec<Track> = recording.threads.iter().map(|_| Track::default()).collect();
@@ -222,6 +239,8 @@ impl Builder {
             }
             Event::End => match track.stack.last() {
                 Some(entry) if entry.kind == Kind::Job => {
+                    let task = entry.task;
+                    self.ended[self.roots[task as usize] as usize].push((task, time));
                     track.stack.pop();
                 }
                 _ => return Err("a job ends that did not begin".to_owned()),
@@ -248,14 +267,15 @@ impl Builder {
         if !known {
             return;
         }
+        let begun = time - ticks;
         track.facts.in_state_ns[state as usize] += passed;
         match (state, top) {
             (State::Running, Some(entry)) => {
                 let stretch = self.tree.tasks[entry.task as usize].after;
                 let sum = &mut self.tree.work_ns[stretch as usize];
                 *sum += passed;
-                if passed > track.interval.longest.1 {
-                    track.interval.longest = (stretch, passed);
+                if passed > track.interval.longest.ns {
+                    track.interval.longest = Longest { stretch, ns: passed, span: (begun, time) };
                 }
             }
             (State::Asleep, _) => track.interval.waited_ns += passed,
@@ -265,24 +285,57 @@ impl Builder {
 
     /// Takes from the longest stretch since the last time what its thread was on no CPU.
     fn compare_clocks(&mut self, track: &mut Track) {
-        let Interval { clocks, reading, waited_ns, longest: (stretch, length) } =
-            std::mem::take(&mut track.interval);
+        let Interval { clocks, reading, waited_ns, longest } = std::mem::take(&mut track.interval);
         track.interval.clocks = Some(reading);
+        // A worker may wait for jobs, too, but a pool of fewer workers might then have none left to run them.
+        let outside = track.stack.first().filter(|_| track.facts.worker.is_none());
+        let ended = outside.map_or_else(Vec::new, |entry| {
+            std::mem::take(&mut self.ended[self.roots[entry.task as usize] as usize])
+        });
         let Some(before) = clocks else { return };
         let [ticks, cpu, delay] = std::array::from_fn(|i| reading[i].saturating_sub(before[i]));
-        let off = self.clock.ns(ticks).saturating_sub(waited_ns + cpu).min(length);
+        let off = self.clock.ns(ticks).saturating_sub(waited_ns + cpu).min(longest.ns);
         if off < LEAST_OFF_NS {
             return;
         }
         let preempted = off.min(delay);
         let blocked = off - preempted;
-        self.tree.work_ns[stretch as usize] =
-            self.tree.work_ns[stretch as usize].saturating_sub(off);
+        let work = &mut self.tree.work_ns[longest.stretch as usize];
+        *work = work.saturating_sub(off);
         track.facts.preempted_ns += preempted;
-        if blocked >= LEAST_OFF_NS {
-            track.facts.blocked_ns += blocked;
-            *self.tree.blocked_ns.entry(stretch).or_default() += blocked;
+        if blocked < LEAST_OFF_NS {
+            return;
         }
+        track.facts.blocked_ns += blocked;
+        let (jobs, after_ns) = self.let_go_by(&ended, &longest, blocked, preempted);
+        let wait = self.tree.waits.entry(longest.stretch).or_default();
+        wait.ns += blocked;
+        wait.jobs.extend(jobs);
+        wait.after_ns = after_ns;
+    }
+
+    /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the last of them; none if it must
+    /// have waited for something else.
+    fn let_go_by(
+        &self,
+        ended: &[(u32, u64)],
+        stretch: &Longest,
+        blocked: u64,
+        preempted: u64,
+    ) -> (Vec<u32>, u64) {
+        let (begun, end) = stretch.span;
+        let within = ended.iter().filter(|(_, time)| (begun..=end).contains(time));
+        let Some(last) = within.clone().map(|(_, time)| *time).max() else {
+            return Default::default();
+        };
+        let before = self.clock.ns(last - begun);
+        let after = self.clock.ns(end - last);
+        let worked = stretch.ns - blocked - preempted;
+        // All that it waited fits before the job's end, and all that came after was work.
+        if blocked > before + LATEST_NS || after > worked + preempted + LATEST_NS {
+            return Default::default();
+        }
+        (within.map(|(job, _)| *job).collect(), after.min(worked))
     }
 
     /// The task whose code the thread runs.
@@ -290,7 +343,9 @@ impl Builder {
         if let Some(entry) = track.stack.last() {
             return entry.task;
         }
-        let task = self.push_task(0);
+        let root = number(self.tree.roots.len());
+        let task = self.push_task(0, root);
+        self.ended.push(Vec::new());
         self.tree.roots.push(Root { task, begin_ns: self.clock.ns(time) });
         track.open(task, Kind::Root);
         task
@@ -301,10 +356,11 @@ impl Builder {
         if depth > DEEPEST {
             return Err(format!("more than {DEEPEST} jobs lie one in the other"));
         }
-        Ok(self.push_task(depth))
+        Ok(self.push_task(depth, self.roots[parent as usize]))
     }
 
-    fn push_task(&mut self, depth: u32) -> u32 {
+    fn push_task(&mut self, depth: u32, root: u32) -> u32 {
+        self.roots.push(root);
         let number = number(self.tree.tasks.len());
         let after = self.new_stretch();
         self.tree.tasks.push(Task { first: 0, last: 0, after, depth });

@@ -65,12 +65,34 @@ fn time_without_a_cpu_is_taken_from_the_longest_stretch_and_called_waiting_if_no
     events.extend(clocks(3_002_010, 1_500_000, 500_000));
     let found = tree(&[&events]);
     let stretch = found.tasks()[2].after;
-    assert_eq!(found.blocked_ns(stretch), 1_002_000);
+    assert_eq!(found.wait(stretch), Some(&Wait { ns: 1_002_000, ..Wait::default() }));
     assert_eq!(found.work_ns()[stretch as usize], 3_000_000 - 1_502_000);
     assert_eq!(
         (found.threads()[0].preempted_ns, found.threads()[0].blocked_ns),
         (500_000, 1_002_000)
     );
+}
+
+#[test]
+fn a_wait_that_can_have_ended_with_a_job_of_its_thread_is_for_the_jobs_up_to_then_and_another_is_not()
+ {
+    let wait = |goes_on_ns| {
+        let found = Tree::of(&made_up::waiting_for_jobs(goes_on_ns)).unwrap();
+        let (_, wait) = found.waits().next().unwrap();
+        wait.clone()
+    };
+    // The thread itself is task 0.
+    let until = |goes_on_ns: u64, jobs: &[u32]| {
+        let after_ns = if jobs.is_empty() { 0 } else { 500_000 };
+        Wait { ns: goes_on_ns - 30_000, jobs: jobs.to_vec(), after_ns }
+    };
+    assert_eq!(wait(3_030_000), until(3_030_000, &[1, 2, 3]));
+    // To wake it takes a moment.
+    assert_eq!(wait(2_100_000), until(2_100_000, &[1, 2]));
+    // It waited on when two jobs had ended, or all; it did all before the first ended.
+    for goes_on_ns in [2_500_000, 3_200_000, 500_000] {
+        assert_eq!(wait(goes_on_ns), until(goes_on_ns, &[]));
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //!
 //! Without a file, a tree of joins is replayed.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
@@ -105,12 +106,28 @@ struct Program {
     /// Jobs that no scope waits for and that have not ended, and who waits for the last of them.
     detached: AtomicUsize,
     waiter: Mutex<Option<Thread>>,
+    /// By their stretches, the jobs that threads outside wait for without a call of the pool.
+    awaited: HashMap<u32, Awaited>,
+    /// In which stretch each of these jobs is waited for.
+    awaited_in: HashMap<u32, u32>,
+}
+
+/// Jobs that a thread waits for without a call of the pool.
+#[derive(Default)]
+struct Awaited {
+    left: AtomicUsize,
+    waiter: Mutex<Option<Thread>>,
 }
 
 impl Program {
     fn new(tree: Tree, split: u64, threads: usize) -> Self {
         let workers = tree.threads().iter().filter_map(|thread| thread.worker).max();
-        Self {
+        let waits = || tree.waits().filter(|(_, wait)| !wait.jobs.is_empty());
+        let program = Self {
+            awaited: waits().map(|(stretch, _)| (stretch, Awaited::default())).collect(),
+            awaited_in: waits()
+                .flat_map(|(stretch, wait)| wait.jobs.iter().map(move |job| (*job, stretch)))
+                .collect(),
             iterators: Iterators::of(&tree),
             recorded_for: if split > 0 { split } else { workers.map_or(1, |last| last + 1) },
             threads: threads as u64,
@@ -119,13 +136,36 @@ impl Program {
             tree,
             detached: AtomicUsize::new(0),
             waiter: Mutex::new(None),
+        };
+        program.await_all();
+        program
+    }
+
+    /// None of the jobs that threads wait for has ended.
+    fn await_all(&self) {
+        for (stretch, awaited) in &self.awaited {
+            let jobs = self.tree.wait(*stretch).map_or(0, |wait| wait.jobs.len());
+            awaited.left.store(jobs, Relaxed);
         }
     }
 
-    /// Works, and waits, as long as the recorded thread did in a stretch between two forks.
+    /// Works, and waits, as long as the recorded thread did in a stretch between two forks; for jobs until they have ended.
     #[inline]
     fn work(&self, stretch: u32) {
         let ns = self.tree.work_ns()[stretch as usize];
+        let Some(wait) = self.tree.wait(stretch) else { return self.spend(ns) };
+        if let Some(awaited) = self.awaited.get(&stretch) {
+            self.spend(ns.saturating_sub(wait.after_ns));
+            awaited.wait();
+            self.spend(wait.after_ns);
+        } else {
+            self.spend(ns);
+            thread::sleep(Duration::from_nanos(wait.ns));
+        }
+    }
+
+    #[inline]
+    fn spend(&self, ns: u64) {
         machine::charge(ns);
         if cfg!(not(manycore)) {
             #[expect(
@@ -136,9 +176,16 @@ impl Program {
             let steps = (ns as f64 * self.steps_per_ns) as u64;
             chain(steps);
         }
-        let blocked = self.tree.blocked_ns(stretch);
-        if blocked > 0 {
-            thread::sleep(Duration::from_nanos(blocked));
+    }
+
+    /// Lets a thread go on if this was the last that it waits for.
+    fn end(&self, task: u32) {
+        if self.awaited_in.is_empty() {
+            return;
+        }
+        let stretch = self.awaited_in.get(&task);
+        if let Some(awaited) = stretch.and_then(|stretch| self.awaited.get(stretch)) {
+            awaited.end_one();
         }
     }
 
@@ -148,7 +195,7 @@ impl Program {
         ran.store(ran.load(Relaxed).saturating_add(1), Relaxed);
     }
 
-    /// What `task` and all below it do, one after the other.
+    /// What `task` and all below it do, one after the other: nobody waits for jobs then.
     fn alone(&self, task: u32) {
         self.begin(task);
         for (_, step) in self.tree.steps(task) {
@@ -165,6 +212,27 @@ impl Program {
             }
         }
         self.work(self.tree.tasks()[task as usize].after);
+        self.end(task);
+    }
+}
+
+impl Awaited {
+    fn end_one(&self) {
+        // ORDERING: release, pairs with the acquire in `wait`.
+        if self.left.fetch_sub(1, atomic::Ordering::AcqRel) == 1 {
+            let waiter = self.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            waiter.iter().for_each(Thread::unpark);
+        }
+    }
+
+    fn wait(&self) {
+        // Before the first look, so that the last job either sees it or was seen.
+        *self.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            Some(thread::current());
+        // ORDERING: acquire, pairs with the release in `end_one`: what the jobs did is seen by who waited for them.
+        while self.left.load(atomic::Ordering::Acquire) > 0 {
+            thread::park();
+        }
     }
 }
 
@@ -275,6 +343,7 @@ impl<'a> Place<'a> {
             }
         }
         program.work(program.tree.tasks()[task as usize].after);
+        program.end(task);
     }
 
     fn inside(self) -> Self {
@@ -374,6 +443,7 @@ impl<'a> Place<'a> {
 impl Instance for Arc<Program> {
     fn reset(&mut self) {
         self.ran.iter().for_each(|ran| ran.store(0, Relaxed));
+        self.await_all();
     }
 
     fn run_sequential(&mut self) -> u64 {

@@ -1,8 +1,9 @@
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use recording::layout::Event::{
-    self, Await, Begin, Broadcast, Close, End, Install, Into, Join, Scope, Second, Spawn, Split,
-    Worker,
+    self, Await, Begin, Broadcast, Close, Cpu, Delay, End, Install, Into, Join, Scope, Second,
+    Spawn, Split, Wall, Worker,
 };
 use recording::layout::TIME_BITS;
 use recording::{Head, Recording, Thread, Tree};
@@ -123,4 +124,36 @@ fn as_many_tasks_as_may_lie_one_in_the_other_fit_the_stack_of_a_worker() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     program.run_on(&pool);
     program.check().unwrap();
+}
+
+#[test]
+fn a_thread_that_waited_for_its_jobs_goes_on_when_they_have_ended_and_not_when_it_did() {
+    // Two jobs that take nothing began after 0.9 s, when the pool's worker had done something else.
+    let mut outside = vec![(Wall, 10, 11), (Cpu, 10, 0), (Delay, 10, 0)];
+    for job in 1..=2 {
+        outside.extend([(Into, 1_000, 0), (Spawn, 1_000, job)]);
+    }
+    outside.extend([(Wall, 900_020_000, 900_020_001), (Cpu, 900_020_000, 0)]);
+    outside.extend([(Delay, 900_020_000, 0), (Into, 900_020_000, 0), (Spawn, 900_020_000, 3)]);
+    let worker = [
+        (Worker, 1, 0),
+        (Begin, 900_000_000, 1),
+        (End, 900_000_001, 0),
+        (Begin, 900_000_002, 2),
+        (End, 900_000_010, 0),
+        (Begin, 900_030_000, 3),
+        (End, 900_040_000, 0),
+    ];
+    let mut program = program_of(&[&outside, &worker], 2);
+    assert_eq!(program.awaited_in.len(), 2);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let begun = Instant::now();
+    for _ in 0..20 {
+        program.reset();
+        program.run_on(&pool);
+        program.check().unwrap();
+        program.reset();
+        program.run_sequential();
+    }
+    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
 }
