@@ -24,7 +24,9 @@ mod machine {
 }
 
 pub(crate) mod modelled {
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+    pub(crate) use std::sync::atomic::{
+        AtomicPtr, AtomicU64, AtomicU64 as Unmodelled, AtomicUsize, Ordering, fence,
+    };
     use std::sync::{MutexGuard, TryLockError};
 
     pub(crate) use super::shared::asymmetric::{

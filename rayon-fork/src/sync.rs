@@ -150,7 +150,7 @@ pub(crate) mod modelled {
     pub(crate) use super::machine::AtomicPtr;
     #[cfg(target_has_atomic = "64")]
     #[allow(unused_imports)]
-    pub(crate) use super::machine::AtomicU64;
+    pub(crate) use super::machine::{AtomicU64, AtomicU64 as Unmodelled};
     pub(crate) use super::machine::{
         AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
     };
@@ -169,6 +169,9 @@ pub(crate) mod modelled {
     #[cfg(test)]
     pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64};
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
+    /// For hints, which carry nothing: not loom's, as it must not add schedules.
+    #[cfg(test)]
+    pub(crate) use std::sync::atomic::AtomicU64 as Unmodelled;
 
     unpoisoned_locks!(loom::sync, loom::sync::MutexGuard);
 

@@ -64,10 +64,17 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Asks the owner to show jobs. `false` if it has some, and will hardly answer.
-    pub(crate) fn ask(&self) -> bool {
+    /// Asks the owner to show jobs.
+    pub(crate) fn ask(&self) {
+        if let Self::OnDemand(stealer) = self {
+            stealer.ask();
+        }
+    }
+
+    /// Whether the owner may answer, having done anything since others last showed jobs in its stead.
+    pub(crate) fn has_stirred(&self) -> bool {
         match self {
-            Self::OnDemand(stealer) => stealer.ask(),
+            Self::OnDemand(stealer) => stealer.has_stirred(),
             Self::Fifo(_) => true,
         }
     }

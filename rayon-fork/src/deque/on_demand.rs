@@ -52,14 +52,13 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64 as Unmodelled;
 
 use crossbeam_utils::CachePadded;
 
 use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, Ordering};
+use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, Ordering, Unmodelled};
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -73,10 +72,10 @@ mod tests;
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 64 };
 
 /// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it believes that nobody wants
-/// any. A guess.
+/// any. Those that show all are not counted. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 64;
 
-/// Answers of an owner in whose stead others exposed jobs that make all of its jobs public. A guess.
+/// For so many answers an owner shows all of its jobs, after others exposed some in its stead. A guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
 /// What fits into two words, which threads may read while others write them: only together and untouched are they a value.
@@ -97,7 +96,7 @@ pub(crate) trait TwoWords {
 #[allow(unreachable_pub)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// There was nothing public, or was not enough, and now there is more.
+    /// There was nothing public, and now there is.
     Exposed,
     /// There is something public, or a thief has just taken it or is about to make it so.
     HasPublic,
@@ -387,28 +386,28 @@ impl<T: TwoWords> Deque<T> {
             return self.count_unanswered(public.tail(head));
         }
         loop {
-            let private = head - public.split(head);
-            let more = match public.count() {
-                _ if shows_all => private.min(MOST_PUBLIC - public.count()),
+            let (private, count) = (head - public.split(head), public.count());
+            let more = match count {
+                _ if shows_all => private.min(MOST_PUBLIC - count),
                 0 => private.div_ceil(2).min(MOST_PUBLIC),
                 _ => 0,
             };
             let next = public.unclaimed_with(more);
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
-                Ok(()) if more > 0 => {
-                    hooks::count(Event::Exposure);
-                    return Answer::Exposed;
+                Ok(()) => {
+                    hooks::count_if(more > 0, Event::Exposure);
+                    // Else a thief has exposed it, or taken it, or there was something public.
+                    let is_news = more > 0 && count == 0;
+                    return if is_news { Answer::Exposed } else { Answer::HasPublic };
                 }
-                // A thief has exposed or taken it.
-                Ok(()) => return Answer::HasPublic,
                 Err(now) => public = now,
             }
         }
     }
 
-    /// Whether others exposed jobs in the owner's stead lately: it runs jobs that are long beside the help. That is asked with
-    /// each answer, and ends after some.
+    /// Whether others exposed jobs in the owner's stead lately: its jobs are long, compared with that help. Each call counts as
+    /// an answer; after some it is forgotten.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -503,11 +502,10 @@ impl<T: TwoWords> Stealer<T> {
     }
 
     /// Asks the owner for jobs, if all that it has are private: the next time that it takes one back, it exposes others.
-    /// `false` if it has, but was in the same place when jobs were last exposed for it: it runs one long job.
-    pub(crate) fn ask(&self) -> bool {
-        let Shared { owners, thieves, .. } = &*self.shared;
+    pub(crate) fn ask(&self) {
+        let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
-            return true;
+            return;
         }
         // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a limit that is too high
         // costs it a look at `public`.
@@ -515,8 +513,14 @@ impl<T: TwoWords> Stealer<T> {
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
-        // Relaxed: a hint.
-        thieves.exposed_at.load(Ordering::Relaxed) != head
+    }
+
+    /// Whether the owner has pushed or popped since jobs were last exposed in its stead, or none ever was. If not, it probably
+    /// runs one long job, and answers nobody.
+    pub(crate) fn has_stirred(&self) -> bool {
+        let Shared { owners, thieves, .. } = &*self.shared;
+        // Relaxed: hints.
+        owners.head.load(Ordering::Relaxed) != thieves.exposed_at.load(Ordering::Relaxed)
     }
 
     /// Makes the older half of the owner's private jobs public, at least one, if none is. `true` if there are public

@@ -117,8 +117,8 @@ mod on_demand {
 
     /// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
     /// pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as many with
-    /// each search: their owners do not write, and show nothing either. In a pool of more workers than CPUs at all: to come
-    /// again may take a turn of every thread on this CPU.
+    /// each search: their owners do not write, and show nothing either. Where each CPU has several workers, at all of them: to
+    /// come again takes turns of the others.
     const LOOKED_AT: usize = 1;
 
     /// More workers than that are in no pool.
@@ -195,8 +195,8 @@ mod on_demand {
             }
         }
 
-        /// A search was in vain: asks again, first all and one other worker that has jobs, and later takes a job that its
-        /// owner has not shown; at once, if that owner does nothing but run one job.
+        /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later takes a
+        /// job that its owner has not shown.
         #[inline]
         pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
             self.ask_for_jobs();
@@ -204,7 +204,7 @@ mod on_demand {
                 return None;
             }
             let in_vain = idle.searches_in_vain();
-            let is_costly = self.patience.yields_always();
+            let is_costly = self.patience.shares_cpus();
             let doublings = if is_costly {
                 MOST_DOUBLINGS
             } else if self.patience.finds_long_jobs() {
@@ -214,9 +214,19 @@ mod on_demand {
             };
             // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
             // worker has not stirred.
-            self.steal_private(LOOKED_AT << doublings, |victim| {
-                in_vain > 1 || ((!victim.ask() || is_costly) && in_vain > 0)
-            })
+            let is_due = |victim: &JobStealer<JobRef>| match in_vain {
+                0 => false,
+                1 => is_costly || !victim.has_stirred(),
+                _ => true,
+            };
+            let looked_at = self.victims().take(LOOKED_AT << doublings);
+            self.steal_private(looked_at.filter(|victim| {
+                let is_due = is_due(victim);
+                if !is_due {
+                    victim.ask();
+                }
+                is_due
+            }))
         }
 
         /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
@@ -226,7 +236,7 @@ mod on_demand {
             let job = self
                 .take_local()
                 .or_else(|| self.steal())
-                .or_else(|| self.steal_private(usize::MAX, |_| true));
+                .or_else(|| self.steal_private(self.victims()));
             job.or_else(|| self.take_injected())
         }
 
@@ -251,20 +261,17 @@ mod on_demand {
             }
         }
 
-        /// Makes jobs of another worker public in its stead, of so many that it looks at, and takes one: only of those of
-        /// which it `may`.
+        /// Makes jobs of one of these workers public in its stead, and takes one.
         #[cold]
         #[inline(never)]
-        fn steal_private(
+        fn steal_private<'v>(
             &self,
-            at_most: usize,
-            may: impl Fn(&JobStealer<JobRef>) -> bool,
+            victims: impl Iterator<Item = &'v JobStealer<JobRef>>,
         ) -> Option<JobRef> {
             if !self.are_pushes_silent() {
                 return None;
             }
-            let looked_at = self.victims().take(at_most).filter(|victim| may(victim));
-            for victim in looked_at.filter(|victim| victim.expose_for_owner()) {
+            for victim in victims.filter(|victim| victim.expose_for_owner()) {
                 hooks::count(Event::StealTried);
                 if let Some(job) = settle(|| victim.steal()) {
                     hooks::count(Event::StealWon);

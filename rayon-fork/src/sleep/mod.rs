@@ -193,7 +193,11 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// What a worker of this pool will remember of its searches.
     pub(crate) fn patience(&self) -> Patience {
-        Patience::new(LeaveRuleOf::<C>::LINGERS && self.slots.len() > thread_count::cpus_at_first())
+        if LeaveRuleOf::<C>::LINGERS {
+            Patience::new(self.slots.len(), thread_count::cpus_at_first())
+        } else {
+            Patience::default()
+        }
     }
 
     /// `worker` ran out of work and starts to look for more.

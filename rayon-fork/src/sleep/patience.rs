@@ -134,13 +134,14 @@ pub(crate) struct Patience {
     yielding: Yielding,
     /// In this search: more searches to be made without yields; none if it yields.
     without_yields: Cell<Option<u32>>,
+    shares_cpus: bool,
 }
 
 impl Patience {
-    /// Of a worker whose pool `exceeds_cpus`, or does not.
-    pub(super) fn new(exceeds_cpus: bool) -> Self {
-        let yielding = Yielding { is_free: exceeds_cpus, ..Yielding::default() };
-        Self { yielding, ..Self::default() }
+    /// Of a worker of a pool of so many, on so many CPUs.
+    pub(super) fn new(workers: usize, cpus: usize) -> Self {
+        let yielding = Yielding { is_free: workers > cpus, ..Yielding::default() };
+        Self { yielding, shares_cpus: workers >= 2 * cpus, ..Self::default() }
     }
 
     /// Of a worker that found a long job last.
@@ -190,10 +191,10 @@ impl Patience {
         is_cheap
     }
 
-    /// Whether the pool has more workers than there are CPUs, so that every search yields.
+    /// Whether each CPU has several workers of the pool.
     #[allow(dead_code)]
-    pub(crate) fn yields_always(&self) -> bool {
-        self.yielding.is_free
+    pub(crate) fn shares_cpus(&self) -> bool {
+        self.shares_cpus
     }
 
     /// Whether this search does without yields.
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_pool_of_more_workers_than_cpus_yields_on_however_long_that_takes() {
-        let patience = Patience::new(true);
+        let patience = Patience::new(2, 1);
         patience.begin_rests();
         // Threads that want the only CPU of this one make its yields dear.
         assert!((0..100).all(|_| patience.rest()) && !patience.yields_are_dear());
@@ -293,7 +294,7 @@ mod tests {
     #[test]
     fn dear_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
         // Yields of a pool of more workers than CPUs are never dear, so none of these is by chance.
-        let yielding = Patience::new(true).yielding;
+        let yielding = Patience::new(2, 1).yielding;
         yielding.dear.was_in_vain();
         let forgotten_after = 1
             + (0..100)

@@ -524,7 +524,7 @@ fn theft_and_reuse<S: Steps>() {
     let stealer = deque.stealer();
     deque.push(Numbered(0));
     deque.push(Numbered(1));
-    deque.answer();
+    S::answer(&deque);
     let owner = thread::spawn(move || {
         deque.push(Numbered(2));
         deque.push(Numbered(3));
@@ -587,6 +587,10 @@ holds! {
     jobs_of_a_ring_that_grows_and_is_reused_come_out_once: PAIR, growth_and_reuse, Right;
     jobs_that_a_helped_owner_shows_come_out_once: PAIR, owner_shows_more, Helped;
     jobs_that_a_helped_owner_and_a_thief_expose_come_out_once: PAIR, both_expose, Helped;
+    jobs_of_a_helped_owner_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer, Helped;
+    jobs_of_a_helped_owner_at_an_index_that_comes_again_come_out_once: PAIR, reuse, Helped;
+    jobs_of_a_helped_owner_behind_a_thief_come_out_once: PAIR, theft_and_reuse, Helped;
+    jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse, Helped;
 }
 
 is_caught! {
