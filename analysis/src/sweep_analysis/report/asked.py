@@ -95,7 +95,7 @@ def moment(analysis: Analysis) -> str:
 def host(analysis: Analysis) -> str:
     """What its sweep ran on, in a few words."""
     if analysis.sweep.machine:
-        return f"{analysis.sweep.label}, {count(analysis.cpus or 0, 'core')}"
+        return f"{analysis.sweep.label}, {count(analysis.sweep.host.get('cores') or analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
     # One name stands for several generations of processors where a virtual machine hides the rest of it.
