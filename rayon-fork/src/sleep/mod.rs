@@ -238,7 +238,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// the way.
     #[inline]
     fn wanted_beside_searchers(&self, patience: &Patience, queues: &impl Queues) -> usize {
-        if !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
+        if !C::COUNTS_SEARCHERS || !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
             return 0;
         }
         let searching = self.counters.searching();

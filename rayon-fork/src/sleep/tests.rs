@@ -3,7 +3,9 @@
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{EventsOf, FenceOf, Packed, Split, SplitIdle, axes::*, fences::*};
+use super::counters::{
+    EventsOf, FenceOf, Packed, SleepCounters, Split, SplitIdle, axes::*, fences::*,
+};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
@@ -328,6 +330,17 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
         assert_eq!(stop(10, &long), 0, "left asleep beside long jobs");
         sleep.end_search(searcher, &Scripted::default());
     });
+}
+
+#[test]
+fn where_searchers_are_not_counted_none_is_helped() {
+    let sleep =
+        Sleep::<Split<LookFirst<(Jec, NoFence, SleepersOnly, Inline)>>>::with_workers(2).unwrap();
+    sleep.counters.begin_search(0);
+    let ticket = sleep.counters.become_sleepy(0);
+    assert!(sleep.counters.try_begin_sleep(0, ticket) && sleep.counters.sleeping() == 1);
+    let queues = Scripted { stealable: 10, ..Scripted::default() };
+    assert_eq!(sleep.wanted_beside_searchers(&Patience::of_long_jobs(), &queues), 0);
 }
 
 /// Two workers, one queue, jobs injected one at a time with gaps in which both may doze off.
