@@ -214,7 +214,8 @@ impl<T: TwoWords> Worker<T> {
     }
 
     /// Somebody asks for values: makes the older half of the private ones public, at least one, if none is; for a while after
-    /// a thief had to do so, all of them. Call it after a push, while a flag of yours says that thieves look for values; of an empty deque it says [`Answer::HasPublic`].
+    /// a thief had to do so, all of them. Call it after a push, while a flag of yours says that thieves look for values; of an
+    /// empty deque it says [`Answer::HasPublic`].
     ///
     /// ```
     /// use on_demand_deque::{Answer, Steal, Worker};

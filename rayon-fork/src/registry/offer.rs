@@ -214,14 +214,13 @@ mod on_demand {
             };
             // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
             // worker has not stirred.
-            let is_due = |victim: &JobStealer<JobRef>| match in_vain {
-                0 => false,
-                1 => is_costly || !victim.has_stirred(),
-                _ => true,
-            };
             let looked_at = self.victims().take(LOOKED_AT << doublings);
             self.steal_private(looked_at.filter(|victim| {
-                let is_due = is_due(victim);
+                let is_due = match in_vain {
+                    0 => false,
+                    1 => is_costly || !victim.has_stirred(),
+                    _ => true,
+                };
                 if !is_due {
                     victim.ask();
                 }

@@ -134,6 +134,7 @@ pub(crate) struct Patience {
     yielding: Yielding,
     /// In this search: more searches to be made without yields; none if it yields.
     without_yields: Cell<Option<u32>>,
+    /// Each CPU has several workers of the pool.
     shares_cpus: bool,
 }
 

@@ -34,15 +34,20 @@ fn a_misspelt_machine_is_refused_with_the_likely_name() {
         .stderr(contains("--machine zen4-46: no such machine").and(contains("`zen4-64`?")));
 }
 
-#[test]
-fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
+/// What of the checkout a plan on the simulated machine of this file reads.
+fn checkout_with(machine: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let copy = |file: &str| {
+    for file in ["branches.toml", "workloads/charges.toml", machine] {
         let to = folder.path().join(file);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(common::root().join(file), to).unwrap();
-    };
-    ["branches.toml", "workloads/charges.toml", "machines/zen4-64.toml"].into_iter().for_each(copy);
+    }
+    folder
+}
+
+#[test]
+fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
+    let folder = checkout_with("machines/zen4-64.toml");
     let path = folder.path().join("machines/zen4-64.toml");
     let text = fs::read_to_string(&path).unwrap();
     let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("fence-ns")).collect();
@@ -66,14 +71,8 @@ fn a_machine_of_two_hardware_threads_a_core_has_twice_as_many_cpus_and_the_price
 
 #[test]
 fn hardware_threads_that_no_machine_has_are_refused_with_file_line_key_and_remedy() {
-    let folder = tempfile::tempdir().unwrap();
-    let copy = |file: &str| {
-        let to = folder.path().join(file);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(common::root().join(file), to).unwrap();
-    };
     let other = "machines/ice-lake-2x32.toml";
-    ["branches.toml", "workloads/charges.toml", other].into_iter().for_each(copy);
+    let folder = checkout_with(other);
     let written =
         fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
     let path = folder.path().join("machines/m.toml");

@@ -103,9 +103,8 @@ struct Program {
     steps_per_ns: f64,
     /// How often each task ran.
     ran: Vec<AtomicU8>,
-    /// Jobs that no scope waits for and that have not ended, and who waits for the last of them.
-    detached: AtomicUsize,
-    waiter: Mutex<Option<Thread>>,
+    /// Jobs that no scope waits for.
+    detached: Awaited,
     /// By their stretches, the jobs that threads outside wait for without a call of the pool.
     awaited: HashMap<u32, Awaited>,
     /// In which stretch each of these jobs is waited for.
@@ -115,6 +114,7 @@ struct Program {
 /// Jobs that a thread waits for without a call of the pool.
 #[derive(Default)]
 struct Awaited {
+    /// How many have not ended.
     left: AtomicUsize,
     waiter: Mutex<Option<Thread>>,
 }
@@ -134,8 +134,7 @@ impl Program {
             steps_per_ns: steps_per_ns(),
             ran: tree.tasks().iter().map(|_| AtomicU8::new(0)).collect(),
             tree,
-            detached: AtomicUsize::new(0),
-            waiter: Mutex::new(None),
+            detached: Awaited::default(),
         };
         program.await_all();
         program
@@ -423,15 +422,10 @@ impl<'a> Place<'a> {
     fn detach(self, job: u32) {
         let program = Arc::clone(self.program);
         // Relaxed: whoever waits for the number to be 0 is the thread that made it grow, or waits for a job that did.
-        program.detached.fetch_add(1, Relaxed);
+        program.detached.left.fetch_add(1, Relaxed);
         let call = move || {
             Place { program: &program, outside: None, scopes: None }.run(job, None);
-            // ORDERING: release, pairs with the acquire in `run_on`: what the job did is seen by who checks it.
-            if program.detached.fetch_sub(1, atomic::Ordering::AcqRel) == 1 {
-                let waiter =
-                    program.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                waiter.iter().for_each(Thread::unpark);
-            }
+            program.detached.end_one();
         };
         match self.outside {
             None => rayon::spawn(call),
@@ -453,8 +447,6 @@ impl Instance for Arc<Program> {
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         let program = &*self;
-        *program.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-            Some(thread::current());
         let begun = Instant::now();
         let place = Place { program, outside: Some(pool), scopes: None };
         let [first, others @ ..] = program.tree.roots() else { return 0 };
@@ -473,10 +465,7 @@ impl Instance for Arc<Program> {
                 place.run(first.task, None);
             });
         }
-        // ORDERING: acquire, pairs with the release of the last job's end in `Place::detach`.
-        while program.detached.load(atomic::Ordering::Acquire) > 0 {
-            thread::park();
-        }
+        program.detached.wait();
         program.ran.len() as u64
     }
 
