@@ -30,7 +30,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 23_193,
+        most: 23_226,
         goal: 17_500,
     },
     Bound {
@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 122_052,
+        most: 122_085,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 40_619, goal: 28_000 },

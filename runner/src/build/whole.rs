@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -12,15 +13,19 @@ use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
 use crate::build::workspace::{Recipe, WHOLE, shuffling};
-use crate::build::{Builder, features_on};
+use crate::build::{Builder, features_on, write_if_changed};
 use crate::config::Branch;
 use crate::record::digest;
+
+/// The program that links in all layouts.
+const LINKER: &str = "linker";
 
 impl Builder<'_> {
     /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they are: an object of paths by
     /// program for each binary of the branch.
     pub(super) fn build_whole(&self, branch: &Branch, target: &Path) -> Result<String> {
         let mut tables: BTreeMap<String, BTreeMap<&str, PathBuf>> = BTreeMap::new();
+        let layouts = *self.recipe.layouts_of(&branch.source).end();
         for program in self.recipe.programs.whole() {
             let folder = self.prepare_whole(branch, program)?;
             let mut features: Vec<String> = Vec::new();
@@ -28,22 +33,50 @@ impl Builder<'_> {
                 let all = program.x86_64_features.join(",+");
                 features.push(format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
             }
-            for layout in std::iter::once(0).chain(self.recipe.layouts_of(&branch.source)) {
-                let shuffled = format!("-Clink-arg={}", shuffling(layout));
-                let linked = if layout == 0 { vec![] } else { vec!["--", &shuffled] };
-                let options = features.iter().map(String::as_str);
-                let options = ["--bin", &program.binary].into_iter().chain(options).chain(linked);
-                let more: Vec<&OsStr> =
-                    [target.as_os_str()].into_iter().chain(options.map(OsStr::new)).collect();
-                let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
-                self.cargo(branch, &folder, &rustc, &more)?;
-                let made = target.join("release").join(&program.binary);
+            let folder_of_layouts = self.linker(branch, program)?;
+            let linker = format!("-Clinker={}", folder_of_layouts.join(LINKER).display());
+            let to_link = if layouts == 0 { vec![] } else { vec!["--", &linker] };
+            let options = features.iter().map(String::as_str);
+            let options = ["--bin", &program.binary].into_iter().chain(options).chain(to_link);
+            let more: Vec<&OsStr> =
+                [target.as_os_str()].into_iter().chain(options.map(OsStr::new)).collect();
+            let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
+            self.cargo(branch, &folder, &rustc, &more)?;
+            for layout in 0..=layouts {
+                let made = match layout {
+                    0 => target.join("release").join(&program.binary),
+                    seed => folder_of_layouts.join(seed.to_string()),
+                };
                 let (copy, _) = self.keep_copy(&made)?;
                 let binary = Recipe::binary(&branch.name, layout);
                 tables.entry(binary).or_default().insert(&program.name, copy);
             }
         }
         Ok(serde_json::to_string(&tables)?)
+    }
+
+    /// Writes the linker of a program, which links what was compiled once in each of the branch's layouts; to compile a
+    /// program again for each, optimized as a whole, took most of the time. Returns its folder, where shuffled binaries
+    /// then are by their seeds.
+    fn linker(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
+        let seeds = self.recipe.layouts_of(&branch.source);
+        // By their number, since cargo links again where the linker has another path.
+        let layouts = format!("{}-layouts", seeds.end());
+        let folder = self.folder.join(&branch.name).join(&program.name).with_extension(layouts);
+        let links =
+            seeds.map(|seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed)));
+        let script = format!(
+            "#!/bin/sh -e\n# Written by `cargo runner build`: the last `-o` counts.\n\
+             folder=$(dirname \"$0\")\ncc \"$@\"\n{}\n",
+            links.collect::<Vec<_>>().join("\n")
+        );
+        let linker = folder.join(LINKER);
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        write_if_changed(&linker, script)?;
+        fs::set_permissions(&linker, Permissions::from_mode(0o755))
+            .with_context(|| format!("{} cannot be made executable", linker.display()))?;
+        Ok(folder)
     }
 
     /// Copies a program's package, has the copy take the branch's rayon-core, and checks that cargo does so.
