@@ -3,6 +3,9 @@
 // Compiled into every build that can, but used by those that offer jobs on demand.
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
+pub(crate) mod deal;
+#[cfg(target_has_atomic = "64")]
+#[allow(dead_code)]
 pub(crate) mod jobs;
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]

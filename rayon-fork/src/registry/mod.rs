@@ -76,7 +76,7 @@ impl Registry {
         }
         let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } =
             plan;
-        let offers = Offers::new();
+        let offers = Offers::new(workers);
         let new_deque = |_| if is_fifo { JobDeque::new_fifo() } else { offers.new_lifo() };
         let deques: Vec<JobDeque<JobRef>> = (0..workers).map(new_deque).collect();
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
@@ -139,11 +139,21 @@ impl Registry {
 
     /// A job from outside the pool: any worker may take it.
     pub(crate) fn inject(&self, job: JobRef) {
+        self.deal_or_inject(job);
+    }
+
+    /// The same. `true` if a worker that waited for a job has it already.
+    fn deal_or_inject(&self, job: JobRef) -> bool {
         let _here = self.records.visit();
+        let job = match self.offers.deal_from_outside(job) {
+            Ok(()) => return true,
+            Err(job) => job,
+        };
         let queue_was_empty = self.injector.is_empty();
         self.injector.push(job);
         hooks::count(Event::Injection);
         self.sleep.job_injected(queue_was_empty);
+        false
     }
 
     /// A job from whatever thread this is: a worker of the pool keeps it on its own deque.
@@ -199,8 +209,8 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(&reference);
-        self.inject(reference);
-        let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
+        let is_dealt = self.deal_or_inject(reference);
+        let may_be_soon = is_dealt || Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
         latch.wait(may_be_soon.then_some(&self.outlook));
         job.into_result()
     }

@@ -9,6 +9,7 @@ pub(crate) use on_demand::{JobDeque, JobStealer, Offers};
 
 /// What this file adds to the variant's name.
 pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), cfg!(target_has_atomic = "64")) {
+    (true, true) if cfg!(feature = "deal") => "+demand+deal",
     (true, true) => "+demand",
     (true, false) => "+demand-is-missing-here",
     (false, _) => "",
@@ -19,6 +20,7 @@ pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), cfg!(target_h
 mod at_once {
     use std::fmt;
 
+    use crate::core_latch::CoreLatch;
     use crate::job::JobRef;
     use crate::registry::Worker;
     use crate::sleep::IdlePeriod;
@@ -34,8 +36,13 @@ mod at_once {
     // With the feature there is something to take.
     #[allow(clippy::unused_self)]
     impl Offers {
-        pub(crate) fn new() -> Self {
+        pub(crate) fn new(_workers: usize) -> Self {
             Self
+        }
+
+        /// Nobody waits for a job.
+        pub(crate) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
+            Err(job)
         }
 
         /// A deque whose owner takes the newest job first.
@@ -61,6 +68,12 @@ mod at_once {
         #[inline]
         pub(crate) fn try_take_back(&self, _place: Place) -> bool {
             false
+        }
+
+        /// Not at all.
+        #[inline]
+        pub(in crate::registry) fn await_job(&self, _latch: &CoreLatch) -> Option<JobRef> {
+            None
         }
 
         /// A search begins.
@@ -103,11 +116,14 @@ mod at_once {
 mod on_demand {
     use std::fmt;
 
-    use crate::deque::settle;
+    use crate::core_latch::CoreLatch;
+    use crate::deque::deal::Deal;
+    use crate::deque::{on_demand, settle};
     use crate::hooks::{self, Event};
     use crate::job::JobRef;
     use crate::registry::Worker;
-    use crate::sleep::{Demand, IdlePeriod};
+    use crate::sleep::{Demand, IdlePeriod, Queues as _};
+    use crate::sync::hint;
     use crate::sync::modelled::Fences;
 
     pub(crate) use crate::deque::jobs::{JobDeque, JobStealer};
@@ -127,11 +143,36 @@ mod on_demand {
     /// What a pool has for offers.
     pub(crate) struct Offers {
         demand: Demand,
+        deal: Deal,
     }
 
+    /// Whether jobs are dealt to those that wait for one.
+    const DEALS: bool = cfg!(feature = "deal");
+
+    /// Looks at its own mailbox in a row. A guess.
+    const PROBES: u32 = 32;
+
+    /// After so many rows it looks at others' jobs. A guess: some microseconds.
+    const ROUNDS_UNTIL_LOOK: u32 = 8;
+
+    /// After so many it asks for jobs that nobody shows.
+    const ROUNDS_UNTIL_ASK: u32 = 32;
+
     impl Offers {
-        pub(crate) fn new() -> Self {
-            Self { demand: Demand::new(Fences::cheapest()) }
+        pub(crate) fn new(workers: usize) -> Self {
+            let deal = Deal::new(if DEALS { workers } else { 0 });
+            Self { demand: Demand::new(Fences::cheapest()), deal }
+        }
+
+        /// Gives `job` to a worker that waits for one, if any does. Else gives it back.
+        pub(crate) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
+            if !DEALS {
+                return Err(job);
+            }
+            self.deal.deal_from_outside(job)?;
+            hooks::count(Event::Injection);
+            hooks::count(Event::InjectorTake);
+            Ok(())
         }
 
         /// A deque whose owner takes the newest job first.
@@ -155,7 +196,7 @@ mod on_demand {
                 JobDeque::OnDemand(deque) => {
                     let index = deque.push(job);
                     hooks::count(Event::Push);
-                    if self.registry.offers.demand.is_there() {
+                    if self.registry.offers.demand.is_there() && !self.deals(deque) {
                         self.registry.offers.demand.answer(deque, &self.registry.sleep);
                     }
                     Place(Some(index))
@@ -165,6 +206,87 @@ mod on_demand {
                     Place(None)
                 }
             }
+        }
+
+        /// Deals a job to a worker that waits for one. `false` if there are jobs that nobody may know of, while somebody may
+        /// sleep.
+        #[inline]
+        fn deals(&self, deque: &on_demand::Deque<JobRef>) -> bool {
+            DEALS && self.deal_one(deque)
+        }
+
+        // Not inlined, as `answer`.
+        #[cold]
+        #[inline(never)]
+        fn deal_one(&self, deque: &on_demand::Deque<JobRef>) -> bool {
+            let Self { registry, index, .. } = self;
+            if !registry.offers.deal.deal(*index, || deque.take_oldest()) {
+                return false;
+            }
+            hooks::count(Event::StealTried);
+            hooks::count(Event::StealWon);
+            // Who waited is awake, and runs that one next. Of others a sleeper must hear as if nothing had been dealt: no
+            // model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the push before.
+            deque.is_empty() || !registry.sleep.somebody_sleeps()
+        }
+
+        /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count as
+        /// idle, nobody relies on it, and it writes no word that others write.
+        // Not inlined, as `find_job`.
+        #[inline(never)]
+        pub(in crate::registry) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
+            if !DEALS || !self.are_pushes_silent() || !self.patience.begins_to_wait(latch) {
+                return None;
+            }
+            let deal = &self.registry.offers.deal;
+            deal.open(self.index);
+            let mut found = None;
+            let mut rounds = 0;
+            let is_over = || !deal.is_open(self.index) || latch.probe();
+            while !is_over() && !self.has_broadcasts() {
+                // Whoever has no jobs for long clears it, though this worker waits.
+                self.registry.offers.demand.ask();
+                for _ in 0..PROBES {
+                    if is_over() {
+                        break;
+                    }
+                    hint::spin_loop();
+                }
+                rounds += 1;
+                found = self.take_injected();
+                if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
+                    found = self.look_around(rounds);
+                    if found.is_none() && !self.patience.waits_on() {
+                        break;
+                    }
+                    deal.show_again(self.index);
+                }
+                if found.is_some() {
+                    break;
+                }
+            }
+            let dealt = deal.close(self.index);
+            self.patience.ends_to_wait(dealt.is_some(), found.is_none() && !latch.probe());
+            match dealt {
+                // It has another: others may take this one.
+                Some(dealt) if found.is_some() => {
+                    self.push(dealt);
+                    found
+                }
+                dealt => found.or(dealt),
+            }
+        }
+
+        /// While the worker waits: a job that others show. Now and then asks one of them.
+        fn look_around(&self, rounds: u32) -> Option<JobRef> {
+            let mut victims = self.victims().take(2);
+            let found = victims.find_map(|victim| settle(|| victim.steal()));
+            if let (None, 0, Some(victim)) =
+                (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next())
+            {
+                victim.ask();
+            }
+            found
         }
 
         /// Takes a job back, if that needs no look at it: `true` if the job is the newest of the own deque, and nobody
@@ -214,6 +336,9 @@ mod on_demand {
             };
             // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
             // worker has not stirred.
+            if let Some(job) = self.take_dealt(in_vain) {
+                return Some(job);
+            }
             let looked_at = self.victims().take(LOOKED_AT << doublings);
             self.steal_private(looked_at.filter(|victim| {
                 let is_due = match in_vain {
@@ -226,6 +351,14 @@ mod on_demand {
                 }
                 is_due
             }))
+        }
+
+        /// After some searches in vain: a job that was dealt to a worker which does not take it, having lost its CPU.
+        fn take_dealt(&self, in_vain: u32) -> Option<JobRef> {
+            if !DEALS || in_vain < 2 {
+                return None;
+            }
+            self.registry.offers.deal.take_from(self.rng.below(self.registry.num_threads()))
         }
 
         /// A job from anywhere, for a worker that is not counted as idle, and does not search again.

@@ -255,7 +255,10 @@ impl Worker {
                 if local::turn_away(self) {
                     continue;
                 }
-                job = self.search(latch);
+                job = self.await_job(latch);
+                if job.is_none() && !latch.probe() {
+                    job = self.search(latch);
+                }
             }
             if let Some(job) = job {
                 job.execute();

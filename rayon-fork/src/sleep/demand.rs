@@ -120,7 +120,7 @@ impl Demand {
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// Whether any worker sleeps. Asked after a push, behind its light fence.
     #[inline]
-    fn somebody_sleeps(&self) -> bool {
+    pub(crate) fn somebody_sleeps(&self) -> bool {
         // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`: a sleeper that this misses
         // counts itself later, and then finds the job before it blocks. One that did not fence heavily, as everybody
         // was idle, saw this worker idle, and so this worker's fence in `after_search` came later: it is not missed.

@@ -8,6 +8,7 @@ use loom::thread;
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
 use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
+use crate::deque::deal::Deal;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Answer, Deque, Stealer};
 use crate::deque::settle;
@@ -25,6 +26,8 @@ pub(super) struct OnDemand {
     deque: OwnersEnd,
     stealer: Stealer<Numbered>,
     demand: Demand,
+    /// One mailbox, for a worker that waits and does not count as idle.
+    deal: Deal,
     /// Not loom's: only one thread pushes.
     pushed: AtomicUsize,
     /// Mistake: a worker about to block takes it for granted that the demand is set.
@@ -49,6 +52,7 @@ impl OnDemand {
             stealer: deque.stealer(),
             deque: OwnersEnd(deque),
             demand: Demand::new(fences),
+            deal: Deal::new(1),
             pushed: AtomicUsize::new(0),
             asks_no_more: false,
             fences_for_nobody: false,
@@ -89,10 +93,24 @@ impl OnDemand {
         Self { offers_without_fence: true, ..Self::right() }
     }
 
+    /// A worker waits for a job to be dealt.
+    fn that_deals() -> Self {
+        let pool = Self::right();
+        pool.deal.open(0);
+        pool
+    }
+
+    /// As `Worker::deal_one`.
+    fn deals<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) -> bool {
+        let deque = &self.deque.0;
+        // The only mailbox is not the pusher's, but a model has no other use for its own.
+        self.deal.deal(0, || deque.take_oldest()) && (deque.is_empty() || !sleep.somebody_sleeps())
+    }
+
     /// As `Worker::push`.
     pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.deque.0.push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
-        if !self.demand.is_there() {
+        if !self.demand.is_there() || self.deals(sleep) {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
@@ -270,12 +288,26 @@ impl<C: Counts> Three<C> {
 
     /// Worker 0 falls asleep. That it does not block is all the same to others.
     fn fall_asleep(&self) {
+        assert!(self.begin_to_sleep(), "there is no news");
+        assert!(!self.pool.has_jobs(), "worker 0 would not sleep");
+    }
+
+    /// The same, where there may be jobs, or news.
+    fn fall_asleep_unless_it_sees_jobs(&self) {
+        if self.begin_to_sleep() && self.pool.has_jobs() {
+            self.sleep.slots[0].disarm(|| self.sleep.counters.end_sleep(0));
+        }
+    }
+
+    fn begin_to_sleep(&self) -> bool {
         let Self { pool, sleep } = self;
         sleep.begin_search(0);
         let ticket = sleep.counters.become_sleepy(0);
-        assert!(sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket)));
-        pool.demand.before_scan(sleep);
-        assert!(!pool.has_jobs(), "worker 0 would not sleep");
+        let is_armed = sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket));
+        if is_armed {
+            pool.demand.before_scan(sleep);
+        }
+        is_armed
     }
 
     /// Both have done what they do.
@@ -357,6 +389,21 @@ fn a_yield_looks_too_early<C: Counts>() {
     three.check();
 }
 
+/// Worker 1 waits to be dealt a job, and does not count as idle. Worker 2 pushes a job beside an older one, for neither of which
+/// it comes back, while worker 0 falls asleep.
+fn deal_beside_a_sleeper<C: Counts>() {
+    let three = Three::<C>::new(OnDemand::that_deals);
+    three.pool.push(&three.sleep);
+    // The sleeper is the first thread, as in `clear_by`.
+    let pusher = thread::spawn({
+        let three = Arc::clone(&three);
+        move || three.pool.push(&three.sleep)
+    });
+    three.fall_asleep_unless_it_sees_jobs();
+    pusher.join().expect("a failed thread has failed the model");
+    three.check();
+}
+
 /// Three threads, of which two search.
 const LARGE: Bounds = Bounds { fast: Some(0), deep: Some(1) };
 
@@ -395,6 +442,7 @@ holds! {
     a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search;
     a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs;
     the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves;
+    a_job_pushed_where_another_is_dealt_is_not_left_to_a_sleeper: PAIR, deal_beside_a_sleeper;
     a_job_pushed_while_a_yield_looks_is_not_left_to_a_sleeper: PAIR, a_yield_looks_too_early;
 }
 

@@ -1,0 +1,261 @@
+//! Jobs that are dealt: a worker that waits opens its mailbox, and who has a job to spare puts one there. The waiting worker
+//! looks at a line of its own, and nobody searches.
+//!
+//! | state  | meaning                                          | left by                                   |
+//! |--------|--------------------------------------------------|-------------------------------------------|
+//! | closed | its worker does not wait                         | the worker → open                         |
+//! | open   | its worker waits                                 | the worker → closed, a dealer → busy      |
+//! | busy   | somebody writes a job into it, or takes one out  | who made it so → full, closed or open     |
+//! | full   | holds a job, and its worker is about to take it  | the worker or another that takes it → busy |
+//!
+//! The state decides; every step that leaves it by choice is a read-modify-write. Who waits is also shown by a bit in a word
+//! for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing beside an open one.
+//!
+//! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
+//! region spreads as a tree does, and its workers do not fight for bits.
+
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use super::on_demand::TwoWords;
+use crate::sync::hint;
+use crate::sync::modelled::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, wait_for_others};
+
+#[cfg(all(test, fork_loom))]
+mod models;
+#[cfg(all(test, not(fork_loom)))]
+mod tests;
+
+const CLOSED: usize = 0;
+const OPEN: usize = 1;
+const BUSY: usize = 2;
+const FULL: usize = 3;
+
+/// Workers that deal to each other: as many as a word has bits.
+const GROUP: usize = 64;
+
+/// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with more, the workers that come
+/// to wait at a time write the same line.
+const NEIGHBOURS: usize = 16;
+
+/// Looks at a busy mailbox before its worker yields: whoever made it busy has lost its CPU.
+const LOOKS: u32 = if cfg!(fork_loom) { 0 } else { 100 };
+
+/// One worker's, on lines of its own.
+struct Mailbox {
+    state: AtomicUsize,
+    job: [AtomicPtr<()>; 2],
+    /// Who else waits, of the worker's group: while the mailbox is full, those that come with the job; while it is closed,
+    /// those that the worker may deal to.
+    helpers: AtomicU64,
+}
+
+/// What a pool has for jobs that are dealt.
+pub(crate) struct Deal {
+    mailboxes: Box<[CachePadded<Mailbox>]>,
+    /// Bits of those that wait, [`NEIGHBOURS`] a word.
+    waiting: Box<[CachePadded<AtomicU64>]>,
+}
+
+impl Deal {
+    /// For so many workers, none of which waits.
+    pub(crate) fn new(workers: usize) -> Self {
+        let mailbox = |_| {
+            CachePadded::new(Mailbox {
+                state: AtomicUsize::new(CLOSED),
+                job: [AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())],
+                helpers: AtomicU64::new(0),
+            })
+        };
+        let word = |_| CachePadded::new(AtomicU64::new(0));
+        Self {
+            mailboxes: (0..workers).map(mailbox).collect(),
+            waiting: (0..workers.div_ceil(NEIGHBOURS)).map(word).collect(),
+        }
+    }
+
+    /// `worker`, which calls this, waits from now on, and deals to nobody.
+    pub(crate) fn open(&self, worker: usize) {
+        let mailbox = &*self.mailboxes[worker];
+        // Relaxed: while it is closed, only the worker touches them.
+        let helpers = mailbox.helpers.load(Ordering::Relaxed);
+        // ORDERING: Release, pairs with the exchange of a dealer, which writes where another worker may have read a job that
+        // it took from here: `close` has acquired that.
+        mailbox.state.store(OPEN, Ordering::Release);
+        self.show(worker / GROUP, helpers | 1 << (worker % GROUP));
+    }
+
+    /// `worker`, which calls this, still waits: a dealer that holds its bit may have no more jobs.
+    pub(crate) fn show_again(&self, worker: usize) {
+        let (word, bit) = (worker / NEIGHBOURS, 1 << (worker % NEIGHBOURS));
+        // Mostly it is there, and the line may stay shared.
+        if self.waiting[word].load(Ordering::Relaxed) & bit == 0 {
+            self.waiting[word].fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether nobody has dealt anything to `worker` since it opened its mailbox.
+    #[inline]
+    pub(crate) fn is_open(&self, worker: usize) -> bool {
+        // Relaxed: `close` acquires.
+        self.mailboxes[worker].state.load(Ordering::Relaxed) == OPEN
+    }
+
+    /// `worker`, which calls this, does not wait any more. Returns what was dealt to it.
+    pub(crate) fn close<T: TwoWords>(&self, worker: usize) -> Option<T> {
+        let mailbox = &*self.mailboxes[worker];
+        let mut looks = 0;
+        loop {
+            // ORDERING: Acquire, pairs with the release in `take` if another worker took the job.
+            match mailbox.state.load(Ordering::Acquire) {
+                // The bit may stay: who takes it finds the mailbox closed.
+                OPEN if mailbox.step(OPEN, CLOSED) => return None,
+                FULL => {
+                    if let Some(job) = mailbox.take() {
+                        return Some(job);
+                    }
+                }
+                // Somebody has taken the job.
+                CLOSED => return None,
+                _ => {}
+            }
+            looks += 1;
+            if looks < LOOKS {
+                hint::spin_loop();
+            } else {
+                wait_for_others();
+            }
+        }
+    }
+
+    /// Takes what was dealt to `worker`, which does not run, it seems.
+    #[cold]
+    pub(crate) fn take_from<T: TwoWords>(&self, worker: usize) -> Option<T> {
+        let mailbox = &*self.mailboxes[worker];
+        // Relaxed: a hint.
+        (mailbox.state.load(Ordering::Relaxed) == FULL).then(|| mailbox.take()).flatten()
+    }
+
+    /// `worker`, which calls this, has jobs: deals the one that `take` returns, if anybody waits. `false` if nobody does, or
+    /// there is no job.
+    pub(crate) fn deal<T: TwoWords>(
+        &self,
+        worker: usize,
+        take: impl FnOnce() -> Option<T>,
+    ) -> bool {
+        let own = &self.mailboxes[worker].helpers;
+        // Relaxed: only the worker touches them while it does not wait.
+        let mut helpers = own.load(Ordering::Relaxed);
+        if helpers == 0 {
+            helpers = self.claim(worker / GROUP);
+        }
+        let dealt = self.deal_to_one_of(worker, &mut helpers, take);
+        own.store(helpers, Ordering::Relaxed);
+        dealt
+    }
+
+    /// A thread outside has a job: deals it, if anybody waits. Gives it back if nobody does.
+    pub(crate) fn deal_from_outside<T: TwoWords>(&self, job: T) -> Result<(), T> {
+        let mut job = Some(job);
+        for group in 0..self.mailboxes.len().div_ceil(GROUP) {
+            let mut helpers = self.claim(group);
+            self.deal_to_one_of(group * GROUP, &mut helpers, || job.take());
+            // Those that did not come with the job.
+            self.show(group, helpers);
+            if job.is_none() {
+                return Ok(());
+            }
+        }
+        job.map_or(Ok(()), Err)
+    }
+
+    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along. Leaves the rest, nearer ones, and
+    /// none that was not found waiting.
+    fn deal_to_one_of<T: TwoWords>(
+        &self,
+        near: usize,
+        helpers: &mut u64,
+        take: impl FnOnce() -> Option<T>,
+    ) -> bool {
+        // A worker's own place does not count: so the two halves lie on both sides of a place.
+        // Below 64.
+        #[allow(clippy::cast_possible_truncation)]
+        let turn = (near % GROUP) as u32;
+        while *helpers != 0 {
+            let in_turn = helpers.rotate_right(turn);
+            let upper = (0..in_turn.count_ones() / 2).fold(in_turn, |left, _| left & (left - 1));
+            let place = (upper.trailing_zeros() + turn) as usize % GROUP;
+            let along = upper.rotate_left(turn) & !(1 << place);
+            *helpers &= !(1 << place);
+            let mailbox = &*self.mailboxes[near / GROUP * GROUP + place];
+            // Relaxed: a hint.
+            if mailbox.state.load(Ordering::Relaxed) != OPEN || !mailbox.step(OPEN, BUSY) {
+                continue;
+            }
+            let Some(job) = take() else {
+                *helpers |= 1 << place;
+                // ORDERING: Release, as in `open`.
+                mailbox.state.store(OPEN, Ordering::Release);
+                return false;
+            };
+            *helpers &= !along;
+            for (word, it) in mailbox.job.iter().zip(job.into_words()) {
+                word.store(it, Ordering::Relaxed);
+            }
+            mailbox.helpers.store(along, Ordering::Relaxed);
+            // ORDERING: Release, pairs with the exchange in `take`: who takes the job sees it.
+            mailbox.state.store(FULL, Ordering::Release);
+            return true;
+        }
+        false
+    }
+
+    /// Takes the bits of all who wait in a group.
+    fn claim(&self, group: usize) -> u64 {
+        let mut bits = 0;
+        for (index, word) in self.words_of(group) {
+            // Relaxed, as every access to bits: they are hints, and what they lead to has a state of its own.
+            if word.load(Ordering::Relaxed) != 0 {
+                bits |= word.swap(0, Ordering::Relaxed) << (index * NEIGHBOURS);
+            }
+        }
+        bits
+    }
+
+    /// Shows that these of a group wait.
+    fn show(&self, group: usize, bits: u64) {
+        for (index, word) in self.words_of(group) {
+            let bits = bits >> (index * NEIGHBOURS) & ((1 << NEIGHBOURS) - 1);
+            if bits != 0 {
+                word.fetch_or(bits, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The words of a group, with their places in it.
+    fn words_of(&self, group: usize) -> impl Iterator<Item = (usize, &AtomicU64)> {
+        let words = self.waiting.iter().skip(group * (GROUP / NEIGHBOURS));
+        words.take(GROUP / NEIGHBOURS).map(|word| &**word).enumerate()
+    }
+}
+
+impl Mailbox {
+    fn step(&self, from: usize, to: usize) -> bool {
+        // ORDERING: Acquire, pairs with the release when it became `from`: a job was read before it is overwritten, and was
+        // written before it is read.
+        self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes the job out, unless somebody else does.
+    fn take<T: TwoWords>(&self) -> Option<T> {
+        if !self.step(FULL, BUSY) {
+            return None;
+        }
+        let words = self.job.each_ref().map(|word| word.load(Ordering::Relaxed));
+        // ORDERING: Release, pairs with the exchange by which a dealer makes it busy, after the worker has opened it.
+        self.state.store(CLOSED, Ordering::Release);
+        // SAFETY: they are the words of one job, and whoever made the mailbox busy has it alone.
+        Some(unsafe { T::from_words(words) })
+    }
+}
