@@ -221,7 +221,7 @@ def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
 def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(tmp_path: Path) -> None:
     branches = ["master", "packed", "split-counters", "split-counters-no-jec"]
     effects = {("packed", "tsp"): 0.7, ("split-counters", "tsp"): 0.7, ("split-counters-no-jec", "tsp"): 0.77}
-    folder = made_up.write_sweep(tmp_path / "sweep", small(branches=branches, effects=effects))
+    folder = made_up.write_sweep(tmp_path / "sweep", small(branches=branches, effects=effects, trials=9))
     manifest = json.loads((folder / "manifest.json").read_text())
     features = {"packed": [], "split-counters": ["split"], "split-counters-no-jec": ["no-jec", "split"]}
     for branch in manifest["branches"]:
