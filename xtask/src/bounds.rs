@@ -30,7 +30,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 23_226,
+        most: 23_024,
         goal: 17_500,
     },
     Bound {
@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 121_525,
+        most: 121_309,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 40_681, goal: 28_000 },
