@@ -55,11 +55,8 @@ def kind_of_cpu(host: dict[str, Any], machine: str | None) -> str:
 def sentence(found: dict[str, Any], rows: int) -> str:
     """The same for people, below a table of so many `rows`."""
     host = found["host"]
-    cpus = (
-        count(host["cpus_usable"], kind_of_cpu(host, found["simulated"]))
-        if host["cpus_usable"]
-        else "an unknown number of CPUs"
-    )
+    kind = kind_of_cpu(host, found["simulated"])
+    cpus = count(host["cpus_usable"], kind) if host["cpus_usable"] else "an unknown number of CPUs"
     beyond = ranges(found["threads_beyond_cpus"])
     states = ", ".join(found["freq_state"]) or "unknown"
     commit = str(found["commit"] or "unknown")[:SHOWN] + (" with changes" if found["has_uncommitted_changes"] else "")
