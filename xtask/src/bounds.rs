@@ -36,16 +36,16 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 13_478,
+        most: 13_340,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 120_560,
+        most: 120_263,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 40_681, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 40_663, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 
