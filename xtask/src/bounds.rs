@@ -36,13 +36,13 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 13_340,
+        most: 13_289,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 120_263,
+        most: 120_178,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 40_663, goal: 28_000 },
