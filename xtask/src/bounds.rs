@@ -30,22 +30,22 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 23_226,
+        most: 23_024,
         goal: 17_500,
     },
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 13_769,
+        most: 13_289,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 122_085,
+        most: 120_178,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 40_686, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 38_726, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use toml::Table;
 use xshell::{Cmd, Shell, cmd};
 
@@ -19,14 +19,6 @@ pub(crate) fn folder(sh: &Shell) -> PathBuf {
 /// The fork's manifest.
 pub(crate) fn manifest(sh: &Shell) -> Result<Table> {
     registry::manifest(sh, &folder(sh))
-}
-
-/// The version in the fork's manifest.
-pub(crate) fn version(sh: &Shell) -> Result<String> {
-    let manifest = manifest(sh)?;
-    let version = manifest.get("package").and_then(|package| package.get("version"));
-    let version = version.and_then(toml::Value::as_str);
-    Ok(version.context("rayon-fork/Cargo.toml has no version")?.to_owned())
 }
 
 /// `rayon-core = { path = "…/rayon-fork" }`

@@ -9,7 +9,6 @@ mod fork;
 mod lanes;
 mod lock;
 mod parts;
-mod programs;
 mod python;
 mod registry;
 mod sanitizers;
@@ -71,12 +70,6 @@ enum Task {
     /// The tests come from the registry; none is in this repository. All of them take an hour or two and
     /// 4 GB below target/conformance. An interrupted run continues where it stopped.
     Conformance(conformance::Options),
-    /// Compare whole programs of the registry, with the published rayon-core and with a branch of the fork.
-    ///
-    /// Builds each program both ways, runs the two in turns, and the published one a second time, with one thread and
-    /// with one for each CPU. Prints ratios of time and of CPU time. Fails if a program fails, hangs or prints something
-    /// else. Needs the registry; the first build takes some minutes.
-    Programs(programs::Options),
     /// Show what our proposals change in the published rayon-core, and run its own tests with them.
     ///
     /// A proposal is `findings/NAME/edits.toml`: places in upstream's sources, and our text. The difference is printed
@@ -178,7 +171,6 @@ fn run(task: Task) -> Result<()> {
             steps::check(&sh, &Variants::default().chosen_or_of_ci()?)
         }
         Task::Conformance(options) => conformance::run(&sh, &options),
-        Task::Programs(options) => programs::run(&sh, &options),
         Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),

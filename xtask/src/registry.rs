@@ -41,7 +41,7 @@ fn starts_with(file_name: &std::ffi::OsStr, name: &str) -> bool {
 }
 
 /// Folders of all packages of the registry that the package in `folder` needs on any system.
-pub(crate) fn packages(sh: &Shell, folder: &Path) -> Result<Vec<PathBuf>> {
+fn packages(sh: &Shell, folder: &Path) -> Result<Vec<PathBuf>> {
     let _dir = sh.push_dir(folder);
     let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1").quiet().read()?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;

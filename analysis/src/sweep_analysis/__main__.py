@@ -238,9 +238,6 @@ def _condition(text: str) -> tuple[str, str]:
 def _takes_quantity(command: argparse.ArgumentParser) -> None:
     text = "wall time, CPU time, or cycles at the measured clock, per unit of work; or waits (default: %(default)s)"
     command.add_argument("--quantity", choices=QUANTITIES, default="time", help=text)
-    # What it was called once.
-    hidden = argparse.SUPPRESS
-    command.add_argument("--figure", dest="quantity", choices=QUANTITIES, default=hidden, help=hidden)
 
 
 def _takes_distance(command: argparse.ArgumentParser) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import altair as alt
-import polars as pl
 import pytest
 
 from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, speedup_plots, svg
@@ -27,16 +26,13 @@ def test_no_colour_of_a_theme_stands_for_two_things() -> None:
     assert len(set(dark)) == len(dark)
 
 
-@pytest.mark.parametrize("name", ["speedup", "gains", "map", "cost", "idle", "places"])
+@pytest.mark.parametrize("name", ["speedup", "gains", "map", "cost", "places"])
 def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, name: str) -> None:
-    pool = analysis.costs.filter(pl.col("program") == "parallel", pl.col("branch") != analysis.sweep.twin)
-
     def drawn(style: plots.ChartStyle) -> str:
         charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
             "speedup": lambda: speedup_plots.speedup_figure(analysis.speedups, "sequential", style),
             "map": lambda: map_plots.map_figure(analysis.comparisons, style),
             "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, style),
-            "idle": lambda: cost_plots.idle_figure(pool, style, legend=True),
             "places": lambda: host_plots.place_figure(analysis.places, analysis.place_trend, style.theme),
             "cost": lambda: cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, style),
         }

@@ -27,13 +27,6 @@ PROBE = """(phone, desk) => {
     (root) => root.scrollWidth - root.clientWidth);
   const cut = all(phone.document, "p, li, dd, summary, h1, h2, h3").filter(
     (part) => part.getBoundingClientRect().right > phone.innerWidth + 0.5).map((part) => part.textContent.slice(0, 60));
-  // A map that is pushed to its end still says which workload each row is.
-  const map = phone.document.querySelector(".map");
-  const onPage = map.getBoundingClientRect().right - phone.innerWidth;
-  map.style.width = "9rem";
-  map.scrollLeft = map.scrollWidth;
-  const name = map.querySelector("tbody th").getBoundingClientRect(), box = map.getBoundingClientRect();
-  const mapOnPhone = { pushed: map.scrollLeft, nameLeft: name.left - box.left, beyond: onPage };
   const answer = page.querySelector("#summary .answer").getBoundingClientRect().bottom;
 
   const table = page.querySelector("#map ~ details table"), heads = all(table, "th button");
@@ -50,7 +43,7 @@ PROBE = """(phone, desk) => {
   const placed = [folds[2].querySelector("figure"), folds[1]].map((part) => part.getBoundingClientRect().top);
 
   return {
-    requests, overflow, cut, mapOnPhone, answer,
+    requests, overflow, cut, answer,
     sorted, start, chosen, placed,
     names: folds.map((fold) => fold.querySelector("summary").textContent),
     paper: desk.getComputedStyle(page.body).backgroundColor,
@@ -98,13 +91,6 @@ def test_nothing_is_requested(light: browser.Visit) -> None:
 def test_nothing_scrolls_sideways_on_a_phone_or_a_desk(light: browser.Visit) -> None:
     assert light.found["overflow"] == [0, 0]
     assert light.found["cut"] == []
-
-
-def test_a_map_is_not_cut_off_on_a_phone(light: browser.Visit) -> None:
-    found = light.found["mapOnPhone"]
-    assert found["beyond"] <= 0
-    assert found["pushed"] > 0
-    assert -1 < found["nameLeft"] < 1
 
 
 def test_the_answer_stands_in_the_first_screen(light: browser.Visit) -> None:

@@ -57,18 +57,17 @@ def test_a_figure_needs_the_frames_that_it_declares_and_no_others(ordinary: Anal
     figure = listed.make(recording, figures.chart_style(ordinary, LIGHT))  # type: ignore[arg-type]
     if figure.missing is None:
         figure.panels()
-        figure.maps()
         figure.whole()
     assert recording.asked <= set(figure.needs)
     assert figure.missing is not None or recording.asked == set(figure.needs)
 
 
-@pytest.mark.parametrize("name", ["gains", "idle", "latency", "frequency", "drift", "speedup"])
+@pytest.mark.parametrize("name", ["gains", "latency", "frequency", "drift", "speedup"])
 def test_a_figure_with_data_is_drawn(rich: dict[str, Figure], name: str) -> None:
     assert rich[name].missing is None
     for chart in rich[name].whole().values():
         assert svg.draw(chart).startswith("<svg")
-    assert rich[name].panels() or rich[name].maps()
+    assert rich[name].panels()
 
 
 def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str, Figure]) -> None:

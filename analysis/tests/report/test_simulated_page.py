@@ -124,7 +124,7 @@ def test_lines_of_a_measured_sweep_are_refused(ordinary_sweep: Path, capsys: pyt
     assert "was measured, not simulated" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["tally", "advice"])
+@pytest.mark.parametrize("kind", ["tally", "distinguished"])
 def test_every_statement_says_what_it_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_two(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -47,7 +47,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, ordinary_sweep: Path) -> Pa
 def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
     files = {str(file.relative_to(report)) for file in report.rglob("*") if file.is_file()}
     drawn = ["speedup-sequential", "speedup-own", "speedup-baseline", "cost", "map", "map-cpu"]
-    drawn += ["gains", "idle", "drift", "places"]
+    drawn += ["gains", "drift", "places"]
     names = ["trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"]
     names += ["latencies", "clocks", "residuals", "claims", "costs", "outliers", "ledger"]
     names += ["places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"]
@@ -221,7 +221,7 @@ def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
 def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(tmp_path: Path) -> None:
     branches = ["master", "packed", "split-counters", "split-counters-no-jec"]
     effects = {("packed", "tsp"): 0.7, ("split-counters", "tsp"): 0.7, ("split-counters-no-jec", "tsp"): 0.77}
-    folder = made_up.write_sweep(tmp_path / "sweep", small(branches=branches, effects=effects))
+    folder = made_up.write_sweep(tmp_path / "sweep", small(branches=branches, effects=effects, trials=9))
     manifest = json.loads((folder / "manifest.json").read_text())
     features = {"packed": [], "split-counters": ["split"], "split-counters-no-jec": ["no-jec", "split"]}
     for branch in manifest["branches"]:
@@ -257,11 +257,8 @@ def test_many_thread_counts_and_workloads_still_make_a_page(tmp_path: Path) -> N
         threads=list(range(1, 17)), workloads={f"w{number}": 0.1 for number in range(2)}, trials=3, iterations=1
     )
     page = page_of(tmp_path, truth)
-    # Speed-up, cost (and all together) by workload; idle, drift, places.
-    assert page.count("<figure>") == 2 * 2 + 1 + 3
-    # By wall and by CPU time: the gains, and a map for packed and the twin; sixteen columns are too narrow for numbers.
-    assert page.count("<caption>") == 2 * 3
-    assert page.count(' narrow"') == 2 * 2
+    # Gains, maps by wall and by CPU time; speed-up, cost (and all together) by workload; drift, places.
+    assert page.count("<figure>") == 1 + 2 + 2 * 2 + 1 + 2
 
 
 def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out(tmp_path: Path) -> None:

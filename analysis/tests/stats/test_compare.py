@@ -91,6 +91,17 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within
     assert np.log(own.filter(level="threads", threads=8)["time_ratio"].item()) == pytest.approx(alone)
 
 
+def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level(tmp_path: Path) -> None:
+    """The known mistake: on two CPUs a workload is its cell of two workers, and each had a correction of its own."""
+    effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
+    truth = made_up.Truth(branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01)
+    frame = compared(tmp_path / "sweep", truth)
+    told = ["branch", "workload", "p_corrected", "detectable", "verdict"]
+    cells = frame.filter(level="cell", threads=2).select(told).sort(told)
+    assert frame.filter(level="workload").select(told).sort(told).equals(cells)
+    assert cells["verdict"].n_unique() > 2
+
+
 def test_trials_of_one_build_count_once(tmp_path: Path) -> None:
     """Nine trials of three builds are three units: too few, however often each was run."""
     truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.5}, trials=9, layouts=3)

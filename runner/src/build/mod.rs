@@ -162,15 +162,6 @@ impl<'a> Builder<'a> {
         builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
-    /// How long new builds with so many layouts each take together: a guess.
-    pub(crate) fn guess(builds: usize, layouts: u32) -> Duration {
-        /// Compiling a branch takes as long as so many of its links.
-        const COMPILING: usize = 20;
-        const PER_LINK: Duration = Duration::from_secs(2);
-        let links = builds * (COMPILING + layouts as usize);
-        PER_LINK.mul_f64(links as f64 / Self::at_once(builds) as f64)
-    }
-
     /// The number of the target folder in which a branch was built before.
     pub(crate) fn home(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())

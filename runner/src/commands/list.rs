@@ -1,6 +1,5 @@
 //! `list`: branches, workloads, experiments and simulated machines.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anyhow::Result;
@@ -8,16 +7,16 @@ use clap::Args;
 use comfy_table::{ColumnConstraint, Table, Width, presets};
 use manycore::Machine;
 use protocol::{Description, Size};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::catalogue;
 use crate::config::experiments::{self, Experiment};
 use crate::config::machines;
 use crate::config::{Branch, Config};
+use crate::options::ListFormat;
 use crate::options::project::Project;
 use crate::plan::is_free;
-use crate::report::table::{Column, Format, Terminal, TextTable, data};
+use crate::report::table::json;
 use crate::stop::Exit;
 
 /// Arguments of `list`.
@@ -26,9 +25,9 @@ pub(crate) struct ListArgs {
     /// What to list [default: all]
     #[arg(value_enum)]
     what: Option<ListWhat>,
-    /// Output format; JSON has every detail
+    /// As text, or as JSON with every detail
     #[arg(long, value_enum, default_value = "table")]
-    format: Format,
+    format: ListFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -49,7 +48,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let machines =
         wants(ListWhat::Machines).then(|| machines::all(project.checkout.root())).transpose()?;
     let mut out = io::stdout().lock();
-    if arguments.format == Format::Json {
+    if arguments.format == ListFormat::Json {
         let mut all = json!({});
         if let Some(config) = &config {
             all["branches"] = serde_json::to_value(&config.branches)?;
@@ -63,18 +62,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         if let Some(machines) = &machines {
             all["machines"] = machines.iter().map(machine).collect();
         }
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-        return Ok(Exit::Good);
-    }
-    if arguments.format != Format::Table {
-        let lists = [
-            config.as_ref().map(|config| config.branches.iter().map(Line::branch).collect()),
-            wants(ListWhat::Workloads).then(|| workloads.iter().map(Line::workload).collect()),
-            experiments.as_ref().map(|list| list.iter().map(Line::experiment).collect()),
-            machines.as_ref().map(|list| list.iter().map(Line::machine).collect()),
-        ];
-        let lists: Vec<Vec<Line<'_>>> = lists.into_iter().flatten().collect();
-        out.write_all(lines(&lists, arguments.format)?.as_bytes())?;
+        out.write_all(json(&all)?.as_bytes())?;
         return Ok(Exit::Good);
     }
     if let Some(config) = &config {
@@ -90,59 +78,6 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         print_machines(&mut out, machines)?;
     }
     Ok(Exit::Good)
-}
-
-/// An entry of any list, in short.
-#[derive(Serialize)]
-struct Line<'a> {
-    list: &'static str,
-    name: &'a str,
-    what: String,
-    why: Cow<'a, str>,
-}
-
-impl<'a> Line<'a> {
-    fn branch(it: &'a Branch) -> Self {
-        let what = format!("{}{}", it.source, mark(it));
-        Self { list: "branch", name: &it.name, what, why: Cow::from(&it.hypothesis) }
-    }
-
-    fn workload(it: &'a Description) -> Self {
-        let mark = if it.charge.is_some() { " (simulated, too)" } else { "" };
-        let what = format!("{}{mark}", it.summary);
-        Self { list: "workload", name: it.name, what, why: Cow::from(it.stresses) }
-    }
-
-    fn experiment(it: &'a Experiment) -> Self {
-        Self {
-            list: "experiment",
-            name: &it.name,
-            what: it.shows.clone(),
-            why: Cow::from(&it.source),
-        }
-    }
-
-    fn machine(it: &'a Machine) -> Self {
-        Self { list: "machine", name: &it.name, what: it.title.clone(), why: Cow::from(size(it)) }
-    }
-}
-
-/// The lists for a document, a table each, or as data, which is one table.
-fn lines(lists: &[Vec<Line<'_>>], format: Format) -> Result<String> {
-    if format == Format::Csv {
-        let all: Vec<&Line<'_>> = lists.iter().flatten().collect();
-        return Ok(data(&all, format)?.unwrap_or_default());
-    }
-    let tables = lists.iter().map(|list| {
-        let name = list.first().map_or("", |line| line.list);
-        let mut sheet =
-            TextTable::new([Column::text(name), Column::text("is"), Column::text("for")]);
-        for line in list {
-            sheet.push([line.name.to_owned(), line.what.clone(), line.why.to_string()], None);
-        }
-        sheet.text(format, Terminal::of_stdout())
-    });
-    Ok(tables.collect::<Vec<_>>().join("\n"))
 }
 
 /// What stands behind a branch's name.

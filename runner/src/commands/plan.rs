@@ -4,15 +4,14 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clap::Args;
-use serde::Serialize;
 
-use crate::build::{Builder, check_folder};
+use crate::build::check_folder;
 use crate::options::Selection;
 use crate::options::meaning::{asked, builds};
 use crate::options::project::Project;
 use crate::plan;
 use crate::plan::estimate;
-use crate::report::table::{Column, Format, Terminal, TextTable, data, wrapped};
+use crate::report::table::{Terminal, wrapped};
 use crate::run::progress::{count, human};
 use crate::stop::Exit;
 
@@ -22,11 +21,8 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
     /// Print every trial in order, as CSV
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     order: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value = "table")]
-    format: Format,
 }
 
 /// What `--help` says below the options.
@@ -92,35 +88,28 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     facts.push(Fact::new("in all", all));
     if asked.machine.is_some() {
         // Virtual time tells nothing of how long the host takes.
-        return print(&facts, arguments.format);
+        return print(&facts);
     }
     let time = human(estimate::of(&asked, &plan));
     let time = format!("about {time} for the trials, as their sizes and parameters say");
     facts.push(Fact::new("time", time));
-    facts.push(Fact::new(
-        "builds",
-        format!(
-            "{} in {} each, which take about {} if none is there",
-            count(to_build.len(), "branch", "branches"),
-            count(asked.layouts as usize, "layout", "layouts"),
-            human(Builder::guess(to_build.len(), asked.layouts))
-        ),
-    ));
+    let (branches, layouts) = (to_build.len(), asked.layouts as usize);
+    let branches = count(branches, "branch", "branches");
+    let builds = format!("{branches} in {} each", count(layouts, "layout", "layouts"));
+    facts.push(Fact::new("builds", builds));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
         let note = format!("* more threads than the {cpus} CPUs here");
         facts.push(Fact::new("note", note));
     }
-    print(&facts, arguments.format)
+    print(&facts)
 }
 
-fn print(facts: &[Fact], format: Format) -> Result<Exit> {
-    let text = shown(facts, format, Terminal::of_stdout())?;
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+fn print(facts: &[Fact]) -> Result<Exit> {
+    std::io::stdout().lock().write_all(shown(facts, Terminal::of_stdout()).as_bytes())?;
     Ok(Exit::Good)
 }
 
 /// One thing that a plan says.
-#[derive(Serialize)]
 struct Fact {
     what: &'static str,
     says: String,
@@ -132,24 +121,14 @@ impl Fact {
     }
 }
 
-fn shown(facts: &[Fact], format: Format, look: Terminal) -> Result<String> {
-    if let Some(text) = data(facts, format)? {
-        return Ok(text);
-    }
-    if format == Format::Markdown {
-        let mut sheet = TextTable::new([Column::text("plan"), Column::text("")]);
-        for fact in facts {
-            sheet.push([fact.what.to_owned(), fact.says.replace('\n', "; ")], None);
-        }
-        return Ok(sheet.text(format, Terminal::default()));
-    }
+fn shown(facts: &[Fact], look: Terminal) -> String {
     let width = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(LABEL));
     let text = |fact: &Fact| {
         let lines: Vec<String> = fact.says.lines().map(|line| wrapped(line, width, "  ")).collect();
         let beside = lines.join("\n").replace('\n', &format!("\n{:LABEL$}", ""));
         format!("{:LABEL$}{beside}\n", fact.what)
     };
-    Ok(facts.iter().map(text).collect())
+    facts.iter().map(text).collect()
 }
 
 /// Columns before what a fact says.
@@ -223,9 +202,7 @@ mod tests {
         let words =
             "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
         let facts = [Fact::new("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
-        let text = |columns| {
-            shown(&facts, Format::Table, Terminal { has_colour: false, columns }).unwrap()
-        };
+        let text = |columns| shown(&facts, Terminal { has_colour: false, columns });
         let narrow = text(Some(80));
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
         let all = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

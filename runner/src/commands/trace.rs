@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use protocol::{Outcome, Placement, Request, TraceRequest};
+use protocol::{Outcome, Request, TraceRequest};
 
 use super::build;
 use crate::build::Builder;
 use crate::config::Branch;
 use crate::config::catalogue::{self, Programs};
 use crate::config::pick::pick;
-use crate::options::positive_seconds;
 use crate::options::project::Project;
 use crate::options::selection;
 use crate::plan::Load;
@@ -21,6 +20,9 @@ use crate::record::Ending;
 use crate::run::interrupt;
 use crate::run::trial;
 use crate::stop::{Exit, Stop};
+
+/// How long a run may take.
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
@@ -34,9 +36,6 @@ pub(crate) struct TraceArgs {
     /// Threads of the pool
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
-    /// Keep worker i on the i-th CPU, as `sweep --placement pinned` does
-    #[arg(long)]
-    pinned: bool,
     /// tiny, small, medium or large
     #[arg(long, default_value = "small")]
     size: String,
@@ -46,15 +45,6 @@ pub(crate) struct TraceArgs {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Iterations to record, after one that is not recorded
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    iterations: u32,
-    /// Seed of the workload's input
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Seconds after which the run is killed
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive_seconds)]
-    timeout: f64,
     /// File to write [default: results/traces/BRANCH-WORKLOAD-SIZE-N-threads.json]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -83,8 +73,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;
-    let limit = Duration::from_secs_f64(arguments.timeout);
-    let Some(ended) = trial::ask(binary, &request, limit) else {
+    let Some(ended) = trial::ask(binary, &request, LIMIT) else {
         bail!(Stop::Interrupted("interrupted; there is no trace".to_owned()));
     };
     match ended.result {
@@ -136,9 +125,7 @@ fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'
 fn output(project: &Project, arguments: &TraceArgs, branch: &Branch, load: &Load) -> PathBuf {
     arguments.output.clone().unwrap_or_else(|| {
         let Load { workload, size, .. } = load;
-        let pinned = if arguments.pinned { "-pinned" } else { "" };
-        let name =
-            format!("{}-{workload}-{size}-{}-threads{pinned}.json", branch.name, arguments.threads);
+        let name = format!("{}-{workload}-{size}-{}-threads.json", branch.name, arguments.threads);
         project.checkout.root().join("results/traces").join(name)
     })
 }
@@ -163,10 +150,7 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         parameters: load.parameters,
         input: load.input.and_then(|input| input.place),
         threads: arguments.threads as usize,
-        placement: if arguments.pinned { Placement::Pinned } else { Placement::Free },
-        seed: arguments.seed,
         warmup_iterations: 1,
-        iterations: arguments.iterations,
         trace: Some(TraceRequest {
             path: std::path::absolute(output)?,
             branch: branch.name.clone(),

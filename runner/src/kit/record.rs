@@ -63,9 +63,8 @@ pub struct Done {
     pub seconds: u64,
 }
 
-/// The whole file.
+/// The whole file. Those of older runners say more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Record {
     /// Version of the format.
     pub schema: u32,
@@ -85,8 +84,6 @@ pub struct Record {
     pub begun_at: String,
     /// Commit of the checkout.
     pub checkout: Commit,
-    /// What it was said to take, in seconds.
-    pub announced_s: u64,
     /// Steps that are done, in their order.
     pub steps: Vec<Done>,
 }
@@ -163,7 +160,6 @@ pub(crate) mod tests {
             is_quick: false,
             begun_at: "2026-03-01T12:00:00Z".to_owned(),
             checkout: Commit { commit: Some("0123456789ab".to_owned()), dirty: Some(false) },
-            announced_s: 60,
             steps: steps.iter().map(done).collect(),
         }
     }

@@ -444,18 +444,6 @@ fn a_damaged_manifest_is_bad_input_with_the_remedy() {
 }
 
 #[test]
-fn list_and_plan_are_printed_in_every_format() {
-    for format in ["table", "markdown", "json", "csv"] {
-        run(&folder(), &["list", "--format", format]).success().stdout(contains("quicksort"));
-        run(&folder(), &["plan", "--format", format]).success().stdout(contains("blocks"));
-    }
-    run(&folder(), &["list", "branches", "--format", "csv"])
-        .success()
-        .stdout(contains("\nbranch,packed,rayon-fork,"))
-        .stdout(contains("quicksort").not());
-}
-
-#[test]
 fn help_shows_no_option_under_anothers_heading_and_none_that_is_refused() {
     let help = |command: &str| {
         let output = run(&folder(), &[command, "--help"]).success().get_output().stdout.clone();

@@ -1,4 +1,4 @@
-"""Draws what a branch costs: wall and CPU time against the baseline, CPUs left idle. No statistics."""
+"""Draws what a branch costs: wall and CPU time against the baseline. No statistics."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
-from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, finished, under_each_other
-from sweep_analysis.read.labels import count, with_panel, without_size
+from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, under_each_other
+from sweep_analysis.read.labels import with_panel
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 WIDTH = 230
@@ -18,11 +18,6 @@ ROW = 19
 NARROWEST = 0.05
 """The axis reaches at least so far to either side."""
 SPARE = 1.15
-IDLE_WIDTH = 600
-"""Width of all columns of idle CPUs together, in pixels."""
-IDLE_ROW = 17
-MOST_COLUMNS = 4
-"""Up to so many thread counts are columns of idle CPUs; of more, the least, the CPUs and the most."""
 TOGETHER = "all workloads together"
 
 WALL, CPU = "wall time", "CPU time"
@@ -92,59 +87,3 @@ def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         spacing=20,
     )
     return faceted
-
-
-def idle_figure(costs: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.FacetChart:
-    """CPUs left idle: workloads down, those that leave most idle first; a column per thread count, a point per branch.
-
-    The baseline is a line. In: rows of `frames.COSTS` of the pool's program.
-    """
-    theme = style.theme
-    named = without_size(with_panel(costs))
-    threads = sorted(named["threads"].unique())
-    within = [number for number in threads if style.cpus is None or number <= style.cpus] or threads
-    if len(threads) > MOST_COLUMNS:
-        threads = sorted({threads[0], within[-1], threads[-1]})
-    heads = {number: count(number, "thread") + _over(number, style) for number in threads}
-    shown = named.filter(pl.col("threads").is_in(threads)).with_columns(
-        pl.col("threads").replace_strict(heads, return_dtype=pl.String).alias("column")
-    )
-    most = named.filter(pl.col("threads") == within[-1]).sort("cpus_idle", descending=True)
-    order = [*most["panel"].unique(maintain_order=True), *sorted(set(named["panel"]) - set(most["panel"]))]
-    names = [branch for branch in style.branches if branch in shown["branch"]]
-    looks = styles(style.branches, style.baseline, theme)
-    colour = alt.Color(
-        "branch:N",
-        sort=names,
-        scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
-        legend=alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="circle", symbolOpacity=1)
-        if legend
-        else None,
-    )
-    x = alt.X(
-        "cpus_idle:Q",
-        title="CPUs idle",
-        scale=alt.Scale(domain=[0, 1.03 * max(0.1, *shown["cpus_idle"])], nice=False),
-        axis=alt.Axis(tickCount=5 if len(threads) < MOST_COLUMNS - 1 else 3),
-    )
-    y = alt.Y("panel:N", sort=order, title=None, axis=alt.Axis(labelLimit=300, ticks=False, domain=False, grid=True))
-    base = alt.Chart(shown)
-    layered = alt.layer(
-        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if name == style.baseline]))
-        .mark_tick(thickness=3, size=IDLE_ROW - 3, opacity=1)
-        .encode(x=x, y=y, color=colour),
-        base.transform_filter(alt.FieldOneOfPredicate("branch", [name for name in names if name != style.baseline]))
-        .mark_point(size=22, filled=True, opacity=0.9)
-        .encode(x=x, y=y, color=colour),
-    ).properties(width=IDLE_WIDTH // len(threads), height=alt.Step(IDLE_ROW))
-    faceted = layered.facet(
-        column=alt.Column(
-            "column:N", sort=list(heads.values()), title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
-        ),
-        spacing=18,
-    )
-    return finished(faceted, theme)
-
-
-def _over(threads: int, style: ChartStyle) -> str:
-    return f", over {count(style.cpus, 'CPU')}" if style.cpus is not None and threads > style.cpus else ""

@@ -12,7 +12,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
@@ -30,7 +29,6 @@ class Figure:
         about: how to read it.
         missing: what is missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for.
         panels: its charts by panel for the page; the name is empty if there is only one.
-        maps: its heat maps for the page, by heading; a page draws these as tables, which fit a phone.
         whole: the same by name for files, all panels in one chart.
         numbers: tables of its numbers for people, by heading.
         legend: the branches that its lines stand for, if the page shows their key with it.
@@ -44,7 +42,6 @@ class Figure:
     about: str
     missing: str | None = None
     panels: Callable[[], Charts] = dict
-    maps: Callable[[], dict[str, list[HeatMap]]] = dict
     whole: Callable[[], Charts] = dict
     numbers: dict[str, pl.DataFrame] = field(default_factory=dict)
     legend: tuple[str, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -13,7 +12,6 @@ import polars as pl
 from sweep_analysis.draw.cost_plots import CPU, TOGETHER, WALL, cost_rows
 from sweep_analysis.draw.palette import Theme
 from sweep_analysis.draw.plots import (
-    COLOUR_STEPS,
     THREADS,
     WRITTEN_COLUMNS,
     ChartStyle,
@@ -43,38 +41,6 @@ WHOLE = 0.0995
 """Changes from here on are written without a decimal place."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a heat map.
-
-    Attributes:
-        label: the change in per cent.
-        shade: `less` or `more`, and the step of its colour from 0; empty inside the A/A band.
-        claimed: whether the change is a claim.
-    """
-
-    label: str
-    shade: str
-    claimed: bool
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """A map as rows of cells: what the page draws as a table.
-
-    Attributes:
-        title: what it shows.
-        columns: what the columns are.
-        rows: each with its name; a cell that was not measured is None.
-        written: whether cells are wide enough for their numbers.
-    """
-
-    title: str
-    columns: list[str]
-    rows: list[tuple[str, list[Cell | None]]]
-    written: bool = True
-
-
 def broken(name: str, letters: int) -> list[str]:
     """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
     lines = [""]
@@ -83,54 +49,6 @@ def broken(name: str, letters: int) -> list[str]:
             lines.append("")
         lines[-1] += word
     return [line for line in lines if line]
-
-
-def gains_maps(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> list[HeatMap]:
-    """The same as `gains_figure`, wall time and CPU time apart."""
-    shown = _shown(without_size(cost_rows(wall, cpu)))
-    order, panels = _order(shown, style), _panels(shown)
-    return [
-        HeatMap(f"{name}, change in %", order, _rows(shown.filter(pl.col("quantity") == name), "branch", order, panels))
-        for name in (WALL, CPU)
-        if name in shown["quantity"]
-    ]
-
-
-def cell_maps(comparisons: pl.DataFrame, style: ChartStyle) -> list[HeatMap]:
-    """The same as `map_figure`, a map for each branch."""
-    frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
-    shown = _shown(frame)
-    threads, panels = sorted(frame["threads"].unique()), frame["panel"].unique(maintain_order=True).to_list()
-    heads = [f"({number})" if style.cpus is not None and number > style.cpus else str(number) for number in threads]
-    return [
-        HeatMap(
-            branch,
-            heads,
-            _rows(shown.filter(pl.col("branch") == branch), "threads", threads, panels),
-            written=len(threads) <= WRITTEN_COLUMNS,
-        )
-        for branch in _order(shown, style)
-    ]
-
-
-def _rows(
-    shown: pl.DataFrame, across: str, columns: list[Any], panels: list[str]
-) -> list[tuple[str, list[Cell | None]]]:
-    """Rows of one map. In: rows of `_shown`."""
-    found = {
-        (panel, column): Cell(label, _shade(outside), claimed)
-        for panel, column, label, outside, claimed in shown.select(
-            "panel", across, "label", "outside", "claimed"
-        ).iter_rows()
-    }
-    return [(panel, [found.get((panel, column)) for column in columns]) for panel in panels]
-
-
-def _shade(outside: float | None) -> str:
-    """As `diverging_colours` has it."""
-    if outside is None:
-        return ""
-    return f"{'less' if outside < 0 else 'more'}{sum(abs(outside) >= step for step in COLOUR_STEPS)}"
 
 
 def _panels(shown: pl.DataFrame) -> list[str]:

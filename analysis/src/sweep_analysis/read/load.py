@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from sweep_analysis.read import cache
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import LAYOUTS, SEEDS, Replicates, count
 from sweep_analysis.read.records import Records, file_of, parse
@@ -111,12 +110,11 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
     raise InputError(asked, "no such folder, and no sweep of that name", f"the newest in {sweeps.name}/: {names}")
 
 
-def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
+def read_sweep(folder: Path) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
     The records may be compressed, by this runner or by one before. A torn last line (no newline at its end: the sweep
-    was killed while writing) is set aside and noted. What a large file of records holds is kept as Parquet in
-    `cached_in`, without which `cache.folder` says where.
+    was killed while writing) is set aside and noted.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
@@ -127,7 +125,7 @@ def read_sweep(folder: Path, cached_in: Path | None = None) -> Sweep:
     host = _read_object(folder / "host.json")
     file = file_of(folder)
     try:
-        records = cache.read(file, parse, cached_in or cache.folder(CHECKOUT))
+        records = parse(file)
     except OSError as error:
         raise _unreadable(file, error) from error
     notes = list(records.notes)

@@ -47,10 +47,15 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
     }
 
 
+def kind_of_cpu(host: dict[str, Any], machine: str | None) -> str:
+    """What one of a host's CPUs is called: a core, where each simulated core has one hardware thread."""
+    return "core" if machine and host.get("cores") in (None, host.get("cpus_usable")) else "CPU"
+
+
 def sentence(found: dict[str, Any], rows: int) -> str:
     """The same for people, below a table of so many `rows`."""
     host = found["host"]
-    kind = "core" if found["simulated"] and host["cores"] in (None, host["cpus_usable"]) else "CPU"
+    kind = kind_of_cpu(host, found["simulated"])
     cpus = count(host["cpus_usable"], kind) if host["cpus_usable"] else "an unknown number of CPUs"
     beyond = ranges(found["threads_beyond_cpus"])
     states = ", ".join(found["freq_state"]) or "unknown"

@@ -42,8 +42,6 @@ else:
 
 BATCH = 2000
 """Records that are decoded before they become columns."""
-SPILLED = 50
-"""Batches whose columns are held in memory before they go to a file, where there is a place for it."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
@@ -94,13 +92,8 @@ def file_of(folder: Path) -> Path:
     return next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
 
 
-def is_packed(file: Path) -> bool:
-    """Whether this file of records is compressed."""
-    return file.suffix in _OPEN
-
-
-def parse(file: Path, spill: Path | None = None) -> Records:
-    """Decode a whole file; what a large one holds waits as Parquet in the folder `spill`, if there is one.
+def parse(file: Path) -> Records:
+    """Decode a whole file.
 
     Raises:
         InputError: the file has no record, a line is no valid record, or what is compressed is damaged.
@@ -108,7 +101,6 @@ def parse(file: Path, spill: Path | None = None) -> Records:
     """
     notes: list[str] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
-    spilled: dict[str, list[pl.LazyFrame]] = {name: [] for name in parts}
     lines = _whole_lines(file, notes)
     decoder = msgspec.json.Decoder(Trial)
     while batch := list(islice(lines, BATCH)):
@@ -125,26 +117,12 @@ def parse(file: Path, spill: Path | None = None) -> Records:
         parts["metrics"].append(_metrics(timed))
         parts["spent"].append(_spent(timed))
         parts["line_waits"].append(_line_waits(timed))
-        if spill is not None and len(parts["trials"]) == SPILLED:
-            _spill(parts, spilled, spill)
-    if not parts["trials"] and not spilled["trials"]:
+    if not parts["trials"]:
         raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
-    whole = {
-        name: pl.concat([*spilled[name], *(frame.lazy() for frame in frames)], rechunk=False)
-        for name, frames in parts.items()
-    }
+    whole = {name: pl.concat(frames, rechunk=False).lazy() for name, frames in parts.items()}
     identities = pl.concat([whole[name].select("trial") for name in ("trials", "counted")])
     _refuse_repeated(file, identities.collect()["trial"])
     return Records(**whole, notes=notes)
-
-
-def _spill(parts: dict[str, list[pl.DataFrame]], spilled: dict[str, list[pl.LazyFrame]], folder: Path) -> None:
-    """Move what `parts` hold into files, and leave scans of these in `spilled`."""
-    for name, frames in parts.items():
-        file = folder / f"{name}-{len(spilled[name])}.parquet"
-        pl.concat(frames, rechunk=False).write_parquet(file, compression="lz4")
-        spilled[name].append(pl.scan_parquet(file))
-        frames.clear()
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:

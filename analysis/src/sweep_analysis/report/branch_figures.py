@@ -10,7 +10,6 @@ from sweep_analysis.draw import (
     event_plots,
     latency_plots,
     map_plots,
-    placement_plots,
     plots,
     speedup_plots,
     spent_plots,
@@ -18,6 +17,7 @@ from sweep_analysis.draw import (
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, per_panel
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
+from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.say import tables
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import Analysis
@@ -46,7 +46,7 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
         "what counts."
         + (f" {twin} is {style.baseline} itself, run a second time: what it shows is noise." if twin else ""),
         missing=None if is_drawn else _NO_COMPARISON,
-        maps=lambda: {"": map_plots.gains_maps(wall, cpu, style)},
+        panels=lambda: {"": map_plots.gains_figure(wall, cpu, style)},
         whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, style)},
         numbers={
             "verdicts by wall time": _verdicts(analysis, wall, "cell", same=False).drop("threads"),
@@ -55,20 +55,23 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     )
 
 
-@figure("cost", "comparisons", "comparisons-cpu")
+@figure("cost", "comparisons", "comparisons-cpu", "costs")
 def cost(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Wall time and CPU time with intervals."""
+    """Wall time and CPU time with intervals, and in numbers how many CPUs stand idle."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
+    costs = analysis.costs.filter(program=PARALLEL)
     is_drawn = _others(analysis).height > 0
     rows = cost_plots.cost_rows(wall, cpu) if is_drawn else wall.clear()
     return Figure(
         f"Wall time and CPU time relative to {style.baseline}" if style.baseline else "Wall time and CPU time",
         "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
         f"bar is the A/A band: {_band(analysis)}. A full point is a claim, a hollow one cannot be told from the "
-        "baseline.",
+        "baseline. In the numbers, CPUs that stand idle are the smaller of threads and CPUs, less those that were kept "
+        "busy: where nothing stands idle, threads never sleep and their counters have little to do.",
         missing=None if is_drawn else _NO_COMPARISON,
         panels=per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)),
         whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, style)},
+        numbers={"costs of every cell": tables.cost_table(with_panel(costs))},
     )
 
 
@@ -121,7 +124,7 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
         + _of_hosts(analysis, "Thread counts in brackets exceed the CPUs. ")
         + "Colours and bold numbers as above, here of each cell.",
         missing=None if drawn else _NO_COMPARISON,
-        maps=lambda: {name: map_plots.cell_maps(frame, style) for name, frame in drawn.items()},
+        panels=lambda: {name: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
         whole=lambda: {files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
         numbers={
             f"every cell by {name}": _verdicts(
@@ -129,25 +132,6 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
             )
             for name, frame in drawn.items()
         },
-    )
-
-
-@figure("idle", "costs")
-def idle(analysis: Analysis, style: ChartStyle) -> Figure:
-    """How many CPUs stand idle."""
-    known = analysis.costs.filter((pl.col("program") == "parallel") & pl.col("cpus_idle").is_not_null())
-    spent = known.filter(pl.col("cpu_ns_per_unit") > 0)  # the study's files tell no CPU time
-    shown = spent.filter(pl.col("branch").is_in(style.branches))
-    return Figure(
-        "How many CPUs stand idle",
-        "The smaller of threads and CPUs, less the CPUs that were kept busy: a point for each branch, the line is "
-        f"{style.baseline or 'the baseline'}. Where nothing stands idle, threads never sleep and their counters have "
-        "little to do; where much does, a branch further right leaves more CPU time to others.",
-        missing=None if shown.height else "No trial tells its CPU time, or the host not its CPUs.",
-        panels=lambda: {"": cost_plots.idle_figure(shown, style, legend=False)},
-        whole=lambda: {"idle": cost_plots.idle_figure(shown, style, legend=True)},
-        numbers={"costs of every cell": tables.cost_table(with_panel(spent))},
-        legend=drawn_branches(shown, style),
     )
 
 
@@ -207,19 +191,15 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
 
 
 @figure("placement", "placements")
-def placement(analysis: Analysis, style: ChartStyle) -> Figure:
-    """What pinning workers changes."""
+def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
+    """What pinning workers changes. A table."""
     placed = analysis.placements
     return Figure(
         "What changes when workers are pinned",
         "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each quantity "
-        "per unit of work. Left of zero is less when pinned. A small point is a branch; the large one is all branches "
-        "together with its 95 % interval, full if that is beyond noise after correction. Where it is, a quantity of "
-        "free workers tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall "
-        "time.",
+        "per unit of work, of all branches together with its 95 % interval. Where it is, a quantity of free workers "
+        "tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
         missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
-        panels=lambda: {"": placement_plots.placement_figure(placed, style)},
-        whole=lambda: {"placement": placement_plots.placement_figure(placed, style)},
         numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
     )
 

@@ -13,7 +13,6 @@ from markupsafe import Markup, escape
 
 from sweep_analysis.draw import svg
 from sweep_analysis.draw.figure import Figure
-from sweep_analysis.draw.map_plots import HeatMap
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import count, percent, with_panel
@@ -48,12 +47,10 @@ class Section:
     Attributes:
         figure: the entry of the list of figures.
         pictures: SVG that follows the page's colours, by panel.
-        maps: heat maps by heading.
     """
 
     figure: Figure
     pictures: dict[str, str]
-    maps: dict[str, list[HeatMap]]
 
 
 def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
@@ -83,7 +80,6 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
             voids=void,
             first_cautions=[text for text in found if text not in void][:FIRST_CAUTIONS],
             legend=styles(style.branches, style.baseline, LIGHT),
-            shades=_shades(),
             hypotheses=hypotheses(sweep),
             claims=_claims(analysis),
             claims_told=claims_sentence(analysis),
@@ -165,7 +161,7 @@ def section(figure: Figure) -> Section:
         name: svg.inline(svg.draw(chart), f"{figure.name}-{number}", f"{figure.title} {name}")
         for number, (name, chart) in enumerate(figure.panels().items())
     }
-    return Section(figure, pictures, figure.maps())
+    return Section(figure, pictures)
 
 
 def _own_advice(experiment: Experiment) -> Advice:
@@ -178,12 +174,3 @@ def _own_advice(experiment: Experiment) -> Advice:
 def with_code(text: object) -> Markup:
     """A sentence for the page: what stands between backticks is code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before
-
-
-def _shades() -> dict[str, str]:
-    """CSS colour of each shade of a heat map's cells; the empty one is that of cells inside the band."""
-    names = {colour: f"var(--{name})" for name, (colour, _) in svg.variables_by_name().items()}
-    steps = {f"less{step}": names[colour] for step, colour in enumerate(LIGHT.faster)}
-    return (
-        {"": names[LIGHT.neutral_cell]} | steps | {f"more{n}": names[colour] for n, colour in enumerate(LIGHT.slower)}
-    )

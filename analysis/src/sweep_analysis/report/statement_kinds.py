@@ -21,7 +21,6 @@ from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_tables import TABLES
 from sweep_analysis.report.statement_validation import VALIDATIONS
 from sweep_analysis.say import tables
-from sweep_analysis.say.advice import advice
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
 
 PICTURES = CHECKOUT / "results" / "figures"
@@ -59,11 +58,6 @@ def _command(sweep: Sweep) -> str:
     is_gone = any(word.endswith(".toml") and not (CHECKOUT / word).exists() for word in words)
     at = f", at `{sweep.manifest['checkout']['commit'][:12]}`" if is_gone else ""
     return f"`{' '.join(words)}`{at}"
-
-
-def _advice(asked: Asked) -> str:
-    """Which branch to merge by this sweep, and where it might lose."""
-    return f"Which to merge? {advice(asked.sweep.judgement).answer}"
 
 
 def _tally(asked: Asked) -> str:
@@ -116,7 +110,6 @@ def _figure(asked: Asked) -> Made:
 
 _TEXTS: dict[str, Callable[[Asked], str]] = {
     "evidence": _evidence,
-    "advice": _advice,
     "tally": _tally,
     "distinguished": _distinguished,
     "hosts": _hosts,
@@ -137,7 +130,7 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
 }
 """By name. What each takes besides sweeps is in its docstring."""
 
-SEVERAL_MACHINES = {"evidence", "validated", "validated-counts", "validated-differences", "published", "replays"}
+SEVERAL_MACHINES = {"evidence", "validated", "validated-differences", "published", "replays"}
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
 
 WITHOUT_SWEEPS = {"hosts", "lines"}

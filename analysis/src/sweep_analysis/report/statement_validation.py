@@ -11,11 +11,10 @@ import polars as pl
 from sweep_analysis.read.labels import capital, count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say import tables
-from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
+from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats import published, replays
 from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
-from sweep_analysis.stats.validated_counts import by_event, validated_counts
 from sweep_analysis.stats.validation import validation
 
 
@@ -41,17 +40,6 @@ def _validated(asked: Asked) -> str:
     sentence = validation_sentences(found, simulated, measured)[-1]
     table = asked.table(rows, "simulated over measured times where they differ")
     return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{table}"
-
-
-def _validated_counts(asked: Asked) -> str:
-    """How near predicted counts are, a row an event and a number of threads. Two sweeps: simulated, measured."""
-    simulated, measured = (analysis.sweep for analysis in asked.sweeps)
-    counts = validated_counts(simulated, measured)
-    if counts.is_empty():
-        raise asked.refused("one of the sweeps has no counts", "name two that were swept with `--instrument`")
-    shown = tables.validated_counts_table(by_event(counts))
-    table = asked.table(shown, "simulated over measured counts by event and threads")
-    return f"Counts {simulated.label}, beside measured ones: {count_sentences(counts)[-1]}\n\n{table}"
 
 
 def _validated_differences(asked: Asked) -> str:
@@ -170,7 +158,6 @@ def _ranged(row: dict[str, Any]) -> str:
 
 VALIDATIONS: dict[str, Callable[[Asked], str]] = {
     "validated": _validated,
-    "validated-counts": _validated_counts,
     "validated-differences": _validated_differences,
     "published": _published,
     "replays": _replays,

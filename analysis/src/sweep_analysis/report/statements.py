@@ -10,8 +10,6 @@ choose one mode of the CPU frequency. Without line breaks around it, a statement
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -47,31 +45,6 @@ _NO_PROSE = re.compile(
 )
 _NAMES = re.compile(r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(?:\.\d+)*|\b20\d\d\b")
 """Names that hold digits: versions and years."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of a document: a statement, or what people wrote before, between and after statements.
-
-    Attributes:
-        kind: of the statement; empty for what people wrote.
-        text: Markdown without the comments around it.
-    """
-
-    kind: str
-    text: str
-
-
-def pieces(text: str) -> Iterator[Piece]:
-    """The whole of a document, in its order. A statement inside a line is a part of what people wrote."""
-    end = 0
-    for found in _STATEMENT.finditer(text):
-        if not found["break"]:
-            continue
-        yield Piece("", text[end : found.start()])
-        yield Piece(found["words"].split()[0], found["text"])
-        end = found.end()
-    yield Piece("", text[end:])
 
 
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.provenance import provenance
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
-from sweep_analysis.report.progress import Progress
 from sweep_analysis.say import tables
 from sweep_analysis.services.experiments import points_of
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
@@ -30,18 +30,22 @@ _HEIGHT = re.compile(r'<svg [^>]*height="([0-9.]+)"')
 
 def write_report(sweep: Sweep, output: Path) -> Path:
     """Write figures, tables and `index.html` into `output`, telling on stderr how far it is; returns the page."""
-    progress = Progress(4)
-    progress.begin(f"comparing the branches of {sweep.path.name}")
+
+    def begin(step: int, what: str) -> None:
+        print(f"[{step}/4] {what}", file=sys.stderr)
+
+    begin(1, f"comparing the branches of {sweep.path.name}")
     analysis = analyse(sweep)
     listed = figures(analysis)
     output.mkdir(parents=True, exist_ok=True)
-    progress.begin("writing tables")
+    begin(2, "writing tables")
     write_tables(analysis, output / "tables")
     page = output / "index.html"
     with debug_mode(arg=False):  # checking every part of hundreds of charts takes longer than drawing them; tests do
-        write_figures(progress.each(listed, "drawing figures"), output / "figures")
-        page.write_text(render_page(analysis, progress.each(listed, "drawing the page")), encoding="utf-8")
-    progress.end()
+        begin(3, "drawing figures")
+        write_figures(listed, output / "figures")
+        begin(4, "drawing the page")
+        page.write_text(render_page(analysis, listed), encoding="utf-8")
     return page
 
 

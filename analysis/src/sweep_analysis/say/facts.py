@@ -8,6 +8,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, ranges
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.provenance import kind_of_cpu
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
 
@@ -38,11 +39,11 @@ def facts(analysis: Analysis) -> dict[str, str]:
 
 def host(analysis: Analysis) -> str:
     """The machine in a few words."""
-    cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
+    sweep = analysis.sweep
+    cpu: dict[str, Any] = sweep.host.get("cpu", {})
     model = cpu.get("model_name") or "unknown CPU"
-    cores = analysis.sweep.host.get("cores")
-    kind = "usable CPU" if not analysis.sweep.machine else "core" if cores in (None, analysis.cpus) else "CPU"
-    number = count(analysis.cpus, kind) if analysis.cpus else "CPUs unknown"
+    kind = kind_of_cpu(sweep.host, sweep.machine)
+    number = count(analysis.cpus, kind if sweep.machine else f"usable {kind}") if analysis.cpus else "CPUs unknown"
     return f"{model}, {number}" + (", virtual machine" if cpu.get("is_virtual") else "")
 
 

@@ -15,7 +15,8 @@ A verdict needs two things at once: a p-value that survives correction, and a ra
 (Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: all quantities and branches,
 both baselines where there are two, and all levels, among which the 5 % are divided by `SHARES`. So the chance that a
 sweep of equal branches has any claim at all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than
-it shows is not judged.
+it shows is not judged. A row that pools one cell is that cell, and judged as that at whatever level it stands: else one
+cell would be told at one level, and not at another.
 
 On simulated machines prices are known to some ten per cent, so no smaller change is called a difference. Nothing there
 drifts: trials have seeds and no moment. And seeds that agree are no coarse clock: chance decides nothing.
@@ -261,7 +262,8 @@ class Comparison:
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """A row per group and branch of it: the columns of `frames.COMPARISONS` but for correction and verdict.
 
-        And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`, of freedom.
+        And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`, of freedom; and
+        `only_cell`, the place in `units` of the cell that a row is about alone.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
@@ -301,6 +303,7 @@ class Comparison:
                 bool(crowded[groups[number].cells].any()) if "threads" in groups[number].key else None for number in at
             ],
             "cells": [groups[number].cells.size for number in at],
+            "only_cell": [groups[number].cells[0] if groups[number].cells.size == 1 else None for number in at],
             **{name: values[at, which] for name, values in measured.items()},
         }
         frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(pl.col("time_ratio").is_not_nan())
@@ -367,6 +370,7 @@ _ROWS = pl.Schema(
         if name not in ("detectable", "p_corrected", "verdict", "cpu_ratio")
     }
     | dict.fromkeys(("half_width", "error", "degrees"), pl.Float64)
+    | {"only_cell": pl.Int64}
 )
 """Columns of a row before it is judged."""
 
@@ -388,7 +392,8 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
     """Fill in corrected p-values, what could have been found, and verdicts; the twin is outside the family of tests."""
     own = pl.col("branch") == (twin or "")
     is_known = pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("two_states")
-    testable = rows.select(~own & is_known).to_series().to_numpy()
+    is_a_cell = pl.col("only_cell").is_not_null()
+    testable = rows.select(~own & is_known & (~is_a_cell | (pl.col("level") == "cell"))).to_series().to_numpy()
     levels = rows["level"].to_numpy()
     p_values = rows["p_value"].to_numpy()
     corrected = np.full(rows.height, np.nan)
@@ -402,6 +407,10 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     )
+    # Of the rows of one cell, one was tested, and others may have a trend.
+    of_cell = pl.col("p_corrected", "detectable", "ratio_drift", "p_drift")
+    same = ["baseline", "quantity", "branch", "only_cell"]
+    judged = judged.with_columns(pl.when(is_a_cell).then(of_cell.max().over(same)).otherwise(of_cell))
     is_different = differs(simulated=simulated)
     verdict = (
         pl.when(own | pl.col("p_corrected").is_null() | (is_different & drifts(simulated=simulated)))

@@ -37,10 +37,6 @@ def _row(what: str, reason: str, branch: str | None, left_out: int, of: int | No
     return {"what": what, "reason": reason, "branch": branch, "left_out": left_out, "of": of}
 
 
-def _n_cell_sets(pool: pl.DataFrame) -> int:
-    return pool.select(CELL_SET).n_unique()
-
-
 def _trials(sweep: Sweep) -> list[dict[str, Any]]:
     """Failed trials by branch and outcome, and those that were counted instead of timed."""
     rows = []

@@ -1,6 +1,5 @@
 //! `on-this-host`: everything that others want to know of a host, in one command that goes on where it was ended.
 
-mod forecast;
 mod plans;
 mod send;
 mod steps;
@@ -80,15 +79,13 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
     let threads = Threads::of(record.cores, record.cpus);
     let plans = Plans::new(&results, &threads, record.is_quick);
     let personal = Personal::of_this_host(project.checkout.root(), &arguments.allowed);
-    let mut work = Work { project, results, folder, plans, personal, record };
+    let work = Work { project, results, folder, plans, personal, record };
     work.check(arguments.quick)?;
-    let forecast = forecast::of(&work)?;
-    print!("{}", forecast.text(&work.record));
+    print!("{}", work.text());
     if arguments.plan {
         return Ok(Exit::Good);
     }
     if work.record.steps.is_empty() {
-        work.record.announced_s = forecast.time.as_secs();
         work.record.write(&work.folder)?;
     }
     interrupt::install()?;
@@ -102,7 +99,7 @@ impl Work<'_> {
         let mut failed = false;
         for step in self.left().collect::<Vec<_>>() {
             let number = 1 + Step::VARIANTS.iter().position(|it| *it == step).unwrap_or_default();
-            let [_, says] = plans::says(step);
+            let says = plans::says(step);
             tell!("\n[{number} of {}] {}: {says}", Step::VARIANTS.len(), step.name());
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
@@ -122,11 +119,7 @@ impl Work<'_> {
             }
         }
         let took: u64 = self.record.steps.iter().map(|done| done.seconds).sum();
-        tell!(
-            "\nall steps are done; they took {}, announced were {}",
-            human(std::time::Duration::from_secs(took)),
-            human(std::time::Duration::from_secs(self.record.announced_s))
-        );
+        tell!("\nall steps are done; they took {}", human(std::time::Duration::from_secs(took)));
         self.pack()?;
         Ok(if failed { Exit::TrialsFailed } else { Exit::Good })
     }

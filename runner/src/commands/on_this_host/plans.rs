@@ -18,26 +18,16 @@ const PREDICTED: &str = "packed,split-counters-sleepers-only-cache-padded";
 /// Steps whose sweeps have pages.
 pub(super) const DRAWN: [Step; 3] = [Step::Study, Step::Classics, Step::Validate];
 
-/// A step in a few words for a table, and in more above what it prints.
-pub(super) fn says(step: Step) -> [&'static str; 2] {
+/// What a step is about.
+pub(super) fn says(step: Step) -> &'static str {
     match step {
-        Step::Doctor => ["a look at the host", "what makes times doubtful here"],
-        Step::Calibrate => {
-            ["prices for the machine `here`", "prices of this host, so that it can be simulated"]
-        }
-        Step::Predict => [
-            "`validation`, simulated",
-            "what will be measured, simulated; written down before anything is",
-        ],
-        Step::Study => ["`study`", "the programs of the 2022 study on every branch"],
-        Step::Classics => {
-            ["`host-classics`", "sixteen programs, with `champion` among four branches"]
-        }
-        Step::Validate => [
-            "`validation`, measured",
-            "what was predicted, measured, and how near the prediction is",
-        ],
-        Step::Report => ["figures and pages", "figures and pages, for you; they are not sent"],
+        Step::Doctor => "what makes times doubtful here",
+        Step::Calibrate => "prices of this host, so that it can be simulated as the machine `here`",
+        Step::Predict => "what will be measured, simulated; written down before anything is",
+        Step::Study => "the programs of the 2022 study on every branch",
+        Step::Classics => "sixteen programs, with `champion` among four branches",
+        Step::Validate => "what was predicted, measured, and how near the prediction is",
+        Step::Report => "figures and pages, for you; they are not sent",
     }
 }
 

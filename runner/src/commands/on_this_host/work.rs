@@ -6,12 +6,13 @@ use anyhow::Result;
 use jiff::Timestamp;
 use strum::VariantArray as _;
 
-use super::plans::Plans;
+use super::plans::{self, Plans};
 use crate::host::Host;
 use crate::host::here;
 use crate::kit::personal::Personal;
 use crate::kit::record::{Record, Step};
 use crate::options::project::Project;
+use crate::run::progress::count;
 use crate::stop::Stop;
 
 /// What every step needs.
@@ -38,7 +39,6 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
         is_quick,
         begun_at: Timestamp::now().to_string(),
         checkout: project.checkout.commit(),
-        announced_s: 0,
         steps: Vec::new(),
     }
 }
@@ -47,6 +47,30 @@ impl Work<'_> {
     /// Steps that are left, in order.
     pub(super) fn left(&self) -> impl Iterator<Item = Step> {
         Step::VARIANTS.iter().copied().filter(|step| self.record.made(*step).is_none())
+    }
+
+    /// What is done and what is left, for people. How long a sweep takes, it tells while it runs.
+    pub(super) fn text(&self) -> String {
+        let Record { host, cpu, cores, cpus, .. } = &self.record;
+        let kind = if self.record.is_virtual { ", virtual" } else { "" };
+        let mut text = format!(
+            "host {host}: {cpu}{kind}; {}, {}\n",
+            count(*cores, "core", "cores"),
+            count(*cpus, "CPU", "CPUs")
+        );
+        if self.record.is_quick {
+            text += "--quick: sizes are tiny, and times mean nothing\n";
+        }
+        if !self.record.steps.is_empty() {
+            let done: Vec<&str> = self.record.steps.iter().map(|done| done.step.name()).collect();
+            text.extend(["done already: ", &done.join(", "), "\n"]);
+        }
+        text.extend(self.left().map(|step| format!("{:<11}{}\n", step.name(), plans::says(step))));
+        if self.record.steps.is_empty() {
+            let time = if self.record.is_quick { "some minutes" } else { "about an hour" };
+            text.extend(["in all ", time, ", builds included, if nothing else runs here\n"]);
+        }
+        text
     }
 
     /// Refuses to go on with what was begun otherwise.
