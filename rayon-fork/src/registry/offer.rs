@@ -171,7 +171,6 @@ mod on_demand {
             }
             self.deal.deal_from_outside(job)?;
             hooks::count(Event::Injection);
-            hooks::count(Event::InjectorTake);
             Ok(())
         }
 
@@ -223,8 +222,6 @@ mod on_demand {
             if !registry.offers.deal.deal(*index, || deque.take_oldest()) {
                 return false;
             }
-            hooks::count(Event::StealTried);
-            hooks::count(Event::StealWon);
             // Who waited is awake, and runs that one next. Of others a sleeper must hear as if nothing had been dealt: no
             // model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the push before.
             deque.is_empty() || !registry.sleep.somebody_sleeps()
@@ -266,6 +263,9 @@ mod on_demand {
                 }
             }
             let dealt = deal.close(self.index);
+            if dealt.is_some() {
+                Self::count_theft(true);
+            }
             self.patience.ends_to_wait(dealt.is_some(), found.is_none() && !latch.probe());
             match dealt {
                 // It has another: others may take this one.
@@ -277,10 +277,19 @@ mod on_demand {
             }
         }
 
+        /// A dealt job counts as a stolen one.
+        fn count_theft(is_won: bool) {
+            hooks::count(Event::StealTried);
+            hooks::count_if(is_won, Event::StealWon);
+        }
+
         /// While the worker waits: a job that others show. Now and then asks one of them.
         fn look_around(&self, rounds: u32) -> Option<JobRef> {
-            let mut victims = self.victims().take(2);
-            let found = victims.find_map(|victim| settle(|| victim.steal()));
+            let found = self.victims().take(2).find_map(|victim| {
+                let job = settle(|| victim.steal());
+                Self::count_theft(job.is_some());
+                job
+            });
             if let (None, 0, Some(victim)) =
                 (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next())
             {
@@ -355,10 +364,13 @@ mod on_demand {
 
         /// After some searches in vain: a job that was dealt to a worker which does not take it, having lost its CPU.
         fn take_dealt(&self, in_vain: u32) -> Option<JobRef> {
-            if !DEALS || in_vain < 2 {
+            if !DEALS || in_vain < 2 || !self.are_pushes_silent() {
                 return None;
             }
-            self.registry.offers.deal.take_from(self.rng.below(self.registry.num_threads()))
+            let job =
+                self.registry.offers.deal.take_from(self.rng.below(self.registry.num_threads()));
+            Self::count_theft(job.is_some());
+            job
         }
 
         /// A job from anywhere, for a worker that is not counted as idle, and does not search again.
