@@ -193,18 +193,25 @@ mod on_demand {
         pub(crate) fn push(&self, job: JobRef) -> Place {
             match &self.deque {
                 JobDeque::OnDemand(deque) => {
-                    let index = deque.push(job);
                     hooks::count(Event::Push);
-                    if self.registry.offers.demand.is_there() && !self.deals(deque) {
-                        self.registry.offers.demand.answer(deque, &self.registry.sleep);
-                    }
-                    Place(Some(index))
+                    Place(Some(self.push_private(deque, job)))
                 }
                 JobDeque::Fifo(deque) => {
                     self.push_in_public(deque, job, Demand::after_public_push);
                     Place(None)
                 }
             }
+        }
+
+        /// As `push`, and not counted. Returns the job's index.
+        #[inline]
+        fn push_private(&self, deque: &on_demand::Deque<JobRef>, job: JobRef) -> u64 {
+            let index = deque.push(job);
+            let Self { registry, .. } = self;
+            if registry.offers.demand.is_there() && !self.deals(deque) {
+                registry.offers.demand.answer(deque, &registry.sleep);
+            }
+            index
         }
 
         /// Deals a job to a worker that waits for one. `false` if there are jobs that nobody may know of, while somebody may
@@ -263,17 +270,20 @@ mod on_demand {
                 }
             }
             let dealt = deal.close(self.index);
-            if dealt.is_some() {
-                Self::count_theft(true);
-            }
             self.patience.ends_to_wait(dealt.is_some(), found.is_none() && !latch.probe());
-            match dealt {
-                // It has another: others may take this one.
-                Some(dealt) if found.is_some() => {
-                    self.push(dealt);
-                    found
+            match (found, dealt) {
+                (Some(found), Some(dealt)) => {
+                    // Others may take that one. It was counted when it was first pushed.
+                    if let JobDeque::OnDemand(deque) = &self.deque {
+                        self.push_private(deque, dealt);
+                    }
+                    Some(found)
                 }
-                dealt => found.or(dealt),
+                (None, Some(dealt)) => {
+                    Self::count_theft(true);
+                    Some(dealt)
+                }
+                (found, None) => found,
             }
         }
 
