@@ -42,10 +42,10 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 120_178,
+        most: 121_087,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 38_726, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 38_953, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 
