@@ -146,8 +146,8 @@ mod on_demand {
         deal: Deal,
     }
 
-    /// Whether jobs are dealt to those that wait for one.
-    const DEALS: bool = cfg!(feature = "deal");
+    /// Whether jobs are dealt to those that wait for one. A browser's `Instant` panics.
+    const DEALS: bool = cfg!(feature = "deal") && !cfg!(target_family = "wasm");
 
     /// Looks at its own mailbox in a row. A guess.
     const PROBES: u32 = 32;
