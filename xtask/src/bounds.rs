@@ -30,7 +30,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of runner/src",
         size: Size::Lines("runner/src/", &["rs"]),
-        most: 23_024,
+        most: 23_033,
         goal: 17_500,
     },
     Bound {
@@ -42,10 +42,10 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 121_087,
+        most: 121_106,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 39_292, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 39_305, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 

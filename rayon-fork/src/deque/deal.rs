@@ -8,7 +8,7 @@
 //! | busy   | somebody writes a job into it, or takes one out  | who made it so → full, closed or open     |
 //! | full   | holds a job, and its worker is about to take it  | the worker or another that takes it → busy |
 //!
-//! The state decides; every step that leaves it by choice is a read-modify-write. Who waits is also shown by a bit in a word
+//! The state decides; every step that two threads may take at a time is a read-modify-write. Who waits is also shown by a bit in a word
 //! for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing beside an open one.
 //!
 //! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
@@ -170,16 +170,15 @@ impl Deal {
         job.map_or(Ok(()), Err)
     }
 
-    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along. Leaves the rest, nearer ones, and
-    /// none that was not found waiting.
+    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along. Leaves the rest, nearer ones,
+    /// without those that were tried and do not wait.
     fn deal_to_one_of<T: TwoWords>(
         &self,
         near: usize,
         helpers: &mut u64,
         take: impl FnOnce() -> Option<T>,
     ) -> bool {
-        // A worker's own place does not count: so the two halves lie on both sides of a place.
-        // Below 64.
+        // From the own place on, so that who is near comes last. Below 64.
         #[allow(clippy::cast_possible_truncation)]
         let turn = (near % GROUP) as u32;
         while *helpers != 0 {

@@ -235,7 +235,7 @@ mod on_demand {
         }
 
         /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count as
-        /// idle, nobody relies on it, and it writes no word that others write.
+        /// idle, and nobody relies on it.
         // Not inlined, as `find_job`.
         #[inline(never)]
         pub(in crate::registry) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
@@ -248,7 +248,7 @@ mod on_demand {
             let mut rounds = 0;
             let is_over = || !deal.is_open(self.index) || latch.probe();
             while !is_over() && !self.has_broadcasts() {
-                // Whoever has no jobs for long clears it, though this worker waits.
+                // Whoever has public jobs for which nobody comes clears it, though this worker waits.
                 self.registry.offers.demand.ask();
                 for _ in 0..PROBES {
                     if is_over() {
@@ -353,11 +353,11 @@ mod on_demand {
             } else {
                 0
             };
-            // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
-            // worker has not stirred.
             if let Some(job) = self.take_dealt(in_vain) {
                 return Some(job);
             }
+            // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
+            // worker has not stirred.
             let looked_at = self.victims().take(LOOKED_AT << doublings);
             self.steal_private(looked_at.filter(|victim| {
                 let is_due = match in_vain {

@@ -33,9 +33,13 @@ impl Builder<'_> {
                 let all = program.x86_64_features.join(",+");
                 features.push(format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
             }
-            let folder_of_layouts = self.linker(branch, program)?;
-            let linker = format!("-Clinker={}", folder_of_layouts.join(LINKER).display());
-            let to_link = if layouts == 0 { vec![] } else { vec!["--", &linker] };
+            let shuffled = self.folder_of_layouts(branch, program, layouts);
+            let linker = format!("-Clinker={}", shuffled.join(LINKER).display());
+            let mut to_link = vec![];
+            if layouts > 0 {
+                write_linker(&shuffled, layouts)?;
+                to_link.extend(["--", &linker]);
+            }
             let options = features.iter().map(String::as_str);
             let options = ["--bin", &program.binary].into_iter().chain(options).chain(to_link);
             let more: Vec<&OsStr> =
@@ -45,7 +49,7 @@ impl Builder<'_> {
             for layout in 0..=layouts {
                 let made = match layout {
                     0 => target.join("release").join(&program.binary),
-                    seed => folder_of_layouts.join(seed.to_string()),
+                    seed => shuffled.join(seed.to_string()),
                 };
                 let (copy, _) = self.keep_copy(&made)?;
                 let binary = Recipe::binary(&branch.name, layout);
@@ -55,28 +59,11 @@ impl Builder<'_> {
         Ok(serde_json::to_string(&tables)?)
     }
 
-    /// Writes the linker of a program, which links what was compiled once in each of the branch's layouts; to compile a
-    /// program again for each, optimized as a whole, took most of the time. Returns its folder, where shuffled binaries
-    /// then are by their seeds.
-    fn linker(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
-        let seeds = self.recipe.layouts_of(&branch.source);
-        // By their number, since cargo links again where the linker has another path.
-        let layouts = format!("{}-layouts", seeds.end());
-        let folder = self.folder.join(&branch.name).join(&program.name).with_extension(layouts);
-        let links =
-            seeds.map(|seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed)));
-        let script = format!(
-            "#!/bin/sh -e\n# Written by `cargo runner build`: the last `-o` counts.\n\
-             folder=$(dirname \"$0\")\ncc \"$@\"\n{}\n",
-            links.collect::<Vec<_>>().join("\n")
-        );
-        let linker = folder.join(LINKER);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
-        write_if_changed(&linker, script)?;
-        fs::set_permissions(&linker, Permissions::from_mode(0o755))
-            .with_context(|| format!("{} cannot be made executable", linker.display()))?;
-        Ok(folder)
+    /// Where the linker of a program with so many layouts is, and then the shuffled binaries by their seeds: by their number,
+    /// since cargo links again where the linker has another path.
+    fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
+        let folder = self.folder.join(&branch.name).join(&program.name);
+        folder.with_extension(format!("{layouts}-layouts"))
     }
 
     /// Copies a program's package, has the copy take the branch's rayon-core, and checks that cargo does so.
@@ -130,6 +117,22 @@ impl Builder<'_> {
         manifest.insert("workspace".to_owned(), Value::Table(Table::new()));
         Ok(manifest)
     }
+}
+
+/// Writes a linker into `folder` that links what was compiled once in each layout as well: to compile a program again for
+/// each, optimized as a whole, took most of the time.
+fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
+    let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
+    let script = format!(
+        "#!/bin/sh -e\n# Written by `cargo runner build`: the last `-o` counts.\n\
+         folder=$(dirname \"$0\")\ncc \"$@\"\n{}\n",
+        (1..=layouts).map(link).collect::<Vec<_>>().join("\n")
+    );
+    let linker = folder.join(LINKER);
+    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    write_if_changed(&linker, script)?;
+    fs::set_permissions(&linker, Permissions::from_mode(0o755))
+        .with_context(|| format!("{} cannot be made executable", linker.display()))
 }
 
 /// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.

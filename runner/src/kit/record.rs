@@ -63,8 +63,9 @@ pub struct Done {
     pub seconds: u64,
 }
 
-/// The whole file. Those of older runners say more.
+/// The whole file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Record {
     /// Version of the format.
     pub schema: u32,
@@ -84,6 +85,9 @@ pub struct Record {
     pub begun_at: String,
     /// Commit of the checkout.
     pub checkout: Commit,
+    /// What older runners said that it would take, in seconds.
+    #[serde(default, skip_serializing)]
+    pub announced_s: Option<u64>,
     /// Steps that are done, in their order.
     pub steps: Vec<Done>,
 }
@@ -160,6 +164,7 @@ pub(crate) mod tests {
             is_quick: false,
             begun_at: "2026-03-01T12:00:00Z".to_owned(),
             checkout: Commit { commit: Some("0123456789ab".to_owned()), dirty: Some(false) },
+            announced_s: None,
             steps: steps.iter().map(done).collect(),
         }
     }

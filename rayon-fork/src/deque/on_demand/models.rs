@@ -330,17 +330,38 @@ impl Tally {
     }
 }
 
-/// Plays one model: the owner's part here, each of `thieves` in a thread of its own; then what is left comes out.
+/// Plays one model of two jobs: the owner's part here, each of `thieves` in a thread of its own; then what is left comes out.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
     thieves: &[fn(&Stealer<Numbered>) -> Option<Numbered>],
     owner: impl FnOnce(&dyn Fn(usize), &dyn Fn(), &dyn Fn()),
 ) {
+    play_with::<S>(2, jobs, capacity, thieves, |deque, tally| {
+        let push = |job| {
+            deque.push(Numbered(job));
+        };
+        let pop = || {
+            tally.add(S::pop(deque));
+        };
+        let answer = || S::answer(deque);
+        owner(&push, &pop, &answer);
+    });
+}
+
+/// The same, of so many jobs that are there `at_first`.
+fn play_with<S: Steps>(
+    at_first: usize,
+    jobs: usize,
+    capacity: usize,
+    thieves: &[fn(&Stealer<Numbered>) -> Option<Numbered>],
+    owner: impl FnOnce(&Deque<Numbered>, &Tally),
+) {
     let deque = Deque::starting_at(1, capacity, S::fences());
     let tally = Tally::new(jobs);
-    deque.push(Numbered(0));
-    deque.push(Numbered(1));
+    for job in 0..at_first {
+        deque.push(Numbered(job));
+    }
     let threads: Vec<_> = thieves
         .iter()
         .map(|&thief| {
@@ -350,14 +371,7 @@ fn play<S: Steps>(
             })
         })
         .collect();
-    let push = |job| {
-        deque.push(Numbered(job));
-    };
-    let pop = || {
-        tally.add(S::pop(&deque));
-    };
-    let answer = || S::answer(&deque);
-    owner(&push, &pop, &answer);
+    owner(&deque, &tally);
     for thread in threads {
         thread.join().expect("a failed thread has failed the model");
     }
@@ -528,37 +542,21 @@ fn reuse<S: Steps>() {
 
 /// The owner deals its oldest job, and pops the others while a thief exposes them.
 fn owner_deals<S: Steps>() {
-    let deque = Deque::starting_at(1, 4, S::fences());
-    let tally = Tally::new(3);
-    (0..3).for_each(|job| _ = deque.push(Numbered(job)));
-    let thief = thread::spawn({
-        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
-        move || tally.add(expose_and_steal::<S>(&stealer))
+    play_with::<S>(3, 3, 4, &[expose_and_steal::<S>], |deque, tally| {
+        tally.add(S::take_oldest(deque));
+        tally.add(S::pop(deque));
+        tally.add(S::take_oldest(deque));
     });
-    tally.add(S::take_oldest(&deque));
-    tally.add(S::pop(&deque));
-    tally.add(S::take_oldest(&deque));
-    thief.join().expect("a failed thread has failed the model");
-    while tally.add(S::pop(&deque)) {}
-    tally.check();
 }
 
 /// The same, and it shows jobs, and pushes where they were.
 fn owner_shows_and_deals<S: Steps>() {
-    let deque = Deque::starting_at(1, 2, S::fences());
-    let tally = Tally::new(3);
-    (0..2).for_each(|job| _ = deque.push(Numbered(job)));
-    let thief = thread::spawn({
-        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
-        move || tally.add(steal::<S>(&stealer))
+    play_with::<S>(2, 3, 2, &[steal::<S>], |deque, tally| {
+        S::answer(deque);
+        tally.add(S::take_oldest(deque));
+        deque.push(Numbered(2));
+        tally.add(S::take_oldest(deque));
     });
-    S::answer(&deque);
-    tally.add(S::take_oldest(&deque));
-    deque.push(Numbered(2));
-    tally.add(S::take_oldest(&deque));
-    thief.join().expect("a failed thread has failed the model");
-    while tally.add(S::pop(&deque)) {}
-    tally.check();
 }
 
 /// The ring is full, and grows while a thief steals.

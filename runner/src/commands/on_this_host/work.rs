@@ -39,6 +39,7 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
         is_quick,
         begun_at: Timestamp::now().to_string(),
         checkout: project.checkout.commit(),
+        announced_s: None,
         steps: Vec::new(),
     }
 }
