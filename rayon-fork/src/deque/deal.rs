@@ -11,6 +11,9 @@
 //! The state decides; every step that two threads may take at a time is a read-modify-write. Who waits is also shown by a bit in a word
 //! for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing beside an open one.
 //!
+//! Whoever finds a mailbox busy waits, as for a spin lock, until some ten instructions are done: under a scheduler of strict
+//! priorities, threads that submit jobs must not have a lower priority than workers that spin on the same CPU.
+//!
 //! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
 //! region spreads as a tree does, and its workers do not fight for bits.
 
@@ -32,7 +35,7 @@ const OPEN: usize = 1;
 const BUSY: usize = 2;
 const FULL: usize = 3;
 
-/// Workers that deal to each other: as many as a word has bits.
+/// Workers whose bits come along with a job: as many as a word has.
 const GROUP: usize = 64;
 
 /// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with more, the workers that come
@@ -80,6 +83,7 @@ impl Deal {
         let mailbox = &*self.mailboxes[worker];
         // Relaxed: while it is closed, only the worker touches them.
         let helpers = mailbox.helpers.load(Ordering::Relaxed);
+        mailbox.helpers.store(0, Ordering::Relaxed);
         // ORDERING: Release, pairs with the exchange of a dealer, which writes where another worker may have read a job that
         // it took from here: `close` has acquired that.
         mailbox.state.store(OPEN, Ordering::Release);
@@ -142,32 +146,40 @@ impl Deal {
     pub(crate) fn deal<T: TwoWords>(
         &self,
         worker: usize,
-        take: impl FnOnce() -> Option<T>,
+        mut take: impl FnMut() -> Option<T>,
     ) -> bool {
         let own = &self.mailboxes[worker].helpers;
         // Relaxed: only the worker touches them while it does not wait.
         let mut helpers = own.load(Ordering::Relaxed);
-        if helpers == 0 {
+        let mut dealt = self.deal_to_one_of(worker, &mut helpers, &mut take);
+        // Those that came with a job may have found others since.
+        if helpers == 0 && !dealt {
             helpers = self.claim(worker / GROUP);
+            dealt = self.deal_to_one_of(worker, &mut helpers, &mut take);
         }
-        let dealt = self.deal_to_one_of(worker, &mut helpers, take);
         own.store(helpers, Ordering::Relaxed);
-        dealt
+        let groups = self.groups();
+        dealt || (1..groups).any(|on| self.deal_in((worker / GROUP + on) % groups, &mut take))
     }
 
     /// A thread outside has a job: deals it, if anybody waits. Gives it back if nobody does.
     pub(crate) fn deal_from_outside<T: TwoWords>(&self, job: T) -> Result<(), T> {
         let mut job = Some(job);
-        for group in 0..self.mailboxes.len().div_ceil(GROUP) {
-            let mut helpers = self.claim(group);
-            self.deal_to_one_of(group * GROUP, &mut helpers, || job.take());
-            // Those that did not come with the job.
-            self.show(group, helpers);
-            if job.is_none() {
-                return Ok(());
-            }
-        }
+        (0..self.groups()).any(|group| self.deal_in(group, &mut || job.take()));
         job.map_or(Ok(()), Err)
+    }
+
+    /// Deals to one who waits in a group that the caller is not of.
+    fn deal_in<T: TwoWords>(&self, group: usize, take: &mut impl FnMut() -> Option<T>) -> bool {
+        let mut helpers = self.claim(group);
+        let dealt = self.deal_to_one_of(group * GROUP, &mut helpers, take);
+        // Those that did not come with the job.
+        self.show(group, helpers);
+        dealt
+    }
+
+    fn groups(&self) -> usize {
+        self.mailboxes.len().div_ceil(GROUP)
     }
 
     /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along. Leaves the rest, nearer ones,
@@ -176,7 +188,7 @@ impl Deal {
         &self,
         near: usize,
         helpers: &mut u64,
-        take: impl FnOnce() -> Option<T>,
+        take: &mut impl FnMut() -> Option<T>,
     ) -> bool {
         // From the own place on, so that who is near comes last. Below 64.
         #[allow(clippy::cast_possible_truncation)]

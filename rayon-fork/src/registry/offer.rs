@@ -166,7 +166,8 @@ mod on_demand {
 
         /// Gives `job` to a worker that waits for one, if any does. Else gives it back.
         pub(crate) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
-            if !DEALS {
+            // Who waits has asked.
+            if !DEALS || !self.demand.is_there() {
                 return Err(job);
             }
             self.deal.deal_from_outside(job)?;
@@ -246,8 +247,9 @@ mod on_demand {
             deal.open(self.index);
             let mut found = None;
             let mut rounds = 0;
+            let mut is_in_vain = false;
             let is_over = || !deal.is_open(self.index) || latch.probe();
-            while !is_over() && !self.has_broadcasts() {
+            while !self.has_broadcasts() {
                 // Whoever has public jobs for which nobody comes clears it, though this worker waits.
                 self.registry.offers.demand.ask();
                 for _ in 0..PROBES {
@@ -256,35 +258,33 @@ mod on_demand {
                     }
                     hint::spin_loop();
                 }
+                if is_over() {
+                    break;
+                }
                 rounds += 1;
                 found = self.take_injected();
                 if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
                     found = self.look_around(rounds);
-                    if found.is_none() && !self.patience.waits_on() {
-                        break;
-                    }
+                    // A search would have found that job sooner.
+                    is_in_vain = found.is_some() || !self.patience.waits_on();
                     deal.show_again(self.index);
                 }
-                if found.is_some() {
+                if found.is_some() || is_in_vain {
                     break;
                 }
             }
             let dealt = deal.close(self.index);
-            self.patience.ends_to_wait(dealt.is_some(), found.is_none() && !latch.probe());
-            match (found, dealt) {
-                (Some(found), Some(dealt)) => {
-                    // Others may take that one. It was counted when it was first pushed.
-                    if let JobDeque::OnDemand(deque) = &self.deque {
-                        self.push_private(deque, dealt);
-                    }
-                    Some(found)
-                }
-                (None, Some(dealt)) => {
-                    Self::count_theft(true);
-                    Some(dealt)
-                }
-                (found, None) => found,
+            self.patience.ends_to_wait(dealt.is_some(), is_in_vain);
+            let Some(dealt) = dealt else { return found };
+            if found.is_none() && !latch.probe() {
+                Self::count_theft(true);
+                return Some(dealt);
             }
+            // Others may take that one. It was counted when it was first pushed.
+            if let JobDeque::OnDemand(deque) = &self.deque {
+                self.push_private(deque, dealt);
+            }
+            found
         }
 
         /// A dealt job counts as a stolen one.

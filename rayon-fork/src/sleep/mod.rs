@@ -193,11 +193,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// What a worker of this pool will remember of its searches.
     pub(crate) fn patience(&self) -> Patience {
-        if LeaveRuleOf::<C>::LINGERS {
-            Patience::new(self.slots.len(), thread_count::cpus_at_first())
-        } else {
-            Patience::default()
-        }
+        Patience::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
     /// `worker` ran out of work and starts to look for more.

@@ -60,6 +60,12 @@ impl LeftOut {
         left == 0
     }
 
+    /// Whether any is left; that was none.
+    #[allow(dead_code)]
+    fn are_there(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
     fn set(&self, times: usize) {
         self.0.store(times, Ordering::Relaxed);
     }
@@ -169,6 +175,13 @@ impl Patience {
         }
     }
 
+    /// The worker is out of jobs.
+    fn job_ended(&self) {
+        if let Some(found) = self.found.take() {
+            self.learn(found.elapsed());
+        }
+    }
+
     /// What the last search found kept the worker busy for so long.
     fn learn(&self, busy: Duration) {
         self.finds_long_jobs.set(busy > A_WAKE_UP);
@@ -181,9 +194,7 @@ impl Patience {
 
     /// The first search was in vain: a worker that pushes may show a job if given a moment.
     pub(super) fn begin_rests(&self) {
-        if let Some(found) = self.found.take() {
-            self.learn(found.elapsed());
-        }
+        self.job_ended();
         self.without_yields.set((!self.yielding.try_begin()).then_some(SEARCHES));
         pause();
     }
@@ -206,6 +217,7 @@ impl Patience {
     /// was learned, that was one time left out.
     #[allow(dead_code)]
     pub(crate) fn begins_to_wait(&self, latch: &CoreLatch) -> bool {
+        self.job_ended();
         if let Some(dealt) = self.dealt.take() {
             if dealt.elapsed() < PAYS {
                 self.waiting.was_in_vain();
@@ -213,7 +225,11 @@ impl Patience {
                 self.waiting.was_worth_it();
             }
         }
-        if self.shares_cpus || !self.waiting.try_begin() || !self.yielding.try_begin() {
+        // The search that comes next instead counts the left-out yield.
+        if self.shares_cpus
+            || self.yielding.dear.left_out.are_there()
+            || !self.waiting.try_begin()
+        {
             return false;
         }
         let start = Instant::now();
@@ -233,7 +249,7 @@ impl Patience {
         self.yielding.yield_now() && self.until.get().is_some_and(|until| Instant::now() < until)
     }
 
-    /// Waiting has ended, for a reason or not.
+    /// Waiting has ended, by what was dealt, or in vain, or for another reason.
     #[allow(dead_code)]
     pub(crate) fn ends_to_wait(&self, was_dealt: bool, was_in_vain: bool) {
         if was_dealt {

@@ -76,3 +76,35 @@ fn what_its_worker_does_not_take_others_may() {
     assert_eq!(deal.deal_from_outside(Numbered(3)), Ok(()));
     assert_eq!((deal.take_from(0), deal.close::<Numbered>(0)), (Some(Numbered(3)), None));
 }
+
+#[test]
+fn who_waits_in_another_group_is_dealt_what_the_own_group_does_not_want() {
+    let deal = Deal::new(130);
+    deal.open(129);
+    assert!(deal.deal(0, || Some(Numbered(4))));
+    assert_eq!(deal.close(129), Some(Numbered(4)));
+}
+
+#[test]
+fn who_has_helpers_that_found_other_jobs_deals_to_those_that_wait_now() {
+    let deal = Deal::new(4);
+    deal.open(1);
+    deal.open(2);
+    assert!(deal.deal(0, || Some(Numbered(0))));
+    let (_, helper) = (deal.close::<Numbered>(1), deal.close::<Numbered>(2));
+    assert!(helper.is_none() || helper == Some(Numbered(0)));
+    deal.open(3);
+    assert!(deal.deal(0, || Some(Numbered(1))));
+    assert_eq!(deal.close(3), Some(Numbered(1)));
+}
+
+#[test]
+fn who_waited_in_vain_has_no_helpers() {
+    let deal = Deal::new(4);
+    deal.open(1);
+    deal.open(2);
+    assert!(deal.deal(0, || Some(Numbered(0))));
+    deal.open(0);
+    assert_eq!(deal.close::<Numbered>(0), None);
+    assert_eq!(deal.mailboxes[0].helpers.load(Ordering::Relaxed), 0);
+}
