@@ -15,7 +15,7 @@
 //! priorities, threads that submit jobs must not have a lower priority than workers that spin on the same CPU.
 //!
 //! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
-//! region spreads as a tree does, and its workers do not fight for bits.
+//! region spreads as a tree does, and its workers do not fight for bits. A thread outside has one job, and hands on all.
 
 use std::ptr;
 
@@ -151,11 +151,11 @@ impl Deal {
         let own = &self.mailboxes[worker].helpers;
         // Relaxed: only the worker touches them while it does not wait.
         let mut helpers = own.load(Ordering::Relaxed);
-        let mut dealt = self.deal_to_one_of(worker, &mut helpers, &mut take);
+        let mut dealt = self.deal_to_one_of::<_, false>(worker, &mut helpers, &mut take);
         // Those that came with a job may have found others since.
         if helpers == 0 && !dealt {
             helpers = self.claim(worker / GROUP);
-            dealt = self.deal_to_one_of(worker, &mut helpers, &mut take);
+            dealt = self.deal_to_one_of::<_, false>(worker, &mut helpers, &mut take);
         }
         own.store(helpers, Ordering::Relaxed);
         let groups = self.groups();
@@ -172,8 +172,8 @@ impl Deal {
     /// Deals to one who waits in a group that the caller is not of.
     fn deal_in<T: TwoWords>(&self, group: usize, take: &mut impl FnMut() -> Option<T>) -> bool {
         let mut helpers = self.claim(group);
-        let dealt = self.deal_to_one_of(group * GROUP, &mut helpers, take);
-        // Those that did not come with the job.
+        let dealt = self.deal_to_one_of::<_, true>(group * GROUP, &mut helpers, take);
+        // Those that are left if the caller has no job.
         self.show(group, helpers);
         dealt
     }
@@ -182,9 +182,9 @@ impl Deal {
         self.mailboxes.len().div_ceil(GROUP)
     }
 
-    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along. Leaves the rest, nearer ones,
-    /// without those that were tried and do not wait.
-    fn deal_to_one_of<T: TwoWords>(
+    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along, or `ALL`. Leaves the rest, nearer
+    /// ones, without those that were tried and do not wait.
+    fn deal_to_one_of<T: TwoWords, const ALL: bool>(
         &self,
         near: usize,
         helpers: &mut u64,
@@ -197,8 +197,8 @@ impl Deal {
             let in_turn = helpers.rotate_right(turn);
             let upper = (0..in_turn.count_ones() / 2).fold(in_turn, |left, _| left & (left - 1));
             let place = (upper.trailing_zeros() + turn) as usize % GROUP;
-            let along = upper.rotate_left(turn) & !(1 << place);
             *helpers &= !(1 << place);
+            let along = if ALL { *helpers } else { upper.rotate_left(turn) & *helpers };
             let mailbox = &*self.mailboxes[near / GROUP * GROUP + place];
             // Relaxed: a hint.
             if mailbox.state.load(Ordering::Relaxed) != OPEN || !mailbox.step(OPEN, BUSY) {

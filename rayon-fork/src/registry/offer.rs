@@ -70,6 +70,10 @@ mod at_once {
             false
         }
 
+        /// Nobody waits for those that are left.
+        #[inline]
+        pub(in crate::registry) fn job_popped(&self) {}
+
         /// Not at all.
         #[inline]
         pub(in crate::registry) fn await_job(&self, _latch: &CoreLatch) -> Option<JobRef> {
@@ -265,8 +269,8 @@ mod on_demand {
                 found = self.take_injected();
                 if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
                     found = self.look_around(rounds);
-                    // A search would have found that job sooner.
-                    is_in_vain = found.is_some() || !self.patience.waits_on();
+                    // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
+                    is_in_vain = found.is_none() && !self.patience.waits_on();
                     deal.show_again(self.index);
                 }
                 if found.is_some() || is_in_vain {
@@ -317,7 +321,29 @@ mod on_demand {
             };
             let is_back = deque.try_take_back(index);
             hooks::count_if(is_back, Event::Pop);
+            if is_back {
+                self.job_popped();
+            }
             is_back
+        }
+
+        /// The newest job was taken back, and runs next: deals the oldest of those that are left.
+        #[inline]
+        pub(in crate::registry) fn job_popped(&self) {
+            if let (true, JobDeque::OnDemand(deque)) = (DEALS, &self.deque) {
+                if self.registry.offers.demand.is_there() {
+                    self.deal_left(deque);
+                }
+            }
+        }
+
+        // Not inlined, as `answer`.
+        #[cold]
+        #[inline(never)]
+        fn deal_left(&self, deque: &on_demand::Deque<JobRef>) {
+            if !deque.is_empty() {
+                self.registry.offers.deal.deal(self.index, || deque.take_oldest());
+            }
         }
 
         /// A search begins.

@@ -147,6 +147,7 @@ impl Worker {
         match self.deque.pop() {
             Some(job) => {
                 hooks::count(Event::Pop);
+                self.job_popped();
                 Some(job)
             }
             None => self.take_broadcast(),

@@ -56,11 +56,14 @@ fn helpers_of_who_waits_itself_wait_for_others() {
 }
 
 #[test]
-fn a_thread_outside_deals_to_any_group_and_claims_nobody_else() {
+fn a_thread_outside_deals_to_any_group_and_hands_all_who_wait_there_on() {
     let deal = Deal::new(130);
     (127..130).for_each(|worker| deal.open(worker));
     for job in 0..3 {
         assert_eq!(deal.deal_from_outside(Numbered(job)), Ok(()));
+        // Of the two in one group, both bits come with the job; the other shows itself again.
+        deal.show_again(128);
+        deal.show_again(129);
     }
     let mut jobs: Vec<_> =
         (127..130).map(|worker| deal.close::<Numbered>(worker).unwrap().0).collect();
