@@ -37,7 +37,7 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
     assert not any(result.is_judged for result in truth.results(truth.CASES[name], 2))
 
 
-@pytest.mark.parametrize("name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto"])
+@pytest.mark.parametrize("name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts"])
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["found, overall"] > 70
 

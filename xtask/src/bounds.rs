@@ -36,16 +36,16 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of analysis/src",
         size: Size::Lines("analysis/src/", &["py"]),
-        most: 13_289,
+        most: 13_263,
         goal: 11_000,
     },
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 121_106,
+        most: 121_190,
         goal: 88_000,
     },
-    Bound { what: "words of documents", size: Size::Words, most: 34_893, goal: 28_000 },
+    Bound { what: "words of documents", size: Size::Words, most: 34_931, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];
 

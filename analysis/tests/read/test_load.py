@@ -94,27 +94,15 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(folder: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda record: record.update(schema=2),
-            r":3: field `schema` is 2, this analysis reads 1; use the analysis",
-        ),
+        (lambda record: record.update(schema=2), r":3: field `schema` is 2, this analysis reads 1; use the analysis"),
         (lambda record: record.pop("threads"), r":3: .*required field `threads`"),
         (lambda record: record.update(threads="two"), r":3: .*Expected `int`, got `str` - at `\$.threads`"),
         (lambda record: record.update(threads=0), r":3: field `threads` is 0"),
-        (
-            lambda record: record.update(outcome="odd"),
-            r":3: field `outcome` is `odd`; known outcomes: ok, timeout",
-        ),
+        (lambda record: record.update(outcome="odd"), r":3: field `outcome` is `odd`; known outcomes: ok, timeout"),
         (lambda record: record.update(program="both"), r":3: field `program` is `both`"),
         (lambda record: record.update(iterations=[]), r":3: field `iterations` is empty though"),
-        (
-            lambda record: record["iterations"][1].update(elapsed_ns=0),
-            r":3: field `iterations\[1\].elapsed_ns` is 0",
-        ),
-        (
-            lambda record: record["iterations"][1].update(work_units=0),
-            r":3: field `iterations\[1\].work_units` is 0",
-        ),
+        (lambda record: record["iterations"][1].update(elapsed_ns=0), r":3: field `iterations\[1\].elapsed_ns` is 0"),
+        (lambda record: record["iterations"][1].update(work_units=0), r":3: field `iterations\[1\].work_units` is 0"),
         (
             lambda record: record["iterations"][1].update(user_ns=-4_000_000),
             r":3: field `iterations\[1\].user_ns` is -4000000; CPU time is not negative",

@@ -16,7 +16,8 @@ from sweep_analysis.report import figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
-from sweep_analysis.stats.speedup import in_cycles, speedups
+from sweep_analysis.stats.compare import in_quantity
+from sweep_analysis.stats.speedup import speedups
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
         return float(values["dynamic"] / values["fixed"])
 
     assert ratio(times) == pytest.approx(2.4 / 3.6, rel=0.03)
-    assert ratio(in_cycles(times)) == pytest.approx(1, rel=0.03)
+    assert ratio(in_quantity(times, "cycles")) == pytest.approx(1, rel=0.03)
 
 
 def test_a_claim_is_read_as_it_was_meant() -> None:

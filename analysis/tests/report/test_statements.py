@@ -115,11 +115,7 @@ def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
     text = stated("by-threads", [analysis], "over_ideal/p50", "master", "packed", "goal:regions:1=5,2=4.4")
     sentence, _, head, _, *rows = text.splitlines()
     assert head == "| workload | branch | 1 | 2 |"
-    assert rows == [
-        "| regions | master | 1 | 1 |",
-        "| regions | packed | 4.5 | 4.5 |",
-        "| regions | goal | 5 | 4.4 |",
-    ]
+    assert rows == ["| regions | master | 1 | 1 |", "| regions | packed | 4.5 | 4.5 |", "| regions | goal | 5 | 4.4 |"]
     assert sentence.startswith("Wait beyond the ideal, p50, in µs by threads, medians (sweep ")
     assert sentence.endswith(": `packed` misses its goal on regions with 2 threads.")
     reached = stated("by-threads", [analysis], "over_ideal/p50", "packed", "goal:regions:1=5,2=4.5")

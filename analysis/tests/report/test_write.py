@@ -126,9 +126,7 @@ def test_branch_names_cannot_break_the_page(tmp_path: Path) -> None:
 
 
 def test_failed_trials_are_counted_and_listed(tmp_path: Path) -> None:
-    truth = small(
-        fails=lambda branch, _, threads, __: "wrong-answer" if (branch, threads) == ("packed", 2) else None,
-    )
+    truth = small(fails=lambda branch, _, threads, __: "wrong-answer" if (branch, threads) == ("packed", 2) else None)
     page = page_of(tmp_path, truth)
     assert "5 of 35 trials failed (packed 5)" in page
     assert "made up: wrong-answer" in page
@@ -152,10 +150,7 @@ def test_one_branch_alone_is_shown_without_comparison(tmp_path: Path) -> None:
 
 
 def test_a_missing_baseline_is_said(tmp_path: Path) -> None:
-    truth = small(
-        sequential=False,
-        fails=lambda branch, *_: "build-failed" if branch.startswith("master") else None,
-    )
+    truth = small(sequential=False, fails=lambda branch, *_: "build-failed" if branch.startswith("master") else None)
     page = page_of(tmp_path, truth)
     assert "The baseline master has no good trial, so nothing is compared." in page
     assert "speed-up against the sequential program or against the baseline on one thread" in page

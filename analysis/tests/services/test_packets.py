@@ -53,13 +53,7 @@ def made_up(folder: Path, cells: list[dict[str, Any]]) -> Sweep:
 
 
 def parameters(strategy: str, words: int, lock: str = "mutex", depth: int = 32) -> dict[str, str]:
-    return {
-        "strategy": strategy,
-        "lock": lock,
-        "words": str(words),
-        "depth": str(depth),
-        "generator": "uniform",
-    }
+    return {"strategy": strategy, "lock": lock, "words": str(words), "depth": str(depth), "generator": "uniform"}
 
 
 def sequential(words: int, ns: int) -> dict[str, Any]:

@@ -12,14 +12,7 @@ from sweep_analysis.read.experiment import experiment_named
 from sweep_analysis.read.labels import HERE
 from sweep_analysis.services import packets
 from sweep_analysis.services.experiments import beside
-from sweep_analysis.services.results import (
-    PACKETS,
-    Result,
-    agreement,
-    result,
-    result_of,
-    summary,
-)
+from sweep_analysis.services.results import PACKETS, Result, agreement, result, result_of, summary
 from sweep_analysis.services.servers import costs_by_branch, points
 
 NAMES = [

@@ -178,11 +178,7 @@ def test_two_per_cent_drowns_in_large_noise(tmp_path: Path) -> None:
 
 def test_drift_and_block_noise_leave_the_ratio_alone(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=["master", "packed"],
-        effects={("packed", "tsp"): 1.1},
-        drift=0.5,
-        block_noise=0.2,
-        trial_noise=0.002,
+        branches=["master", "packed"], effects={("packed", "tsp"): 1.1}, drift=0.5, block_noise=0.2, trial_noise=0.002
     )
     cells = compared(tmp_path / "sweep", truth).filter(
         pl.col("level") == "cell", pl.col("branch") == "packed", pl.col("workload") == "tsp"

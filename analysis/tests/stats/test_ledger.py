@@ -49,6 +49,13 @@ def test_a_clean_sweep_leaves_nothing_out_and_says_so(tmp_path: Path) -> None:
     assert "which are kept" in found["reason"][-1]
 
 
+def test_a_burst_is_in_the_ledger(tmp_path: Path) -> None:
+    sweep = sweep_of(tmp_path / "sweep", branches=made_up.STUDY_BRANCHES, workloads={"tsp": 0.1}, trials=7)
+    slow = (pl.col("replicate") == 0) & pl.col("branch").is_in(made_up.STUDY_BRANCHES[:4])
+    times = trial_times(sweep).with_columns(pl.col("ns_per_unit") * pl.when(slow).then(1.5).otherwise(1.0))
+    assert "blocks of comparisons" in ledger(sweep, times, "master")["what"]
+
+
 def test_a_torn_record_is_in_the_ledger(tmp_path: Path) -> None:
     folder = made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=["master"], workloads={"tsp": 0.1}))
     file = folder / "trials.jsonl"

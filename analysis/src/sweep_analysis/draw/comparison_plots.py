@@ -5,13 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import (
-    THREADS,
-    WRITTEN_COLUMNS,
-    ChartStyle,
-    diverging_colours,
-    under_each_other,
-)
+from sweep_analysis.draw.plots import THREADS, WRITTEN_COLUMNS, ChartStyle, diverging_colours, under_each_other
 from sweep_analysis.read.labels import percent
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
@@ -46,10 +40,7 @@ def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     encode = {
         "x": alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
         "y": alt.Y(
-            "branch:N",
-            sort=[*order, *twins],
-            title=None,
-            axis=alt.Axis(labelLimit=400, ticks=False, domain=False),
+            "branch:N", sort=[*order, *twins], title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
         ),
     }
     diverging = diverging_colours(theme)

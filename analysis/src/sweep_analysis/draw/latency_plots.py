@@ -105,10 +105,7 @@ def tradeoff_figure(rows: pl.DataFrame, quantile: str, style: ChartStyle) -> alt
     key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolSize=70)
     names = style.branches
     colour = alt.Color(
-        "branch:N",
-        scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
-        legend=key,
-        sort=names,
+        "branch:N", scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]), legend=key, sort=names
     )
     shapes = ["square" if looks[name].dashed else "circle" for name in names]
     shape = alt.Shape("branch:N", scale=alt.Scale(domain=names, range=shapes), legend=key, sort=names)

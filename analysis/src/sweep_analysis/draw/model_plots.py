@@ -76,11 +76,7 @@ def limits_figure(hot_line: pl.DataFrame, greedy: pl.DataFrame) -> alt.TopLevelM
     band = (
         alt.Chart(greedy)
         .mark_area(color="#cccccc")
-        .encode(
-            x=threads(greedy),
-            y=alt.Y("least_us:Q", scale=alt.Scale(type="log"), title="time, µs"),
-            y2="most_us:Q",
-        )
+        .encode(x=threads(greedy), y=alt.Y("least_us:Q", scale=alt.Scale(type="log"), title="time, µs"), y2="most_us:Q")
     )
     ran = alt.Chart(greedy).mark_point(filled=True, size=70, color=COLOURS[2])
     points = ran.encode(x=threads(greedy), y=alt.Y("simulated_us:Q", scale=alt.Scale(type="log")))

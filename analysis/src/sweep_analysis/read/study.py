@@ -145,14 +145,7 @@ def _trial(row: dict[str, Any], branch: str, threads: int) -> tuple[dict[str, An
         "outcome": "ok",
     }
     elapsed = row["elapsed_ns"]
-    return trial, {
-        "trial": name,
-        "iteration": 0,
-        "elapsed_ns": elapsed,
-        "user_ns": 0,
-        "system_ns": 0,
-        "work_units": 1,
-    }
+    return trial, {"trial": name, "iteration": 0, "elapsed_ns": elapsed, "user_ns": 0, "system_ns": 0, "work_units": 1}
 
 
 def _as_baselines(trials: list[dict[str, Any]], baseline: str | None) -> None:

@@ -5,15 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw import (
-    cost_plots,
-    event_plots,
-    latency_plots,
-    map_plots,
-    plots,
-    speedup_plots,
-    spent_plots,
-)
+from sweep_analysis.draw import cost_plots, event_plots, latency_plots, map_plots, plots, speedup_plots, spent_plots
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, per_panel
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel

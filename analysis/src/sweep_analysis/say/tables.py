@@ -40,6 +40,9 @@ MOST_ROWS = 5000
 POOL = "rayon-fork/src/"
 """Where nearly all lines of source lie that wait; people are spared it."""
 
+_CELL = (pl.col("panel").alias("workload"), "branch", "threads")
+"""What most tables begin with."""
+
 SUFFIXES = ("csv", "parquet", "md")
 """File formats of `write`, by the ending of the file's name."""
 
@@ -83,21 +86,14 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
 
     In: rows with `panel`; `units` is what the sweep calls its replicates.
     """
-
-    def ratio(column: str, name: str) -> pl.Expr:
-        return pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
-
-    band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
-    return comparisons.select(
-        pl.col("panel").fill_null("all together").alias("workload"),
-        "branch",
-        "threads",
+    change, *interval, band = _changes()
+    return comparisons.with_columns(pl.col("panel").fill_null("all together")).select(
+        *_CELL,
         "verdict",
-        ratio("time_ratio", "time"),
-        ratio("ratio_low", "from"),
-        ratio("ratio_high", "to"),
-        pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
-        ratio("cpu_ratio", "CPU time"),
+        change.alias("time"),
+        *interval,
+        band,
+        _change("cpu_ratio", "CPU time"),
         "pairs",
         pl.col("units").alias(units),
         pl.col("p_corrected").round(3).alias("p corrected"),
@@ -107,9 +103,7 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
 def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
     """Cells with predicted and measured times. In: rows of `frames.VALIDATION` with `panel`."""
     return cells.select(
-        pl.col("panel").alias("workload"),
-        "branch",
-        "threads",
+        *_CELL,
         pl.col("predicted_ms").alias("simulated ms"),
         pl.col("measured_ms").alias("measured ms"),
         pl.col("ratio").alias("simulated / measured"),
@@ -151,10 +145,9 @@ def calibration_table(cells: pl.DataFrame, units: str = "layouts") -> pl.DataFra
     return cells.select(
         pl.col("panel").alias("workload"),
         "threads",
-        *(
-            pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
-            for column, name in (("time_ratio", "change"), ("equal_low", "from"), ("equal_high", "to"))
-        ),
+        _change("time_ratio", "change"),
+        _change("equal_low", "from"),
+        _change("equal_high", "to"),
         pl.col("units").alias(units),
         "answer",
     )
@@ -163,9 +156,7 @@ def calibration_table(cells: pl.DataFrame, units: str = "layouts") -> pl.DataFra
 def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
     """The columns of `frames.SPEEDUPS` that a reader needs. In: rows with `panel`."""
     return speedups.select(
-        pl.col("panel").alias("workload"),
-        "branch",
-        "threads",
+        *_CELL,
         pl.col("elapsed_ms").round(3).alias("median ms"),
         pl.col("speedup").round(3),
         pl.col("speedup_low").round(3).alias("from"),
@@ -184,9 +175,7 @@ def line_table(lines: pl.DataFrame) -> pl.DataFrame:
         rates = ("writes", "writes_low", "writes_high", "loads", "cas_failures")
         parts.append(
             part.with_columns(*((pl.col(name) * factor).alias(name) for name in rates)).select(
-                pl.col("panel").alias("workload"),
-                "branch",
-                "threads",
+                *_CELL,
                 "line",
                 pl.concat_str(pl.lit("per " + words), pl.col("work_unit")).alias("counted"),
                 "writes",
@@ -214,9 +203,7 @@ def event_table(rates: pl.DataFrame) -> pl.DataFrame:
         )
         parts.append(
             wide.select(
-                pl.col("panel").alias("workload"),
-                "branch",
-                "threads",
+                *_CELL,
                 pl.concat_str(pl.lit("per " + words), pl.col("work_unit")).alias("counted"),
                 *(pl.col(event).alias(HEADLINE[event]) for event in present),
             )
@@ -233,9 +220,7 @@ def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
     totals = shares.group_by(cell, maintain_order=True).agg(pl.col("ns_per_unit").sum())
     wide = shares.with_columns(_whole_percent("share")).pivot("spent_on", index=cell, values="share")
     return totals.join(wide, on=cell, maintain_order="left").select(
-        pl.col("panel").alias("workload"),
-        "branch",
-        "threads",
+        *_CELL,
         pl.col("work_unit").alias("unit"),
         pl.col("ns_per_unit").alias("core ns per unit"),
         *(pl.col(name).alias(told) for name, told in SPENT_ON.items() if name in wide.columns),
@@ -274,14 +259,7 @@ def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
         "quantile", index=["panel", "branch", "threads", "kind", "trials"], values="wait_us"
     )
     present = [quantile for quantile in QUANTILES if quantile in wide.columns]
-    return wide.select(
-        pl.col("panel").alias("workload"),
-        "branch",
-        "threads",
-        pl.col("kind").replace_strict(KINDS).alias("waited"),
-        *present,
-        "trials",
-    )
+    return wide.select(*_CELL, pl.col("kind").replace_strict(KINDS).alias("waited"), *present, "trials")
 
 
 def rounded(frame: pl.DataFrame) -> pl.DataFrame:
@@ -293,9 +271,7 @@ def cost_table(costs: pl.DataFrame) -> pl.DataFrame:
     """The columns of `frames.COSTS` that a reader needs, times in µs. In: rows with `panel`."""
     return rounded(
         costs.select(
-            pl.col("panel").alias("workload"),
-            "branch",
-            "threads",
+            *_CELL,
             (pl.col("ns_per_unit") / 1e3).alias("wall µs per unit"),
             (pl.col("cpu_ns_per_unit") / 1e3).alias("CPU µs per unit"),
             pl.col("cpus_busy").alias("CPUs busy"),
@@ -322,11 +298,9 @@ def place_table(places: pl.DataFrame) -> pl.DataFrame:
 def outlier_table(outliers: pl.DataFrame) -> pl.DataFrame:
     """The columns of `frames.OUTLIERS` that a reader needs, the farthest first. In: rows with `panel`."""
     return outliers.sort(pl.col("time_ratio").log().abs(), descending=True).select(
-        pl.col("panel").alias("workload"),
-        "branch",
-        "threads",
+        *_CELL,
         "block",
-        pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("time"),
+        _change("time_ratio", "time"),
         pl.when("is_beyond_fences").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("beyond fences"),
         pl.col("modified_z").round(1).alias("scaled MADs"),
         pl.col("trials").alias("of trials"),
@@ -340,7 +314,7 @@ def mode_table(modes: pl.DataFrame) -> pl.DataFrame:
         "branch",
         pl.col("threads").cast(pl.String).fill_null("all"),
         pl.col("scope").alias("asked"),
-        pl.col("gap").map_elements(percent, return_dtype=pl.String).alias("between modes"),
+        _change("gap", "between modes"),
         "values",
         pl.col("p_bh").round(3).alias("p corrected"),
     )
@@ -366,7 +340,7 @@ def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
         "threads",
         "branch",
         pl.col("quantity").replace_strict({"time": "time", "cpu": "CPU time"}),
-        pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("prices as written"),
+        _change("ratio", "prices as written"),
         with_price("least", "least_price").alias("least"),
         with_price("most", "most_price").alias("most"),
         pl.when("two_states")
@@ -386,11 +360,7 @@ def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
         pl.struct("expect", "against", "quantity", "workloads", "threads")
         .map_elements(lambda claim: claim_in_words(claim, workloads), return_dtype=pl.String)
         .alias("claimed"),
-        "verdict",
-        *_changes(),
-        "cells",
-        pl.col("p_holm").round(3).alias("p corrected"),
-        "reason",
+        *_outcome(),
     )
 
 
@@ -403,11 +373,7 @@ def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
         pl.col("panel").alias("workload"),
         pl.col("at_threads").alias("threads"),
         pl.col("quantity").replace_strict(QUANTITY_NAMES),
-        "verdict",
-        *_changes(),
-        "cells",
-        pl.col("p_holm").round(3).alias("p corrected"),
-        "reason",
+        *_outcome(),
     )
 
 
@@ -450,13 +416,17 @@ def threads_in_words(text: str) -> str:
     return f"{begin} and more" if not last else f"{begin} {up_to}"
 
 
+def _outcome() -> list[pl.Expr | str]:
+    """What became of a claim."""
+    return ["verdict", *_changes(), "cells", pl.col("p_holm").round(3).alias("p corrected"), "reason"]
+
+
 def _changes() -> list[pl.Expr]:
     """Ratio, interval and A/A band as changes in per cent."""
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
-    return [
-        *(
-            pl.col(column).map_elements(percent, return_dtype=pl.String).alias(name)
-            for column, name in (("time_ratio", "change"), ("ratio_low", "from"), ("ratio_high", "to"))
-        ),
-        pl.concat_str(pl.lit("±"), band, pl.lit("\N{NO-BREAK SPACE}%")).alias("A/A band"),
-    ]
+    ends = (_change("ratio_low", "from"), _change("ratio_high", "to"))
+    return [_change("time_ratio", "change"), *ends, pl.format("±{}\N{NO-BREAK SPACE}%", band).alias("A/A band")]
+
+
+def _change(ratio: str, name: str) -> pl.Expr:
+    return pl.col(ratio).map_elements(percent, return_dtype=pl.String).alias(name)

@@ -19,12 +19,7 @@ from sweep_analysis.services.experiments import FAMILIES, beside
 from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-PACKETS = (
-    "packets-idle-lock-overhead",
-    "packets-speedup-uniform",
-    "packets-speedup-exponential",
-    "packets-awesome",
-)
+PACKETS = ("packets-idle-lock-overhead", "packets-speedup-uniform", "packets-speedup-exponential", "packets-awesome")
 """The packet study's experiments 1 to 4, as `experiments.toml` names them."""
 
 POOL, LOCK_FREE = "pool", "lock-free"

@@ -38,11 +38,7 @@ PARTS = r"^service_part_(\d+)_max$"
 METHODS = {"service_get": "GET", "service_post": "POST", "service_delete": "DELETE"}
 """Methods, by the beginning of the name of their service times."""
 
-KINDS = {
-    "posts_per_second": "post",
-    "reads_per_second": "read",
-    "requests_per_thread_per_second": "per thread",
-}
+KINDS = {"posts_per_second": "post", "reads_per_second": "read", "requests_per_thread_per_second": "per thread"}
 """Kinds of requests to a board, by the name of the metric."""
 
 LONG = ", long lines"

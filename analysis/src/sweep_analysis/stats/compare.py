@@ -1,8 +1,8 @@
 """The one judge: every branch against the baseline, in time, CPU time and waits, per cell, per workload and overall.
 
-Each trial is set beside the baseline's of its block, so that a host that drifts does no harm; the log-ratios are
-averaged within each layout, and a cell's estimate is their trimmed mean over layouts (`location`). A pooled ratio is
-the geometric mean of the ratios of its cells.
+Each trial is set beside the baseline's of its block, so that a host that drifts does no harm, and blocks that met other
+work are left out (`bursts`). The log-ratios are averaged within each layout, and a cell's estimate is their trimmed
+mean over layouts (`location`). A pooled ratio is the geometric mean of the ratios of its cells.
 
 Rows of all workloads, and of one at all thread counts, pool cells of several workers within the CPUs. One worker shares
 nothing, and workers beyond the CPUs wait for the kernel: neither says what the others do, so neither is averaged with
@@ -37,6 +37,7 @@ from scipy import special
 
 from sweep_analysis.read.frames import COMPARISONS
 from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, TWIN_SUFFIX
+from sweep_analysis.stats.bursts import bursts
 from sweep_analysis.stats.location import (
     CONFIDENCE,
     FEWEST_UNITS,
@@ -79,7 +80,7 @@ POOLED = ("several workers within the CPUs", "one worker", "more workers than CP
 """Kinds of cells; rows over several thread counts pool the first kind that there is."""
 AIMED = 0.9
 """Power that the formula of `detectable_ratio` is asked for: as the larger of two limits counts, and both vary from
-sweep to sweep, made-up changes are then found in 71 (bursts) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
+sweep to sweep, made-up changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
 LEAST_SIMULATED = 0.1
 """Change below which no simulated difference is called one, and below which the A/A band is never. A guess: how far
 prices can be trusted."""
@@ -181,7 +182,11 @@ class Comparison:
     ) -> None:
         """Pair all trials with the baseline's of their blocks, in one of `QUANTITIES`."""
         self.baseline, self.quantity, self._simulated = baseline, quantity, simulated
-        pairs = log_ratios(times, baseline, QUANTITIES[quantity]).collect().lazy()
+        column = QUANTITIES[quantity]
+        if not simulated:  # Seeds have no moment.
+            self.bursts: pl.DataFrame = noise.bursts if noise else bursts(times, column)
+            times = times.join(self.bursts.lazy(), on="block", how="anti")
+        pairs = log_ratios(times, baseline, column).collect().lazy()
         self.units = by_layout(pairs)
         self._by_replicate = by_replicate(pairs)
         self.branches = self.units.branches

@@ -42,17 +42,13 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         `saved_ns` (wall time per unit), `saved_ns_low`, `saved_ns_high` (95 % interval), `plain_ns`. Where `plain`
         writes nothing there is nothing to save, and no row.
     """
-    key = POOL_CELL
     writes = analysis.drawn_events.filter(
         (pl.col("event") == "writes") & ~pl.col("oversubscribed") & (pl.col("threads") > 1)
     )
-    place = PLACE
-    own = writes.filter((pl.col("branch") == plain) & (pl.col("per_unit") > 0)).select(
-        *place, pl.col("per_unit").alias("plain_writes")
-    )
+    own = writes.filter((pl.col("branch") == plain) & (pl.col("per_unit") > 0)).select(*PLACE, plain_writes="per_unit")
     times = (
         analysis.times.filter((pl.col("program") == "parallel") & (pl.col("branch") == plain))
-        .group_by(place)
+        .group_by(PLACE)
         .agg(pl.col("ns_per_unit").median().alias("plain_ns"))
     )
     compared = compare(analysis.times.lazy(), plain).filter(pl.col("level") == "cell")
@@ -62,17 +58,17 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
 
     cells = (
         writes.filter(pl.col("branch") != plain)
-        .select(*key, pl.col("per_unit").alias("writes"))
-        .join(own, on=place)
-        .join(times, on=place)
-        .join(compared.select(*key, "time_ratio", "ratio_low", "ratio_high"), on=key)
+        .select(*POOL_CELL, pl.col("per_unit").alias("writes"))
+        .join(own, on=PLACE)
+        .join(times, on=PLACE)
+        .join(compared.select(*POOL_CELL, "time_ratio", "ratio_low", "ratio_high"), on=POOL_CELL)
         .with_columns(
             (pl.col("plain_writes") - pl.col("writes")).alias("saved_writes"),
             saved("time_ratio", "saved_ns"),
             saved("ratio_high", "saved_ns_low"),
             saved("ratio_low", "saved_ns_high"),
         )
-        .sort(key)
+        .sort(POOL_CELL)
     )
     shown = with_panel(cells).select(
         "panel", "threads", "branch", "writes", "plain_writes", "saved_writes",

@@ -65,12 +65,7 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
     return (
         trial_waits(sweep)
         .group_by([*POOL_CELL, "oversubscribed", "kind", "quantile"])
-        .agg(
-            pl.len().alias("trials"),
-            wait.median(),
-            wait.min().alias("wait_us_low"),
-            wait.max().alias("wait_us_high"),
-        )
+        .agg(pl.len().alias("trials"), wait.median(), wait.min().alias("wait_us_low"), wait.max().alias("wait_us_high"))
         .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
         .sort([*POOL_CELL, "kind", "quantile"])
     )

@@ -9,7 +9,9 @@ import polars as pl
 from sweep_analysis.read.frames import LEDGER
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL_SET, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.stats.bursts import bursts
 from sweep_analysis.stats.outliers import outliers
+from sweep_analysis.stats.speedup import with_time_outs
 
 
 def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
@@ -23,6 +25,10 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     frame = times.collect()
     pool = frame.filter(pl.col("program") == PARALLEL)
     rows += _pairs(pool, baseline) + _cells(pool)
+    struck = 0 if sweep.machine else bursts(with_time_outs(sweep, frame).lazy(), "ns_per_unit").height
+    if struck:
+        reason = "a burst of other work (in wall time)"
+        rows.append(_row("blocks of comparisons", reason, None, struck, pool["block"].n_unique()))
     asked = sweep.manifest.get("asked")
     warmups = asked.get("warmup_iterations", 0) if isinstance(asked, dict) else 0
     if warmups:

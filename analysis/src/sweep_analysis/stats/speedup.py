@@ -69,15 +69,6 @@ def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
     return [iterations.slice(begin, end - begin) for begin, end in zip(cuts, ends, strict=True)] or [iterations]
 
 
-def in_cycles(times: pl.LazyFrame) -> pl.LazyFrame:
-    """Times as if the clock had always been the same: cycles in the place of ns, trials without a clock left out.
-
-    In and out: rows of `frames.TIMES`; wall time per unit counts cycles afterwards, all else is as it was.
-    """
-    cycles = pl.col("cycles_per_unit")
-    return times.filter(cycles.is_not_null()).with_columns(cycles.alias("ns_per_unit"))
-
-
 TIMED_OUT = ("timeout", "hang")
 """Outcomes of trials that were ended at the sweep's limit."""
 

@@ -1,0 +1,54 @@
+"""A burst is found in its block; modes, lone branches and few layouts are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import truth
+from sweep_analysis.stats.bursts import bursts
+from sweep_analysis.stats.compare import compare
+
+TIME = "ns_per_unit"
+
+
+def times_of(name: str, seed: int = 1, **changes: object) -> pl.LazyFrame:
+    return truth.sweep_of(replace(truth.CASES[name], **changes), seed)[1].lazy()  # type: ignore[arg-type]
+
+
+def slowed(times: pl.LazyFrame, branches: list[str], blocks: list[int]) -> pl.LazyFrame:
+    """Half as slow again: these branches in these blocks."""
+    hit = pl.col("branch").is_in(branches) & pl.col("block").is_in(blocks)
+    return times.with_columns(pl.when(hit).then(pl.col(TIME) * 1.5).otherwise(TIME).alias(TIME))
+
+
+def test_blocks_in_which_branches_are_slow_are_bursts_and_no_others() -> None:
+    found = bursts(slowed(times_of("quiet"), ["master", "tried", "equal-0", "equal-5"], [3, 40]), TIME)
+    assert {3, 40} <= set(found["block"])
+    assert found.height < 6
+
+
+@pytest.mark.parametrize("name", ["modes", "far-modes", "builds-of-two-modes", "whole-builds-of-two-modes", "unlike"])
+def test_modes_are_no_bursts(name: str) -> None:
+    assert sum(bursts(times_of(name, seed), TIME).height for seed in range(5)) < 0.01 * 5 * 84
+
+
+def test_one_slow_branch_makes_no_burst() -> None:
+    assert not {0, 12, 25} & set(bursts(slowed(times_of("quiet"), ["tried"], [0, 12, 25]), TIME)["block"])
+
+
+def test_a_burst_that_leaves_too_few_layouts_stays() -> None:
+    struck = slowed(times_of("quiet", layouts=4, trials=4), ["master", "tried", "equal-0", "equal-5"], [3])
+    assert 3 not in bursts(struck, TIME)["block"]
+
+
+def test_a_burst_is_left_out_for_all_branches_alike() -> None:
+    times = times_of("quiet")
+    struck = slowed(times, ["master", "tried", "equal-0", "equal-5"], [3])
+    pairs = {name: compare(it, "master").filter(level="cell") for name, it in (("all", times), ("less", struck))}
+    lost = pairs["all"]["pairs"].cast(pl.Int64) - pairs["less"]["pairs"].cast(pl.Int64)
+    of_cell = (pairs["all"]["workload"] == "quicksort") & (pairs["all"]["threads"] == 8)
+    assert set(lost.filter(of_cell)) == {1}
+    assert set(lost.filter(~of_cell)) == {0}
