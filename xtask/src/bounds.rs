@@ -42,7 +42,7 @@ const BOUNDS: [Bound; 5] = [
     Bound {
         what: "lines of Rust and Python",
         size: Size::Lines("", &["rs", "py"]),
-        most: 121_190,
+        most: 121_185,
         goal: 88_000,
     },
     Bound { what: "words of documents", size: Size::Words, most: 34_931, goal: 28_000 },

@@ -149,11 +149,15 @@ impl Registry {
             Ok(()) => return true,
             Err(job) => job,
         };
+        self.queue_injected(job);
+        false
+    }
+
+    fn queue_injected(&self, job: JobRef) {
         let queue_was_empty = self.injector.is_empty();
         self.injector.push(job);
         hooks::count(Event::Injection);
         self.sleep.job_injected(queue_was_empty);
-        false
     }
 
     /// A job from whatever thread this is: a worker of the pool keeps it on its own deque.

@@ -199,24 +199,18 @@ mod on_demand {
             match &self.deque {
                 JobDeque::OnDemand(deque) => {
                     hooks::count(Event::Push);
-                    Place(Some(self.push_private(deque, job)))
+                    let index = deque.push(job);
+                    let Self { registry, .. } = self;
+                    if registry.offers.demand.is_there() && !self.deals(deque) {
+                        registry.offers.demand.answer(deque, &registry.sleep);
+                    }
+                    Place(Some(index))
                 }
                 JobDeque::Fifo(deque) => {
                     self.push_in_public(deque, job, Demand::after_public_push);
                     Place(None)
                 }
             }
-        }
-
-        /// As `push`, and not counted. Returns the job's index.
-        #[inline]
-        fn push_private(&self, deque: &on_demand::Deque<JobRef>, job: JobRef) -> u64 {
-            let index = deque.push(job);
-            let Self { registry, .. } = self;
-            if registry.offers.demand.is_there() && !self.deals(deque) {
-                registry.offers.demand.answer(deque, &registry.sleep);
-            }
-            index
         }
 
         /// Deals a job to a worker that waits for one. `false` if there are jobs that nobody may know of, while somebody may
@@ -279,15 +273,14 @@ mod on_demand {
             }
             let dealt = deal.close(self.index);
             self.patience.ends_to_wait(dealt.is_some(), is_in_vain);
+            found = found.or_else(|| self.take_broadcast());
             let Some(dealt) = dealt else { return found };
+            Self::count_theft(true);
             if found.is_none() && !latch.probe() {
-                Self::count_theft(true);
                 return Some(dealt);
             }
-            // Others may take that one. It was counted when it was first pushed.
-            if let JobDeque::OnDemand(deque) = &self.deque {
-                self.push_private(deque, dealt);
-            }
+            // Anybody's, and not on the own deque: `yield_local` runs only what its worker has pushed.
+            self.registry.queue_injected(dealt);
             found
         }
 

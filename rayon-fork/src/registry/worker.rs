@@ -155,7 +155,7 @@ impl Worker {
     }
 
     #[inline]
-    fn take_broadcast(&self) -> Option<JobRef> {
+    pub(super) fn take_broadcast(&self) -> Option<JobRef> {
         // Nearly always it is empty, and to try and steal would fence first, twice for each job that
         // a thief brings home; a share that this look misses is found by the next, or by the one
         // before blocking.

@@ -226,9 +226,7 @@ impl Patience {
             }
         }
         // The search that comes next instead counts the left-out yield.
-        if self.shares_cpus
-            || self.yielding.dear.left_out.are_there()
-            || !self.waiting.try_begin()
+        if self.shares_cpus || self.yielding.dear.left_out.are_there() || !self.waiting.try_begin()
         {
             return false;
         }
