@@ -149,6 +149,7 @@ impl Registry {
             Ok(()) => return true,
             Err(job) => job,
         };
+        hooks::count(Event::Injection);
         self.queue_injected(job);
         false
     }
@@ -156,7 +157,6 @@ impl Registry {
     fn queue_injected(&self, job: JobRef) {
         let queue_was_empty = self.injector.is_empty();
         self.injector.push(job);
-        hooks::count(Event::Injection);
         self.sleep.job_injected(queue_was_empty);
     }
 

@@ -275,11 +275,11 @@ mod on_demand {
             self.patience.ends_to_wait(dealt.is_some(), is_in_vain);
             found = found.or_else(|| self.take_broadcast());
             let Some(dealt) = dealt else { return found };
-            Self::count_theft(true);
             if found.is_none() && !latch.probe() {
+                Self::count_theft(true);
                 return Some(dealt);
             }
-            // Anybody's, and not on the own deque: `yield_local` runs only what its worker has pushed.
+            // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has pushed.
             self.registry.queue_injected(dealt);
             found
         }
