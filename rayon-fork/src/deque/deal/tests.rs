@@ -9,6 +9,15 @@ fn taken(deal: &Deal, worker: usize) -> (Option<Numbered>, u32) {
     (job, deal.mailboxes[worker].helpers.load(Ordering::Relaxed).count_ones())
 }
 
+/// Workers 1 and 2 waited, and worker 0 has dealt job 0 to one of them.
+fn where_one_of_two_was_dealt_to() -> Deal {
+    let deal = Deal::new(4);
+    deal.open(1);
+    deal.open(2);
+    assert!(deal.deal(0, || Some(Numbered(0))));
+    deal
+}
+
 #[test]
 fn nothing_is_dealt_where_nobody_waits_and_the_job_stays() {
     let deal = Deal::new(3);
@@ -45,10 +54,7 @@ fn half_of_those_that_wait_come_with_the_job_and_a_tree_reaches_all() {
 
 #[test]
 fn helpers_of_who_waits_itself_wait_for_others() {
-    let deal = Deal::new(4);
-    deal.open(1);
-    deal.open(2);
-    assert!(deal.deal(0, || Some(Numbered(0))));
+    let deal = where_one_of_two_was_dealt_to();
     // One of the two is left to worker 0, which waits, too.
     deal.open(0);
     assert!(deal.deal(3, || Some(Numbered(1))) && deal.deal(3, || Some(Numbered(2))));
@@ -90,10 +96,7 @@ fn who_waits_in_another_group_is_dealt_what_the_own_group_does_not_want() {
 
 #[test]
 fn who_has_helpers_that_found_other_jobs_deals_to_those_that_wait_now() {
-    let deal = Deal::new(4);
-    deal.open(1);
-    deal.open(2);
-    assert!(deal.deal(0, || Some(Numbered(0))));
+    let deal = where_one_of_two_was_dealt_to();
     let (_, helper) = (deal.close::<Numbered>(1), deal.close::<Numbered>(2));
     assert!(helper.is_none() || helper == Some(Numbered(0)));
     deal.open(3);
@@ -103,10 +106,7 @@ fn who_has_helpers_that_found_other_jobs_deals_to_those_that_wait_now() {
 
 #[test]
 fn who_waited_in_vain_has_no_helpers() {
-    let deal = Deal::new(4);
-    deal.open(1);
-    deal.open(2);
-    assert!(deal.deal(0, || Some(Numbered(0))));
+    let deal = where_one_of_two_was_dealt_to();
     deal.open(0);
     assert_eq!(deal.close::<Numbered>(0), None);
     assert_eq!(deal.mailboxes[0].helpers.load(Ordering::Relaxed), 0);
