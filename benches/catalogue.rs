@@ -27,9 +27,7 @@ fn every_workload(criterion: &mut Criterion) {
 
 fn bench(group: &mut BenchmarkGroup<'_, WallTime>, workload: &dyn Workload, pool: &ThreadPool) {
     let description = workload.description();
-    let values = description
-        .resolve(Size::Small, &BTreeMap::new(), false)
-        .expect("a size is a valid request");
+    let values = description.resolve(Size::Small, &BTreeMap::new(), false).expect("a size is a valid request");
     let threads = pool.current_num_threads();
     // Prepared for a benchmark that is chosen, since some inputs take a while.
     let prepare = || {
@@ -39,9 +37,7 @@ fn bench(group: &mut BenchmarkGroup<'_, WallTime>, workload: &dyn Workload, pool
     let mut instance: Option<Box<dyn Instance>> = None;
     group.bench_function("sequential", |bencher| {
         let instance = instance.get_or_insert_with(prepare);
-        bencher.iter_custom(|runs| {
-            time(instance.as_mut(), runs, |instance| instance.run_sequential())
-        });
+        bencher.iter_custom(|runs| time(instance.as_mut(), runs, |instance| instance.run_sequential()));
     });
     group.bench_function(format!("threads/{threads}"), |bencher| {
         let instance = instance.get_or_insert_with(prepare);
@@ -50,11 +46,7 @@ fn bench(group: &mut BenchmarkGroup<'_, WallTime>, workload: &dyn Workload, pool
 }
 
 /// Time of so many runs, each with its own untimed reset and check.
-fn time(
-    instance: &mut dyn Instance,
-    runs: u64,
-    mut run: impl FnMut(&mut dyn Instance) -> u64,
-) -> Duration {
+fn time(instance: &mut dyn Instance, runs: u64, mut run: impl FnMut(&mut dyn Instance) -> u64) -> Duration {
     let mut elapsed = Duration::ZERO;
     for _ in 0..runs {
         instance.reset();

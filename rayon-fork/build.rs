@@ -4,8 +4,7 @@
 use std::{env, fs, process};
 
 fn main() {
-    let manifest =
-        fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
+    let manifest = fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
     let is_on = |feature: &str| env::var_os(variable(feature)).is_some();
     let packings = strings(&manifest, "packings");
     let mut chosen = packings.iter().filter(|packing| is_on(packing));
@@ -20,9 +19,9 @@ fn main() {
     }
     // For a test: the words of which the variant's name is made.
     let other: Vec<_> = strings(&manifest, "other").into_iter().map(variable).collect();
-    let features = env::vars().filter(|(name, _)| !other.contains(name)).filter_map(|(name, _)| {
-        Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase().replace('_', "-"))
-    });
+    let features = env::vars()
+        .filter(|(name, _)| !other.contains(name))
+        .filter_map(|(name, _)| Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase().replace('_', "-")));
     let words: Vec<_> = features.chain([(*packing).to_owned()]).collect();
     println!("cargo::rustc-env=FORK_VARIANT={}", words.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
@@ -35,9 +34,7 @@ fn variable(feature: &str) -> String {
 }
 
 fn refuse(one: &str, other: &str, reason: &str) -> ! {
-    eprintln!(
-        "error: features `{one}` and `{other}` of rayon-core exclude each other: {reason}; keep one"
-    );
+    eprintln!("error: features `{one}` and `{other}` of rayon-core exclude each other: {reason}; keep one");
     process::exit(1)
 }
 

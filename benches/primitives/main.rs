@@ -25,10 +25,7 @@ fn on_every_pool(
     work: impl Fn(&mut criterion::Bencher<'_>, &ThreadPool),
 ) {
     for threads in THREADS {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .expect("a small pool can be built");
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a small pool can be built");
         group.bench_function(BenchmarkId::new(name, threads), |bencher| work(bencher, &pool));
     }
 }

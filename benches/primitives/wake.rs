@@ -22,9 +22,7 @@ pub(crate) fn benchmarks(criterion: &mut Criterion) {
         bencher.iter_custom(|runs| after_idling(runs, || broadcast(pool)));
     });
     on_every_pool(&mut group, "install-and-join", |bencher, pool| {
-        bencher.iter_custom(|runs| {
-            after_idling(runs, || pool.install(|| join(|| black_box(1), || black_box(2)).0))
-        });
+        bencher.iter_custom(|runs| after_idling(runs, || pool.install(|| join(|| black_box(1), || black_box(2)).0)));
     });
 }
 

@@ -18,20 +18,14 @@ mod machine {
     pub(crate) use std::time::Instant;
     pub(crate) use std::{hint, thread};
 
-    pub(crate) use super::shared::asymmetric::{
-        prepare_heavy_fences, registers_at_once, try_heavy_fence,
-    };
+    pub(crate) use super::shared::asymmetric::{prepare_heavy_fences, registers_at_once, try_heavy_fence};
 }
 
 pub(crate) mod modelled {
-    pub(crate) use std::sync::atomic::{
-        AtomicPtr, AtomicU64, AtomicU64 as Unmodelled, AtomicUsize, Ordering, fence,
-    };
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicU64 as Unmodelled, AtomicUsize, Ordering, fence};
     use std::sync::{MutexGuard, TryLockError};
 
-    pub(crate) use super::shared::asymmetric::{
-        light_fence, try_heavy_fence, wait_for_grace_period,
-    };
+    pub(crate) use super::shared::asymmetric::{light_fence, try_heavy_fence, wait_for_grace_period};
     pub(crate) use super::shared::fences::Fences;
 
     /// A mutex that takes no notice of panics.

@@ -81,12 +81,7 @@ fn region() -> MutexGuard<'static, Region> {
         // SAFETY: a new mapping at an address that the kernel chooses overlaps nothing.
         let mapped = unsafe {
             let protection = ProtFlags::READ | ProtFlags::WRITE;
-            mmap_anonymous(
-                ptr::null_mut(),
-                REGION,
-                protection,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
+            mmap_anonymous(ptr::null_mut(), REGION, protection, MapFlags::PRIVATE | MapFlags::NORESERVE)
         };
         let base = mapped.expect("address space for the simulated heap") as usize;
         let base = base.next_multiple_of(CHUNK);
@@ -267,11 +262,8 @@ unsafe impl GlobalAlloc for Heap {
         }
         engine::allocation();
         // A size that is a power of two is aligned to itself in its chunk.
-        let bytes = if layout.align() > 16 {
-            layout.size().max(layout.align()).next_power_of_two()
-        } else {
-            layout.size()
-        };
+        let bytes =
+            if layout.align() > 16 { layout.size().max(layout.align()).next_power_of_two() } else { layout.size() };
         if bytes > LARGEST {
             return engine::on_heap(|heap, thread| heap.take_large(thread, bytes));
         }

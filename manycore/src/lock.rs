@@ -85,10 +85,7 @@ impl<T: ?Sized> Mutex<T> {
             }
         }
         while state == WAITED_FOR || self.state.swap_at(WAITED_FOR, at) != FREE {
-            assert!(
-                !engine::running().is_null(),
-                "a lock of a simulation is taken, and nobody runs who frees it"
-            );
+            assert!(!engine::running().is_null(), "a lock of a simulation is taken, and nobody runs who frees it");
             let is_taken = || self.state.load_at(at) == WAITED_FOR;
             engine::block_for_a_lock(self.address(), is_taken, at);
             state = self.spin(at);
@@ -219,8 +216,7 @@ impl Condvar {
         let seen = self.notifications.load(Ordering::Relaxed);
         drop(guard);
         let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
-        let is_woken =
-            engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
+        let is_woken = engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
         let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         Ok((guard, WaitTimeoutResult(!is_woken)))
     }

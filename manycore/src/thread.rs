@@ -94,10 +94,7 @@ impl Builder {
     ///
     /// # Panics
     /// Never: no lock of a simulation is poisoned.
-    pub fn spawn<T: 'static>(
-        self,
-        body: impl FnOnce() -> T + 'static,
-    ) -> io::Result<JoinHandle<T>> {
+    pub fn spawn<T: 'static>(self, body: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>> {
         // SAFETY: what lives for ever outlives every thread.
         unsafe { self.spawn_unchecked(body, || ()) }
     }
@@ -338,9 +335,7 @@ impl Builder {
         scope.unfinished.change(|threads| *threads += 1);
         // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the thread has counted
         // itself off.
-        let thread = unsafe {
-            self.spawn_unchecked(body, move || of_thread.change(|threads| *threads -= 1))
-        };
+        let thread = unsafe { self.spawn_unchecked(body, move || of_thread.change(|threads| *threads -= 1)) };
         thread.inspect_err(|_| scope.unfinished.change(|threads| *threads -= 1))
     }
 }
@@ -378,10 +373,7 @@ impl<T: 'static> Local<T> {
     ///
     /// # Panics
     /// Never: a value has the type of its place.
-    pub fn try_with<R>(
-        &'static self,
-        visit: impl FnOnce(&T) -> R,
-    ) -> std::result::Result<R, AccessError> {
+    pub fn try_with<R>(&'static self, visit: impl FnOnce(&T) -> R) -> std::result::Result<R, AccessError> {
         if engine::running().is_null() {
             let visit = Cell::new(Some(visit));
             let result = Cell::new(None);

@@ -24,8 +24,7 @@ fn threads_of_a_scope_borrow_and_give_back_what_they_return_or_panic_with() {
     let (sum, panic) = simulate(3, || {
         let numbers = [1, 2, 3];
         thread::scope(|threads| {
-            let halves =
-                [0..1, 1..3].map(|part| threads.spawn(|| numbers[part].iter().sum::<i32>()));
+            let halves = [0..1, 1..3].map(|part| threads.spawn(|| numbers[part].iter().sum::<i32>()));
             let panics = threads.spawn(|| panic!("on purpose"));
             let sum: i32 = halves.into_iter().map(|half| half.join().unwrap()).sum();
             (sum, *panics.join().unwrap_err().downcast::<&str>().unwrap())

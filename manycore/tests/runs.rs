@@ -151,8 +151,7 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
 fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process() {
     const MARK: &str = "MANYCORE_TEST_STALLS";
     if std::env::var_os(MARK).is_none() {
-        let name =
-            "a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process";
+        let name = "a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process";
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
         let output = again.args([name, "--exact"]).env(MARK, "1").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -191,8 +190,7 @@ fn thousands_of_threads_are_refused() {
 
 #[test]
 fn a_core_whose_thread_has_ended_takes_another() {
-    let cores =
-        simulate(1, || [(); 3].map(|()| thread::spawn(manycore::current_core).join().unwrap()));
+    let cores = simulate(1, || [(); 3].map(|()| thread::spawn(manycore::current_core).join().unwrap()));
     assert_eq!(cores, [Some(0); 3]);
 }
 
@@ -280,8 +278,7 @@ fn a_thousand_cores_pass_a_baton_around() {
                 turn.0.fetch_add(1, Ordering::Release);
             }
         };
-        let threads: Vec<_> =
-            (0..cores).map(|i| thread::spawn(body(i, Arc::clone(&turn)))).collect();
+        let threads: Vec<_> = (0..cores).map(|i| thread::spawn(body(i, Arc::clone(&turn)))).collect();
         for thread in threads {
             thread.join().unwrap();
         }

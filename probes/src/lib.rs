@@ -59,13 +59,7 @@ fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Price> {
         let value = stats::median(&mut values.collect::<Vec<f64>>())?;
         Some(Price { value, ..price.clone() })
     };
-    rounds
-        .iter()
-        .max_by_key(|round| round.len())
-        .into_iter()
-        .flatten()
-        .filter_map(median_of)
-        .collect()
+    rounds.iter().max_by_key(|round| round.len()).into_iter().flatten().filter_map(median_of).collect()
 }
 
 fn round(cpus: &[Cpu]) -> Vec<Price> {
@@ -81,9 +75,7 @@ fn round(cpus: &[Cpu]) -> Vec<Price> {
 
 /// What `body` returns in a thread on `cpu`; `None` if that may not be used.
 fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| {
-        scope.spawn(|| pin_to(cpu).then(body)).join().expect("a probe does not panic")
-    })
+    std::thread::scope(|scope| scope.spawn(|| pin_to(cpu).then(body)).join().expect("a probe does not panic"))
 }
 
 /// Windows of a measurement. Their median counts: interrupts lengthen some.
@@ -117,8 +109,7 @@ mod tests {
     #[test]
     fn every_probe_gives_a_finite_price_that_is_not_negative_and_has_a_source() {
         let numbers = allowed_cpus().into_iter();
-        let cpus: Vec<Cpu> =
-            numbers.map(|number| Cpu { number, cluster: 0, socket: 0 }).take(2).collect();
+        let cpus: Vec<Cpu> = numbers.map(|number| Cpu { number, cluster: 0, socket: 0 }).take(2).collect();
         let prices = medians(&cpus, 2);
         assert!(prices.len() >= 7, "{prices:?}");
         for (place, price) in prices.iter().enumerate() {

@@ -50,16 +50,9 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
     let held = (add - read_modify_write).clamp(0.0, (way - own).max(0.0) / 2.0);
     let transfer = way - own - held;
     let occupancy = if transfer > 0.0 { held / transfer } else { return Vec::new() };
-    let of = |key, way: Option<f64>| {
-        way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
-    };
-    let transfers = [
-        of("transfer-cluster-ns", near),
-        of("transfer-socket-ns", socket),
-        of("transfer-far-ns", far),
-    ];
-    let occupancy =
-        Price::new("occupancy", occupancy, "two CPUs that add to one word, and the ping-pong");
+    let of = |key, way: Option<f64>| way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG));
+    let transfers = [of("transfer-cluster-ns", near), of("transfer-socket-ns", socket), of("transfer-far-ns", far)];
+    let occupancy = Price::new("occupancy", occupancy, "two CPUs that add to one word, and the ping-pong");
     transfers.into_iter().flatten().chain([occupancy]).collect()
 }
 

@@ -34,8 +34,7 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     if let Some(fetched) = on(first.number, || fetched_ns(&buffer)) {
         prices.push(Price::new("memory-ns", fetched, "lines of 256 MiB in a random circle"));
     }
-    let socket: Vec<usize> =
-        cpus.iter().filter(|cpu| cpu.socket == first.socket).map(|cpu| cpu.number).collect();
+    let socket: Vec<usize> = cpus.iter().filter(|cpu| cpu.socket == first.socket).map(|cpu| cpu.number).collect();
     if let Some(rate) = gigabytes_per_second(&buffer, &socket[..1]) {
         prices.push(Price::new("core-gigabytes-per-second", rate, "one core sums up 256 MiB"));
     }
@@ -76,8 +75,7 @@ fn gigabytes_per_second(buffer: &[usize], cpus: &[usize]) -> Option<f64> {
         is_pinned.then_some(times)
     };
     let times: Vec<Vec<f64>> = thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..cpus.len()).map(|place| scope.spawn(move || read(place))).collect();
+        let threads: Vec<_> = (0..cpus.len()).map(|place| scope.spawn(move || read(place))).collect();
         threads.into_iter().map(|it| it.join().ok().flatten()).collect::<Option<_>>()
     })?;
     let slowest = |round| times.iter().map(|of: &Vec<f64>| of[round]).fold(0.0, f64::max);

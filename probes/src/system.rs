@@ -43,11 +43,7 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     let mut prices = on(first.number, || {
         vec![
             Price::new("yield-ns", each_ns(1_000, thread::yield_now), "yields that find no other"),
-            Price::new(
-                "switch-ns",
-                switched_ns(),
-                "two threads of one CPU that yield in turns, each yield",
-            ),
+            Price::new("switch-ns", switched_ns(), "two threads of one CPU that yield in turns, each yield"),
             Price::new("call-ns", called_ns(), "a futex call that finds nobody to wake"),
             Price::new("spawn-ns", spawned_ns(), "starting a thread, until the call returns"),
         ]
@@ -111,8 +107,7 @@ struct Woken {
 }
 
 fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
-    let seen: Vec<Woken> =
-        SLEEPS.iter().map(|(sleep, times)| woken(cpus, *sleep, *times)).collect::<Option<_>>()?;
+    let seen: Vec<Woken> = SLEEPS.iter().map(|(sleep, times)| woken(cpus, *sleep, *times)).collect::<Option<_>>()?;
     let (shallow, deep) = (&seen[0], &seen[seen.len() - 1]);
     // The price and its jitter have the measured median and quartiles, as far as jitter may go.
     let spread = shallow.resume[2] - shallow.resume[0];
@@ -125,10 +120,8 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "a thread that slept by a futex, of 50 µs";
     // It polls if threads come back sooner from it.
-    let short: Vec<(Duration, Woken)> = SHORT
-        .iter()
-        .map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?)))
-        .collect::<Option<_>>()?;
+    let short: Vec<(Duration, Woken)> =
+        SHORT.iter().map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?))).collect::<Option<_>>()?;
     let polled = short.iter().rfind(|(_, woken)| woken.resume[1] < 0.7 * middle);
     let poll = polled.map_or(0.0, |(sleep, _)| sleep.as_nanos() as f64);
     let soon = &short[0].1;
@@ -137,11 +130,7 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
         Price::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
         Price::new("wake-polling-ns", soon.wake, "a futex call that wakes a thread after 5 µs"),
         Price::new("resume-ns", least(middle), how),
-        Price::new(
-            "poll-ns",
-            poll,
-            "of sleeps of 5 and 20 µs, the longest from which threads come back sooner",
-        ),
+        Price::new("poll-ns", poll, "of sleeps of 5 and 20 µs, the longest from which threads come back sooner"),
         Price::new("resume-polling-ns", least(soon.resume[1].min(middle)), "the same, of 5 µs"),
         Price::new("jitter", jitter.clamp(0.0, 1.0), "quartiles of the same"),
         Price::new(
@@ -149,11 +138,7 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
             SLEEPS[still].0.as_nanos() as f64,
             "of sleeps of 50 µs to 20 ms, the longest from which threads still come back soon",
         ),
-        Price::new(
-            "deep-resume-ns",
-            least(deep.resume[1].max(middle)),
-            "a thread that slept by a futex, of 20 ms",
-        ),
+        Price::new("deep-resume-ns", least(deep.resume[1].max(middle)), "a thread that slept by a futex, of 20 ms"),
     ])
 }
 
@@ -217,8 +202,7 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
         let calls = waker.join().ok()??;
         let slept = || calls.iter().zip(&stamps).filter(|((.., did_sleep), _)| *did_sleep);
         let calling = slept().map(|((begun, ended, _), _)| nanoseconds(*begun, *ended));
-        let mut resumes: Vec<f64> =
-            slept().map(|((_, ended, _), ran)| nanoseconds(*ended, *ran)).collect();
+        let mut resumes: Vec<f64> = slept().map(|((_, ended, _), ran)| nanoseconds(*ended, *ran)).collect();
         resumes.sort_by(f64::total_cmp);
         let quarter = |part: usize| resumes.get(resumes.len() * part / 4).copied();
         Some(Woken {
@@ -283,10 +267,6 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
     Some(vec![
         Price::new("heavy-fence-ns", alone, "membarrier while no other thread runs"),
         Price::new("heavy-fence-per-core-ns", beside - alone, "the same beside a running thread"),
-        Price::new(
-            "interrupt-ns",
-            (interrupted - undisturbed) / fences.max(1.0),
-            "what that thread loses by each",
-        ),
+        Price::new("interrupt-ns", (interrupted - undisturbed) / fences.max(1.0), "what that thread loses by each"),
     ])
 }

@@ -34,11 +34,7 @@ pub struct Description {
     pub lasts: Option<Lasts>,
     /// What its leaves charge to a simulated machine: the name of a price in `workloads/charges.toml`. `None` for
     /// workloads that only run on a host.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "for_ever::optional_text"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_text")]
     pub charge: Option<&'static str>,
     /// Every parameter it accepts.
     #[serde(deserialize_with = "for_ever::slice")]
@@ -65,12 +61,7 @@ type Overrides = &'static [(&'static str, &'static str)];
 impl SizeOverrides {
     /// All four sizes.
     #[must_use]
-    pub const fn all(
-        tiny: Overrides,
-        small: Overrides,
-        medium: Overrides,
-        large: Overrides,
-    ) -> [Self; 4] {
+    pub const fn all(tiny: Overrides, small: Overrides, medium: Overrides, large: Overrides) -> [Self; 4] {
         [
             Self { size: Size::Tiny, overrides: tiny },
             Self { size: Size::Small, overrides: small },
@@ -91,11 +82,8 @@ impl Description {
     #[must_use]
     pub fn parameters_of(&self, size: Size) -> BTreeMap<String, String> {
         let defaults = self.parameters.iter().map(|parameter| (parameter.name, parameter.default));
-        let overrides = self
-            .sizes
-            .iter()
-            .filter(|entry| entry.size == size)
-            .flat_map(|entry| entry.overrides.iter().copied());
+        let overrides =
+            self.sizes.iter().filter(|entry| entry.size == size).flat_map(|entry| entry.overrides.iter().copied());
         defaults.chain(overrides).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
@@ -104,12 +92,7 @@ impl Description {
     /// # Errors
     /// An unknown name, a value that the parameter does not take, or a parameter that the
     /// instance file replaces.
-    pub fn resolve(
-        &self,
-        size: Size,
-        explicit: &BTreeMap<String, String>,
-        has_input: bool,
-    ) -> Result<Values, Refusal> {
+    pub fn resolve(&self, size: Size, explicit: &BTreeMap<String, String>, has_input: bool) -> Result<Values, Refusal> {
         let workload = self.name;
         let mut values = self.parameters_of(size);
         if has_input {
@@ -150,9 +133,9 @@ impl Description {
     /// Whether the workload uses the pool under test: otherwise every branch is the same program.
     #[must_use]
     pub fn uses_pool(&self, values: &Values) -> bool {
-        self.parameters.iter().all(|parameter| {
-            parameter.uses_pool_if.is_none_or(|needed| values.word(parameter.name) == needed)
-        })
+        self.parameters
+            .iter()
+            .all(|parameter| parameter.uses_pool_if.is_none_or(|needed| values.word(parameter.name) == needed))
     }
 
     /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell
@@ -175,11 +158,7 @@ mod tests {
         work_unit: "hellos",
         input: Some("a file of names"),
         lasts: Some(Lasts {
-            terms: &[Term {
-                product: &["hellos", "gap-us"],
-                over: Some("2"),
-                unit: crate::TimeUnit::Us,
-            }],
+            terms: &[Term { product: &["hellos", "gap-us"], over: Some("2"), unit: crate::TimeUnit::Us }],
             only_if: Some(("how", "loud")),
             is_paced: true,
         }),
@@ -187,15 +166,9 @@ mod tests {
         parameters: &[
             Parameter::whole("hellos", "how many", (1, 9), "3"),
             Parameter::whole("gap-us", "between two", (0, 99), "4"),
-            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud")
-                .uses_pool_if("soft"),
+            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud").uses_pool_if("soft"),
         ],
-        sizes: &SizeOverrides::all(
-            &[],
-            &[("hellos", "5")],
-            &[],
-            &[("hellos", "7"), ("how", "soft")],
-        ),
+        sizes: &SizeOverrides::all(&[], &[("hellos", "5")], &[], &[("hellos", "7"), ("how", "soft")]),
     };
 
     #[test]

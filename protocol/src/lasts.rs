@@ -14,11 +14,7 @@ pub struct Lasts {
     #[serde(deserialize_with = "for_ever::slice")]
     pub terms: &'static [Term],
     /// The parameter and its value without which the host decides.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "for_ever::optional_pair"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_pair")]
     pub only_if: Option<(&'static str, &'static str)>,
     /// Whether the work is fixed. Otherwise the workload does what it can in that time, and is judged by how much
     /// that is.
@@ -36,11 +32,7 @@ pub struct Term {
     #[serde(deserialize_with = "for_ever::texts")]
     pub product: &'static [&'static str],
     /// What the product is divided by: such a parameter, or a whole number.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "for_ever::optional_text"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_text")]
     pub over: Option<&'static str>,
     /// What one of these takes.
     pub unit: TimeUnit,
@@ -105,12 +97,8 @@ impl Term {
     }
 
     fn evaluated(self, values: &Values) -> Duration {
-        let product = self
-            .product
-            .iter()
-            .fold(1_u64, |product, name| product.saturating_mul(values.whole(name)));
-        let divisor =
-            self.over.map_or(1, |over| over.parse().unwrap_or_else(|_| values.whole(over)));
+        let product = self.product.iter().fold(1_u64, |product, name| product.saturating_mul(values.whole(name)));
+        let divisor = self.over.map_or(1, |over| over.parse().unwrap_or_else(|_| values.whole(over)));
         let unit_ns: u128 = match self.unit {
             TimeUnit::Us => 1_000,
             TimeUnit::Ms => 1_000_000,
@@ -174,8 +162,7 @@ mod tests {
 
     #[test]
     fn a_rate_divides_and_the_condition_decides() {
-        const RATE: Lasts =
-            Lasts::paced(&[Term::new(TimeUnit::S, &["n"]).over("gap-us")]).only_if("how", "open");
+        const RATE: Lasts = Lasts::paced(&[Term::new(TimeUnit::S, &["n"]).over("gap-us")]).only_if("how", "open");
         assert_eq!(lasts(RATE, 3, 2, "open"), Some(Duration::from_millis(1_500)));
         assert_eq!(lasts(RATE, 3, 2, "closed"), None);
     }

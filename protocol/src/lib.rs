@@ -17,8 +17,8 @@ mod whole;
 pub use description::{Description, SizeOverrides};
 pub use lasts::{Lasts, Term, TimeUnit};
 pub use messages::{
-    Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
-    Request, SCHEMA, ScaledPrice, Simulated, TraceRequest, Usage,
+    Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program, Request, SCHEMA,
+    ScaledPrice, Simulated, TraceRequest, Usage,
 };
 pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;

@@ -24,11 +24,7 @@ pub struct Parameter {
     /// Whether an instance file takes its place; naming both is refused.
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool under test, if others leave it idle.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "for_ever::optional_text"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_text")]
     pub uses_pool_if: Option<&'static str>,
 }
 
@@ -83,9 +79,9 @@ impl Accepts {
     pub(crate) fn admits(self, value: &str) -> bool {
         match self {
             // Only the plain spelling: `+5` or `007` would be a second name of the same cell.
-            Self::Whole { min, max } => value
-                .parse::<u64>()
-                .is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value),
+            Self::Whole { min, max } => {
+                value.parse::<u64>().is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value)
+            }
             Self::OneOf(words) => words.contains(&value),
         }
     }

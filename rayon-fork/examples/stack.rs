@@ -6,10 +6,7 @@
 use std::cell::Cell;
 use std::hint::black_box;
 
-use rayon_core::{
-    ThreadPool, ThreadPoolBuilder, broadcast, in_place_scope, join, scope, scope_fifo, spawn,
-    yield_now,
-};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, broadcast, in_place_scope, join, scope, scope_fifo, spawn, yield_now};
 
 const STACK: usize = 2 << 20;
 

@@ -122,9 +122,8 @@ impl ThreadPoolBuilder {
     {
         let wrapper = &wrapper;
         thread::scope(|threads| {
-            let start = |thread: ThreadBuilder| {
-                thread.to_std().spawn_scoped(threads, move || wrapper(thread)).map(drop)
-            };
+            let start =
+                |thread: ThreadBuilder| thread.to_std().spawn_scoped(threads, move || wrapper(thread)).map(drop);
             let pool = self.spawn_handler(start).build()?;
             // The scope joins the threads, and they end because the pool is dropped here, also when
             // `with_pool` panics.

@@ -55,12 +55,8 @@ impl ThreadPoolBuildError {
     /// The text of the kinds that have a fixed one.
     fn text(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::GlobalPoolAlreadyInitialized => {
-                Some("The global thread pool has already been initialized.")
-            }
-            Kind::CurrentThreadAlreadyInPool => {
-                Some("The current thread is already part of another thread pool.")
-            }
+            Kind::GlobalPoolAlreadyInitialized => Some("The global thread pool has already been initialized."),
+            Kind::CurrentThreadAlreadyInPool => Some("The current thread is already part of another thread pool."),
             Kind::IOError(_) => None,
         }
     }

@@ -111,11 +111,7 @@ where
     /// was run through a [`JobRef`] and not by [`StackJob::run_inline`] with `false`.
     #[inline]
     pub(crate) fn new(latch: L, work: F) -> Self {
-        Self {
-            latch,
-            work: UnsafeCell::new(Some(work)),
-            progress: UnsafeCell::new(Progress::Waiting),
-        }
+        Self { latch, work: UnsafeCell::new(Some(work)), progress: UnsafeCell::new(Progress::Waiting) }
     }
 
     /// # Safety

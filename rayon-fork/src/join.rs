@@ -140,8 +140,7 @@ where
     RB: Send,
 {
     registry::in_worker(|worker, injected| {
-        let job_b =
-            StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
+        let job_b = StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
         // SAFETY: every way out of here first sees the latch set or gets the reference back: the
         // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure panics.
         let reference = unsafe { job_b.as_job_ref() };
@@ -171,13 +170,8 @@ where
         if is_back {
             hooks::second_begins();
             // SAFETY: the reference is back, unexecuted.
-            let result_b = unsafe {
-                if RUNS_IN_PLACE {
-                    job_b.run_in_place(injected)
-                } else {
-                    job_b.run_inline(injected)
-                }
-            };
+            let result_b =
+                unsafe { if RUNS_IN_PLACE { job_b.run_in_place(injected) } else { job_b.run_inline(injected) } };
             return (result_a, result_b);
         }
         (result_a, job_b.into_result())

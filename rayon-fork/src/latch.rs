@@ -39,12 +39,7 @@ impl<'r> SpinLatch<'r> {
     /// Will be set by a worker of `owner`'s own pool.
     #[inline]
     pub(crate) fn new(owner: &'r Worker) -> Self {
-        Self {
-            core: CoreLatch::new(),
-            registry: owner.registry(),
-            owner: owner.index(),
-            is_cross: false,
-        }
+        Self { core: CoreLatch::new(), registry: owner.registry(), owner: owner.index(), is_cross: false }
     }
 
     /// Will be set by a worker of another pool.
@@ -66,8 +61,7 @@ impl Latch for SpinLatch<'_> {
     #[inline]
     unsafe fn set(this: *const Self) {
         // SAFETY: alive until the core latch is set below (contract).
-        let (registry, owner, is_cross) =
-            unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
+        let (registry, owner, is_cross) = unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
         // The owner may return, and its pool end, the moment the latch is set: a setter from
         // another pool keeps the registry for the wake-up. A setter from the same pool is itself
         // a worker of the registry and so holds it.
@@ -169,9 +163,7 @@ impl CountLatch {
     /// Whether `worker` is the one that waits.
     pub(crate) fn is_awaited_by(&self, worker: &Worker) -> bool {
         match &self.waiter {
-            Waiter::Worker { registry, index, .. } => {
-                *index == worker.index() && worker.is_in(registry)
-            }
+            Waiter::Worker { registry, index, .. } => *index == worker.index() && worker.is_in(registry),
             Waiter::OtherThread(_) => false,
         }
     }

@@ -42,8 +42,7 @@
 macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
         #[cfg(all(target_pointer_width = "64", not(fork_loom), not(feature = "instrument")))]
-        const _: () =
-            assert!(size_of::<$type>() == $bytes, concat!(stringify!($type), " has another size"));
+        const _: () = assert!(size_of::<$type>() == $bytes, concat!(stringify!($type), " has another size"));
     };
 }
 
@@ -89,8 +88,8 @@ pub use builder::ThreadPoolBuilder;
 #[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use current::{
-    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
-    max_num_threads, yield_local, yield_now,
+    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
+    yield_now,
 };
 pub use error::ThreadPoolBuildError;
 pub use join::{FnContext, join, join_context};
@@ -108,13 +107,7 @@ use name::Name;
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(
         sleep::VARIANT,
-        &[
-            join::MODIFIER,
-            latch::MODIFIERS[0],
-            latch::MODIFIERS[1],
-            scope::local::MODIFIER,
-            registry::offer::MODIFIER,
-        ],
+        &[join::MODIFIER, latch::MODIFIERS[0], latch::MODIFIERS[1], scope::local::MODIFIER, registry::offer::MODIFIER],
     );
     NAME.as_str()
 }

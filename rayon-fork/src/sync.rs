@@ -30,8 +30,7 @@ mod machine {
     #[cfg(not(fork_loom))]
     #[allow(unused_imports)]
     pub(crate) use super::asymmetric::{
-        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
-        wait_for_grace_period,
+        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence, wait_for_grace_period,
     };
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;

@@ -58,11 +58,7 @@ impl Clock {
     }
 
     /// Nanoseconds of so many ticks.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "2^56 ticks at most"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "2^56 ticks at most")]
     pub(crate) fn ns(self, ticks: u64) -> u64 {
         (ticks as f64 * self.ns_per_tick).round() as u64
     }

@@ -105,8 +105,7 @@ impl Recording {
         }
         let mut file = BufReader::new(File::open(path)?);
         let is_packed = file.fill_buf()?.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes());
-        let mut content =
-            Content { inner: BufReader::new(zstd::Decoder::with_buffer(file)?), at: 0 };
+        let mut content = Content { inner: BufReader::new(zstd::Decoder::with_buffer(file)?), at: 0 };
         let wanted = format!("{MAGIC}{VERSION}\n");
         let mut magic = vec![0; wanted.len()];
         if let Err(error) = content.inner.read_exact(&mut magic) {
@@ -126,12 +125,7 @@ impl Recording {
         }
         content.at = wanted.len() as u64;
         let mut line = Vec::new();
-        content
-            .inner
-            .by_ref()
-            .take(1 << 16)
-            .read_until(b'\n', &mut line)
-            .map_err(|error| content.damaged(&error))?;
+        content.inner.by_ref().take(1 << 16).read_until(b'\n', &mut line).map_err(|error| content.damaged(&error))?;
         let head = serde_json::from_slice(&line).map_err(|error| content.damaged(&error))?;
         content.at += line.len() as u64;
         let threads = content.number()?;
@@ -147,12 +141,7 @@ impl Recording {
         }
         // What is left is the checksum of it all.
         let mut rest = Vec::new();
-        content
-            .inner
-            .by_ref()
-            .take(1)
-            .read_to_end(&mut rest)
-            .map_err(|error| content.damaged(&error))?;
+        content.inner.by_ref().take(1).read_to_end(&mut rest).map_err(|error| content.damaged(&error))?;
         if !rest.is_empty() {
             return Err(content.damaged(&"there is more than was announced"));
         }
@@ -262,10 +251,7 @@ mod tests {
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
             let error = Recording::read(&path).unwrap_err().to_string();
-            assert!(
-                error.contains("at byte") || error.contains("no recording"),
-                "{length}: {error}"
-            );
+            assert!(error.contains("at byte") || error.contains("no recording"), "{length}: {error}");
         }
         for place in 0..whole.len() {
             let mut changed = whole.clone();

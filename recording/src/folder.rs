@@ -20,11 +20,8 @@ impl Recording {
         let text = fs::read_to_string(path)?;
         let field = |name: &str| -> Result<u64, Error> {
             let lines = text.lines().filter_map(|line| line.split_once('='));
-            let value =
-                lines.clone().find(|(it, _)| *it == name).and_then(|(_, value)| value.parse().ok());
-            value.ok_or_else(|| {
-                Error::Foreign(format!("its head has no `{name}`; it was killed as it began"))
-            })
+            let value = lines.clone().find(|(it, _)| *it == name).and_then(|(_, value)| value.parse().ok());
+            value.ok_or_else(|| Error::Foreign(format!("its head has no `{name}`; it was killed as it began")))
         };
         let fields = HEAD.map(field);
         let [version, _process, began_ns, ticks_per_s, event_milliticks, split] = fields;
@@ -46,9 +43,7 @@ impl Recording {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
             head.others += u64::from(name.starts_with("other-"));
-            numbers.extend(
-                name.strip_prefix("thread-").and_then(|number| number.parse::<usize>().ok()),
-            );
+            numbers.extend(name.strip_prefix("thread-").and_then(|number| number.parse::<usize>().ok()));
         }
         numbers.sort_unstable();
         let mut threads = Vec::new();
@@ -103,16 +98,10 @@ mod tests {
         assert!(Recording::collect(folder.path()).unwrap().is_none());
         let made_up = made_up::joins(2);
         let fields = [u64::from(VERSION), 1, 5, 1_000_000_000, 0, 64];
-        let text: Vec<_> =
-            HEAD.iter().zip(fields).map(|(name, value)| format!("{name}={value}\n")).collect();
+        let text: Vec<_> = HEAD.iter().zip(fields).map(|(name, value)| format!("{name}={value}\n")).collect();
         fs::write(folder.path().join("head"), text.concat()).unwrap();
         fs::write(folder.path().join("other-77"), "").unwrap();
-        let bytes: Vec<u8> = made_up.threads[0]
-            .events
-            .iter()
-            .flatten()
-            .flat_map(|word| word.to_ne_bytes())
-            .collect();
+        let bytes: Vec<u8> = made_up.threads[0].events.iter().flatten().flat_map(|word| word.to_ne_bytes()).collect();
         // A killed program has written the second word of an event and not the first.
         let half = [[0; 8], [7; 8], [0; 8], [0; 8]].concat();
         fs::write(folder.path().join("thread-0"), [&bytes[..], &half].concat()).unwrap();
@@ -123,11 +112,6 @@ mod tests {
         fs::write(folder.path().join("head"), "version=9\nprocess=1\n").unwrap();
         assert!(Recording::collect(folder.path()).unwrap_err().to_string().contains("version 9"));
         fs::write(folder.path().join("head"), "").unwrap();
-        assert!(
-            Recording::collect(folder.path())
-                .unwrap_err()
-                .to_string()
-                .contains("killed as it began")
-        );
+        assert!(Recording::collect(folder.path()).unwrap_err().to_string().contains("killed as it began"));
     }
 }

@@ -10,13 +10,8 @@ pub(crate) fn event(event: Event, time: u64, word: u64) -> [u64; 2] {
 /// One of threads that did this, each event with its time and its word.
 pub(crate) fn recording(threads: &[&[(Event, u64, u64)]]) -> Recording {
     let head = Head { began_ns: 1_000, ticks_per_s: 1_000_000_000, split: 8, ..Head::default() };
-    let events = |thread: &&[(Event, u64, u64)]| {
-        thread.iter().map(|&(it, time, word)| event(it, time, word)).collect()
-    };
-    Recording {
-        head,
-        threads: threads.iter().map(|thread| Thread { events: events(thread) }).collect(),
-    }
+    let events = |thread: &&[(Event, u64, u64)]| thread.iter().map(|&(it, time, word)| event(it, time, word)).collect();
+    Recording { head, threads: threads.iter().map(|thread| Thread { events: events(thread) }).collect() }
 }
 
 impl Recording {

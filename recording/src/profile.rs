@@ -49,9 +49,7 @@ impl Profile {
         let stack = (deepest + 100) * 1000 + (1 << 20);
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(stack);
-            let walk = thread
-                .spawn_scoped(scope, || Self::walked(tree))
-                .expect("the system gives a thread");
+            let walk = thread.spawn_scoped(scope, || Self::walked(tree)).expect("the system gives a thread");
             walk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
@@ -61,10 +59,7 @@ impl Profile {
         let mut walk = Walk {
             tree,
             ends: vec![0; tree.scopes() as usize],
-            awaited: tree
-                .waits()
-                .flat_map(|(_, wait)| wait.jobs.iter().map(|job| (*job, 0)))
-                .collect(),
+            awaited: tree.waits().flat_map(|(_, wait)| wait.jobs.iter().map(|job| (*job, 0))).collect(),
             latest: 0,
             span: None,
             profile: &mut profile,
@@ -214,9 +209,7 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Event::{
-        Await, Begin, Broadcast, Close, End, Install, Into, Scope, Spawn, Worker,
-    };
+    use crate::layout::Event::{Await, Begin, Broadcast, Close, End, Install, Into, Scope, Spawn, Worker};
     use crate::made_up;
 
     fn profile(recording: &crate::Recording) -> Profile {
@@ -270,14 +263,8 @@ mod tests {
         assert_eq!(found.steps, [0, 1, 1, 3, 1]);
         let region = |gap_ns, work_ns, span_ns| Region { gap_ns, work_ns, span_ns };
         // The second job begins 20 ns after the scope, and takes 400.
-        assert_eq!(
-            found.regions,
-            [region(0, 50 + 300 + 400, 420), region(100, 600, 600), region(100, 400, 400)]
-        );
-        assert_eq!(
-            (found.work_ns, found.span_ns),
-            (750 + 100 + 600 + 100 + 400, 420 + 100 + 600 + 100 + 400)
-        );
+        assert_eq!(found.regions, [region(0, 50 + 300 + 400, 420), region(100, 600, 600), region(100, 400, 400)]);
+        assert_eq!((found.work_ns, found.span_ns), (750 + 100 + 600 + 100 + 400, 420 + 100 + 600 + 100 + 400));
     }
 
     #[test]

@@ -28,10 +28,7 @@ pub fn write_timeline(recording: &Recording, out: &mut impl Write) -> Result<usi
     let clock = Clock::of(recording)?;
     let mut pieces = Vec::new();
     for (number, thread) in recording.threads.iter().enumerate() {
-        pieces.extend(pieces_of(
-            number,
-            thread.events.iter().filter_map(|[word, _]| event_of(*word)),
-        ));
+        pieces.extend(pieces_of(number, thread.events.iter().filter_map(|[word, _]| event_of(*word))));
     }
     let mut lengths: Vec<u64> = pieces.iter().map(|piece| piece.end - piece.begin).collect();
     let all = lengths.len();
@@ -44,26 +41,16 @@ pub fn write_timeline(recording: &Recording, out: &mut impl Write) -> Result<usi
     let name = json!({"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": recording.head.program}});
     json_to(out, &name)?;
     for (number, thread) in recording.threads.iter().enumerate() {
-        let worker = thread
-            .events
-            .iter()
-            .find(|[word, _]| event_of(*word).is_some_and(|(it, _)| it == Event::Worker));
-        let name = worker
-            .map_or_else(|| format!("outside {number}"), |[_, index]| format!("worker {index}"));
+        let worker = thread.events.iter().find(|[word, _]| event_of(*word).is_some_and(|(it, _)| it == Event::Worker));
+        let name = worker.map_or_else(|| format!("outside {number}"), |[_, index]| format!("worker {index}"));
         writeln!(out, ",")?;
-        json_to(
-            out,
-            &json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": {"name": name}}),
-        )?;
+        json_to(out, &json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": {"name": name}}))?;
     }
     let microseconds = |ticks: u64| clock.ns(ticks) as f64 / 1e3;
     for Piece { thread, name, begin, end } in &pieces {
         let (ts, dur) = (microseconds(*begin), microseconds(end - begin));
         writeln!(out, ",")?;
-        json_to(
-            out,
-            &json!({"name": name, "ph": "X", "pid": 1, "tid": thread, "ts": ts, "dur": dur}),
-        )?;
+        json_to(out, &json!({"name": name, "ph": "X", "pid": 1, "tid": thread, "ts": ts, "dur": dur}))?;
     }
     writeln!(out, "]}}")?;
     Ok(all - pieces.len())

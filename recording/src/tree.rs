@@ -198,10 +198,8 @@ impl Tree {
     /// The steps of a task, in order.
     pub fn steps(&self, task: TaskNumber) -> impl Iterator<Item = (u32, &Step)> {
         let from = |number: u32| (number != 0).then_some(number);
-        std::iter::successors(from(self.tasks[task as usize].first), move |step| {
-            from(self.steps[*step as usize].next)
-        })
-        .map(|number| (number, &self.steps[number as usize]))
+        std::iter::successors(from(self.tasks[task as usize].first), move |step| from(self.steps[*step as usize].next))
+            .map(|number| (number, &self.steps[number as usize]))
     }
 }
 
@@ -221,7 +219,9 @@ impl Iterators {
         for (number, step) in tree.steps.iter().enumerate().rev() {
             if let What::Join { first, second, site: Some(site) } = step.what {
                 let below = [first, second].map(|task| {
-                    let steps = tree.steps(task).filter(|(_, it)| matches!(it.what, What::Join { site: Some(it), .. } if it == site));
+                    let steps = tree
+                        .steps(task)
+                        .filter(|(_, it)| matches!(it.what, What::Join { site: Some(it), .. } if it == site));
                     steps.map(|(step, _)| levels[step as usize]).max().unwrap_or(0)
                 });
                 levels[number] = below[0].max(below[1]).saturating_add(1);

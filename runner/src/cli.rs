@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
-    record, repair, report, show, sweep, trace, validate,
+    analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, record, repair, report,
+    show, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -144,11 +144,7 @@ mod tests {
                     continue;
                 }
                 let text = fs::read_to_string(&path).unwrap();
-                let text = if kind == "ipynb" {
-                    lines_of(&serde_json::from_str(&text).unwrap())
-                } else {
-                    text
-                };
+                let text = if kind == "ipynb" { lines_of(&serde_json::from_str(&text).unwrap()) } else { text };
                 texts.push((path, text));
             }
         }
@@ -160,9 +156,7 @@ mod tests {
         match value {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Array(values) => values.iter().map(lines_of).collect(),
-            serde_json::Value::Object(fields) => {
-                fields.values().map(|field| lines_of(field) + "\n").collect()
-            }
+            serde_json::Value::Object(fields) => fields.values().map(|field| lines_of(field) + "\n").collect(),
             _ => String::new(),
         }
     }
@@ -174,16 +168,9 @@ mod tests {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
                 // What a report fills in may be any word.
-                let words = command
-                    .split_whitespace()
-                    .map(|word| if word.contains('{') { "word" } else { word });
+                let words = command.split_whitespace().map(|word| if word.contains('{') { "word" } else { word });
                 let parsed = Cli::try_parse_from(std::iter::once("runner").chain(words));
-                assert!(
-                    parsed.is_ok(),
-                    "{} quotes `cargo runner {command}`: {}",
-                    path.display(),
-                    parsed.unwrap_err()
-                );
+                assert!(parsed.is_ok(), "{} quotes `cargo runner {command}`: {}", path.display(), parsed.unwrap_err());
                 quoted += 1;
             }
         }

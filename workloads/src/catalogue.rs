@@ -109,12 +109,10 @@ pub static CATALOGUE: &Catalogue = &[
 /// # Errors
 /// If there is none; the message lists the known names.
 pub fn find(catalogue: &Catalogue, name: &str) -> Result<&'static dyn Workload, Refusal> {
-    catalogue.iter().copied().find(|workload| workload.description().name == name).ok_or_else(
-        || {
-            let known: Vec<&str> = catalogue.iter().map(|it| it.description().name).collect();
-            Refusal::new(format!("unknown workload `{name}`; known: {}", known.join(", ")))
-        },
-    )
+    catalogue.iter().copied().find(|workload| workload.description().name == name).ok_or_else(|| {
+        let known: Vec<&str> = catalogue.iter().map(|it| it.description().name).collect();
+        Refusal::new(format!("unknown workload `{name}`; known: {}", known.join(", ")))
+    })
 }
 
 /// What there is to know of each, as tools read it.

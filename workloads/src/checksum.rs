@@ -23,9 +23,7 @@ pub fn add(one: u16, other: u16) -> u16 {
 /// [`sum`], word by word as the RFC says it: for known answers that do not come from the vector code.
 #[must_use]
 pub fn sum_word_by_word(bytes: &[u8]) -> u16 {
-    bytes.chunks(2).fold(0, |total, pair| {
-        add(total, u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
-    })
+    bytes.chunks(2).fold(0, |total, pair| add(total, u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])))
 }
 
 /// Adds the carries back until there is none.

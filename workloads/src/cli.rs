@@ -86,14 +86,10 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
         }
         for parameter in description.parameters {
             line(&mut text, format_args!("  parameter  {}: {}", parameter.name, parameter.summary));
-            line(
-                &mut text,
-                format_args!("             {}; default {}", parameter.accepts, parameter.default),
-            );
+            line(&mut text, format_args!("             {}; default {}", parameter.accepts, parameter.default));
         }
         for size in description.sizes {
-            let set: Vec<String> =
-                size.overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let set: Vec<String> = size.overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
             line(&mut text, format_args!("  size       {:<7} {}", size.size.name(), set.join(" ")));
         }
     }
@@ -167,8 +163,7 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
 /// A result for people.
 fn describe(request: &Request, outcome: &Outcome) -> String {
     let mut text = String::new();
-    let set: Vec<String> =
-        outcome.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let set: Vec<String> = outcome.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let size = Size::find(&request.size).map_or("", Size::name);
     line(&mut text, format_args!("{} {size}: {}", request.workload, set.join(" ")));
     line(&mut text, format_args!("answer: {}", outcome.answer));

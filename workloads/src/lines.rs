@@ -14,8 +14,7 @@ pub(crate) fn read_request(input: impl BufRead) -> Result<Request, Failure> {
         .take(MAX_REQUEST_BYTES)
         .read_line(&mut line)
         .map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))?;
-    serde_json::from_str(&line)
-        .map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))
+    serde_json::from_str(&line).map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))
 }
 
 /// Writes the answer as one line; returns the exit code that goes with it.
@@ -47,10 +46,7 @@ mod tests {
         let (expected, actual) = ("55".to_owned(), "54\n".to_owned());
         let (text, code) = answered(Failure::WrongAnswer { iteration: 3, expected, actual });
         assert_eq!(code, 1);
-        assert_eq!(
-            text,
-            "{\"failure\":\"wrong-answer\",\"iteration\":3,\"expected\":\"55\",\"actual\":\"54\\n\"}\n"
-        );
+        assert_eq!(text, "{\"failure\":\"wrong-answer\",\"iteration\":3,\"expected\":\"55\",\"actual\":\"54\\n\"}\n");
     }
 
     #[test]
@@ -106,13 +102,11 @@ mod tests {
         assert_eq!((request.workload.as_str(), request.parameters.len()), ("packets", 20));
     }
 
-    const STUMBLING: [&str; 9] =
-        ["1e999", "-1", "18446744073709551616", "[[[[", "{", "\"", "\\ud800", "null", "\0"];
+    const STUMBLING: [&str; 9] = ["1e999", "-1", "18446744073709551616", "[[[[", "{", "\"", "\\ud800", "null", "\0"];
 
     /// Puts what a parser may stumble over in places of a whole line.
     fn damaged() -> impl Strategy<Value = Vec<u8>> {
-        let damage =
-            (any::<prop::sample::Index>(), 0..12_usize, prop::sample::select(&STUMBLING[..]));
+        let damage = (any::<prop::sample::Index>(), 0..12_usize, prop::sample::select(&STUMBLING[..]));
         prop::collection::vec(damage, 1..5).prop_map(|damages| {
             let mut line = whole_line();
             for (place, length, part) in damages {

@@ -76,9 +76,7 @@ pub(crate) fn thread_id() -> thread::ThreadId {
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
 pub fn spin_until(due: Instant) {
     #[cfg(manycore)]
-    manycore::work(
-        1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())),
-    );
+    manycore::work(1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())));
     while Instant::now() < due {
         spin_loop();
     }

@@ -39,11 +39,7 @@ pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Ou
 ///
 /// # Panics
 /// If the workload does.
-pub fn run_workload(
-    variant: &str,
-    workload: &dyn Workload,
-    request: &Request,
-) -> Result<Outcome, Failure> {
+pub fn run_workload(variant: &str, workload: &dyn Workload, request: &Request) -> Result<Outcome, Failure> {
     run_watched(variant, workload, request, Nobody)
 }
 
@@ -88,11 +84,7 @@ fn run_watched<W: Watch>(
             input.display()
         ))));
     }
-    let values = description.resolve(
-        Size::find(&request.size)?,
-        &request.parameters,
-        request.input.is_some(),
-    )?;
+    let values = description.resolve(Size::find(&request.size)?, &request.parameters, request.input.is_some())?;
     let mut instance = workload.prepare(&Setup {
         seed: request.seed,
         values: &values,
@@ -106,8 +98,7 @@ fn run_watched<W: Watch>(
         .filter(|_| request.machine.is_none())
         .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
     let step = |iteration| watchdog.iter().for_each(|watchdog| watchdog.step(iteration));
-    let total =
-        if request.prepare_only { 0 } else { request.warmup_iterations + request.iterations };
+    let total = if request.prepare_only { 0 } else { request.warmup_iterations + request.iterations };
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
     #[cfg(manycore)]
@@ -174,9 +165,7 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
         ));
     }
     if request.hang_after_ms == Some(0) {
-        return refuse(
-            "hang_after_ms = 0: every run would be a hang; ask for 1 or more".to_owned(),
-        );
+        return refuse("hang_after_ms = 0: every run would be a hang; ask for 1 or more".to_owned());
     }
     if request.iterations == 0 {
         return refuse("iterations = 0: nothing would be timed; ask for 1 or more".to_owned());
@@ -194,10 +183,9 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
         (Program::Sequential, threads) if threads > 1 => refuse(format!(
             "threads = {threads}: the sequential program uses no pool; ask for 1 or for the parallel one"
         )),
-        (Program::Parallel, threads) if threads > rayon::max_num_threads() => refuse(format!(
-            "threads = {threads}: this rayon-core has at most {} in a pool",
-            rayon::max_num_threads()
-        )),
+        (Program::Parallel, threads) if threads > rayon::max_num_threads() => {
+            refuse(format!("threads = {threads}: this rayon-core has at most {} in a pool", rayon::max_num_threads()))
+        }
         _ => Ok(()),
     }
 }
@@ -213,8 +201,9 @@ impl Engine {
     fn new(request: &Request) -> Result<Self, Refusal> {
         match request.program {
             Program::Sequential => Ok(Self::Sequential),
-            Program::Parallel => placement::build(request.threads, request.placement)
-                .map(|pool| Self::Parallel(Arc::new(pool))),
+            Program::Parallel => {
+                placement::build(request.threads, request.placement).map(|pool| Self::Parallel(Arc::new(pool)))
+            }
         }
     }
 
@@ -288,8 +277,7 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,
         unit: "switches/iteration".to_owned(),
     };
-    let milliseconds =
-        timed.iter().map(|sample| sample.elapsed).sum::<Duration>().as_secs_f64() * 1e3;
+    let milliseconds = timed.iter().map(|sample| sample.elapsed).sum::<Duration>().as_secs_f64() * 1e3;
     let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
     let cpu = timed.iter().map(Sample::cpu).sum::<Duration>();
     let ratio = |numerator: f64, denominator: f64, unit: String| Metric {

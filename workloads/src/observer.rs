@@ -73,12 +73,7 @@ pub(crate) trait Watch {
     /// It has ended, after `elapsed` and so many units of work.
     fn end(&mut self, pool: &ThreadPool, elapsed: Duration, work_units: u64);
     /// All regions have ended.
-    fn finish(
-        self,
-        variant: &str,
-        request: &Request,
-        pool: Option<&ThreadPool>,
-    ) -> Result<Observed, Refusal>;
+    fn finish(self, variant: &str, request: &Request, pool: Option<&ThreadPool>) -> Result<Observed, Refusal>;
 }
 
 /// What a [`Watch`] adds to an [`Outcome`].
@@ -187,24 +182,16 @@ impl Watch for Observing<'_> {
         });
         events.iterations += 1;
         events.work_units += work_units;
-        for (sum, (before, after)) in
-            events.workers.iter_mut().zip(before.workers.iter().zip(&after.workers))
-        {
+        for (sum, (before, after)) in events.workers.iter_mut().zip(before.workers.iter().zip(&after.workers)) {
             add_difference(sum, before, after);
         }
         add_difference(&mut events.outside, &before.outside, &after.outside);
-        if let Some((begin, end)) = self.recording.as_mut().and_then(|it| it.iterations.last_mut())
-        {
+        if let Some((begin, end)) = self.recording.as_mut().and_then(|it| it.iterations.last_mut()) {
             *end = *begin + nanoseconds(elapsed);
         }
     }
 
-    fn finish(
-        self,
-        variant: &str,
-        request: &Request,
-        pool: Option<&ThreadPool>,
-    ) -> Result<Observed, Refusal> {
+    fn finish(self, variant: &str, request: &Request, pool: Option<&ThreadPool>) -> Result<Observed, Refusal> {
         let metrics = match request.trace.as_ref().zip(pool) {
             Some((asked, pool)) => self.write_trace(asked, variant, request, pool)?,
             None => BTreeMap::new(),

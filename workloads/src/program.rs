@@ -40,10 +40,7 @@ pub fn main_instrumented(
     respond(catalogue, move |request| measure::run_observed(variant, catalogue, request, observer))
 }
 
-fn respond(
-    catalogue: &Catalogue,
-    run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
-) -> ExitCode {
+fn respond(catalogue: &Catalogue, run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static) -> ExitCode {
     let mut output = io::stdout();
     #[cfg(not(manycore))]
     let serve = |request| run(&request);

@@ -29,20 +29,15 @@ pub(crate) fn run(
         return Err(refuse("machine: this build runs on simulated machines; name one".to_owned()));
     };
     let scaled = asked.scaled.as_ref().map(|it| (it.key.as_str(), it.factor));
-    let machine =
-        Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
+    let machine = Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
     if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
-        return Err(refuse(format!(
-            "charge_ns = {}: a unit takes more than that",
-            asked.charge_ns
-        )));
+        return Err(refuse(format!("charge_ns = {}: a unit takes more than that", asked.charge_ns)));
     }
     machine::set_price(asked.charge_ns * 1e3);
     let mode = if asked.is_fixed { FrequencyMode::Fixed } else { FrequencyMode::Dynamic };
     let stalled_after = Duration::from_millis(request.hang_after_ms.unwrap_or(300_000));
     let seed = asked.seed;
-    let finished =
-        manycore::run_watched(&machine, mode, seed, stalled_after, move || serve(&request));
+    let finished = manycore::run_watched(&machine, mode, seed, stalled_after, move || serve(&request));
     match finished {
         Ok(finished) => finished.result,
         Err(stuck) => {

@@ -44,15 +44,13 @@ pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
 
 fn glimpse(id: u64, folder: &Path) -> Glimpse {
     // A thread that ends meanwhile, and a file that we may not see, are nothing to stumble over.
-    let read =
-        |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
     let first_number = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
     Glimpse {
         id,
         name: read("comm"),
-        state: read("status").and_then(|text| {
-            text.lines().find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))
-        }),
+        state: read("status")
+            .and_then(|text| text.lines().find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))),
         // `0`: nowhere, or we may not know.
         waits_in: read("wchan").filter(|function| !function.is_empty() && function != "0"),
         system_call: read("syscall").and_then(first_number),
@@ -114,15 +112,9 @@ mod tests {
         thread(
             folder.path(),
             20,
-            &[
-                ("comm", "main"),
-                ("status", "State:\tR (running)"),
-                ("wchan", "0"),
-                ("syscall", "running"),
-            ],
+            &[("comm", "main"), ("status", "State:\tR (running)"), ("wchan", "0"), ("syscall", "running")],
         );
-        let lines: Vec<String> =
-            glimpses(folder.path()).unwrap().iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = glimpses(folder.path()).unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
             [

@@ -38,12 +38,7 @@ pub struct Header<'a> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(
-    path: &Path,
-    header: &Header<'_>,
-    timeline: &Timeline,
-    iterations: &[(u64, u64)],
-) -> io::Result<()> {
+pub fn write(path: &Path, header: &Header<'_>, timeline: &Timeline, iterations: &[(u64, u64)]) -> io::Result<()> {
     let mut output = BufWriter::new(File::create(path)?);
     write_to(&mut output, header, timeline, iterations)?;
     output.flush()
@@ -60,16 +55,12 @@ fn write_to(
         events.extend(Event::span(ITERATIONS, &format!("iteration {index}"), begin_ns, end_ns));
     }
     events.extend(
-        timeline.spans.iter().flat_map(|span| {
-            Event::span(track(span.worker), span.state, span.begin_ns, span.end_ns)
-        }),
+        timeline.spans.iter().flat_map(|span| Event::span(track(span.worker), span.state, span.begin_ns, span.end_ns)),
     );
-    events.extend(timeline.dropped.iter().enumerate().filter(|(_, count)| **count > 0).map(
-        |(worker, count)| {
-            let end_ns = last_end(&timeline.spans, worker);
-            Event::mark(track(worker), format!("no room: {count} more spans"), end_ns)
-        },
-    ));
+    events.extend(timeline.dropped.iter().enumerate().filter(|(_, count)| **count > 0).map(|(worker, count)| {
+        let end_ns = last_end(&timeline.spans, worker);
+        Event::mark(track(worker), format!("no room: {count} more spans"), end_ns)
+    }));
     let request = header.request;
     let file = json!({
         "displayTimeUnit": "ns",
@@ -102,13 +93,10 @@ fn last_end(spans: &[Span], worker: usize) -> u64 {
 /// Names of the process and of every track, and their order.
 fn names(header: &Header<'_>, timeline: &Timeline) -> Vec<Event> {
     let Header { branch, request, .. } = header;
-    let title = format!(
-        "{branch} ({}): {} {}, threads {}",
-        header.variant, request.workload, request.size, request.threads
-    );
+    let title =
+        format!("{branch} ({}): {} {}, threads {}", header.variant, request.workload, request.size, request.threads);
     let mut names = vec![Event::metadata("process_name", ITERATIONS, json!({ "name": title }))];
-    let workers =
-        (0..timeline.dropped.len()).map(|worker| (track(worker), format!("worker {worker}")));
+    let workers = (0..timeline.dropped.len()).map(|worker| (track(worker), format!("worker {worker}")));
     for (track, name) in [(ITERATIONS, "timed iterations".to_owned())].into_iter().chain(workers) {
         names.push(Event::metadata("thread_name", track, json!({ "name": name })));
         names.push(Event::metadata("thread_sort_index", track, json!({ "sort_index": track })));

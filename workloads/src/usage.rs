@@ -54,9 +54,8 @@ impl UsageSample {
     pub fn now() -> Self {
         let spent = manycore::spent();
         let system = |spent: &manycore::Spent| spent.on(manycore::Spending::System);
-        let time = |part: &dyn Fn(&manycore::Spent) -> u64| {
-            Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000)
-        };
+        let time =
+            |part: &dyn Fn(&manycore::Spent) -> u64| Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000);
         Self {
             user: time(&|core| core.cpu() - system(core)),
             system: time(&system),

@@ -119,8 +119,7 @@ fn describe_threads(folder: &Path) -> String {
     match glimpses(folder) {
         Ok(threads) => threads.iter().fold(String::new(), |mut text, thread| {
             let cpu_before = before.iter().find(|it| it.id == thread.id).and_then(|it| it.cpu);
-            writeln!(text, "{}", describe_thread(thread, cpu_before))
-                .expect("a string takes everything");
+            writeln!(text, "{}", describe_thread(thread, cpu_before)).expect("a string takes everything");
             text
         }),
         Err(error) => format!("  {} cannot be read: {error}\n", folder.display()),

@@ -87,10 +87,7 @@ impl Mismatch {
     ///
     /// # Errors
     /// If they differ.
-    pub fn unless_equal<T: PartialEq + fmt::Display>(
-        expected: &T,
-        actual: &T,
-    ) -> Result<String, Self> {
+    pub fn unless_equal<T: PartialEq + fmt::Display>(expected: &T, actual: &T) -> Result<String, Self> {
         if expected == actual {
             Ok(actual.to_string())
         } else {

@@ -12,14 +12,7 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request {
-        program,
-        threads,
-        seed,
-        warmup_iterations: 1,
-        iterations: 2,
-        ..Request::tiny(workload)
-    }
+    Request { program, threads, seed, warmup_iterations: 1, iterations: 2, ..Request::tiny(workload) }
 }
 
 fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
@@ -30,9 +23,7 @@ fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
 }
 
 fn answer(request: &Request) -> String {
-    run("test", CATALOGUE, request)
-        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
-        .answer
+    run("test", CATALOGUE, request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
 }
 
 #[test]
@@ -63,26 +54,15 @@ const STRATEGIES: [(&str, &str); 12] = [
 #[test]
 fn every_strategy_and_lock_of_packets_agrees_with_the_sequential_program() {
     for generator in ["uniform", "exponential"] {
-        let sequential = answer(&with(
-            request("packets", Program::Sequential, 1, 5),
-            &[("generator", generator)],
-        ));
+        let sequential = answer(&with(request("packets", Program::Sequential, 1, 5), &[("generator", generator)]));
         for (strategy, lock) in STRATEGIES {
             for threads in THREADS {
                 for depth in ["1", "2", "32"] {
                     let parallel = answer(&with(
                         request("packets", Program::Parallel, threads, 5),
-                        &[
-                            ("generator", generator),
-                            ("strategy", strategy),
-                            ("lock", lock),
-                            ("depth", depth),
-                        ],
+                        &[("generator", generator), ("strategy", strategy), ("lock", lock), ("depth", depth)],
                     ));
-                    assert_eq!(
-                        parallel, sequential,
-                        "{generator} {strategy} {lock} {threads} {depth}"
-                    );
+                    assert_eq!(parallel, sequential, "{generator} {strategy} {lock} {threads} {depth}");
                 }
             }
         }
@@ -127,8 +107,7 @@ fn shapes_give_the_same_answer_in_each_of_their_modes() {
 #[test]
 fn shapes_report_latencies_and_cpu_time_with_units() {
     for name in ["ticks", "idle", "burst", "inject", "install", "barrier-join"] {
-        let metrics =
-            run("test", CATALOGUE, &request(name, Program::Parallel, 2, 1)).unwrap().metrics;
+        let metrics = run("test", CATALOGUE, &request(name, Program::Parallel, 2, 1)).unwrap().metrics;
         let value = |metric: &str| metrics[&format!("latency_{metric}")].value;
         let percentiles = ["p50", "p90", "p99", "p99.9", "max"].map(value);
         assert!(percentiles[0] > 0.0 && percentiles.is_sorted(), "{name}: {percentiles:?}");
@@ -244,8 +223,8 @@ impl Instance for Panicking {
 fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 2)] {
         let request = request("liar", program, threads, 1);
-        let panic = std::panic::catch_unwind(|| run_workload("test", &Panicking, &request))
-            .expect_err("there is no answer");
+        let panic =
+            std::panic::catch_unwind(|| run_workload("test", &Panicking, &request)).expect_err("there is no answer");
         assert_eq!(panic.downcast_ref(), Some(&"the workload is broken"));
     }
 }

@@ -51,8 +51,7 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
 #[test]
 fn a_trial_without_hogs_gives_the_answer_of_a_crowded_one() {
     let answer = |hogs: &str| {
-        let mut request =
-            Request { program: Program::Parallel, threads: 2, ..Request::tiny("crowded") };
+        let mut request = Request { program: Program::Parallel, threads: 2, ..Request::tiny("crowded") };
         request.parameters.insert("hogs-per-cpu".to_owned(), hogs.to_owned());
         run("test", CATALOGUE, &request).unwrap().answer
     };
@@ -71,9 +70,6 @@ fn parameters_that_make_no_sense_are_refused_with_what_would() {
         let failure = run("test", CATALOGUE, &request).unwrap_err();
         assert_eq!(failure.exit_code(), 2);
         let Failure::Refused { message } = failure else { panic!("{failure:?}") };
-        assert_eq!(
-            message,
-            format!("workload `crowded`: parameter `{name}` = `{value}`: expected {expected}")
-        );
+        assert_eq!(message, format!("workload `crowded`: parameter `{name}` = `{value}`: expected {expected}"));
     }
 }

@@ -92,9 +92,7 @@ fn a_hang_ends_the_process_with_a_failure_that_names_the_iteration() {
     assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8(output.stdout).unwrap();
     let line = &printed[printed.find('{').expect("a failure")..];
-    let Failure::Hang { iteration, waited_ms } = serde_json::from_str(line).unwrap() else {
-        panic!("{line}")
-    };
+    let Failure::Hang { iteration, waited_ms } = serde_json::from_str(line).unwrap() else { panic!("{line}") };
     assert_eq!(iteration, 1);
     assert!(Duration::from_millis(waited_ms) >= LIMIT, "{waited_ms}");
 }

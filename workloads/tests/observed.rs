@@ -40,27 +40,17 @@ impl Observer for MadeUp {
 
 fn request(program: Program, threads: usize, trace: Option<&Path>) -> Request {
     let trace = trace.map(|path| TraceRequest { path: path.to_owned(), branch: "mine".to_owned() });
-    Request {
-        program,
-        threads,
-        warmup_iterations: 2,
-        iterations: 3,
-        trace,
-        ..Request::tiny("fib-join")
-    }
+    Request { program, threads, warmup_iterations: 2, iterations: 3, trace, ..Request::tiny("fib-join") }
 }
 
 #[test]
 fn counts_are_summed_over_the_timed_iterations_alone() {
     let observer = MadeUp::default();
-    let outcome =
-        run_observed("test", CATALOGUE, &request(Program::Parallel, 2, None), &observer).unwrap();
+    let outcome = run_observed("test", CATALOGUE, &request(Program::Parallel, 2, None), &observer).unwrap();
     let events = outcome.events.unwrap();
     // Two snapshots for each timed iteration, one step between them; none for the warm-ups.
     assert_eq!(observer.snapshots.get(), 2 * 3);
-    let named = |pushes, sleeps| {
-        BTreeMap::from([("pushes".to_owned(), pushes), ("sleeps".to_owned(), sleeps)])
-    };
+    let named = |pushes, sleeps| BTreeMap::from([("pushes".to_owned(), pushes), ("sleeps".to_owned(), sleeps)]);
     assert_eq!(events.workers, [named(30, 0), named(3, 0)]);
     assert_eq!(events.outside, BTreeMap::from([("pushes".to_owned(), 300)]));
     let done: u64 = outcome.iterations.iter().map(|iteration| iteration.work_units).sum();
@@ -71,8 +61,7 @@ fn counts_are_summed_over_the_timed_iterations_alone() {
 #[test]
 fn the_sequential_program_has_no_events() {
     let observer = MadeUp::default();
-    let outcome =
-        run_observed("test", CATALOGUE, &request(Program::Sequential, 1, None), &observer).unwrap();
+    let outcome = run_observed("test", CATALOGUE, &request(Program::Sequential, 1, None), &observer).unwrap();
     assert_eq!(outcome.events, None);
 }
 
@@ -104,12 +93,7 @@ fn a_trace_that_cannot_be_made_is_refused_with_the_reason() {
         other => panic!("not refused: {other:?}"),
     };
     let observed = |program, threads, path| {
-        message(run_observed(
-            "test",
-            CATALOGUE,
-            &request(program, threads, Some(path)),
-            &MadeUp::default(),
-        ))
+        message(run_observed("test", CATALOGUE, &request(program, threads, Some(path)), &MadeUp::default()))
     };
     assert!(observed(Program::Parallel, 2, &nowhere).contains("nowhere/trace.json: No such file"));
     assert!(observed(Program::Sequential, 1, &good).contains("has no workers"));

@@ -12,8 +12,7 @@ const REQUEST: &str = r#"{"schema":1,"workload":"fib-join","size":"tiny","progra
 
 #[test]
 fn a_request_line_is_answered_by_one_outcome_line() {
-    let output =
-        workload().write_stdin(format!("{REQUEST}\n")).assert().code(0).get_output().clone();
+    let output = workload().write_stdin(format!("{REQUEST}\n")).assert().code(0).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().count(), 1);
     let outcome: Outcome = serde_json::from_str(&text).unwrap();

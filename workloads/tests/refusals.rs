@@ -66,11 +66,7 @@ fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
         *request = Request { workload: "packets".to_owned(), ..good() };
         set(request, "strategy", "magic");
     });
-    assert!(
-        message
-            .ends_with("expected one of pool, pool-batch, lock-free, home-queue, awesome, serial"),
-        "{message}"
-    );
+    assert!(message.ends_with("expected one of pool, pool-batch, lock-free, home-queue, awesome, serial"), "{message}");
 }
 
 #[test]
@@ -115,10 +111,7 @@ fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
 /// A file of so many cities, each thousand on an arc of its own.
 fn tsp_file(cities: u32) -> String {
     let lines: Vec<String> = (1..=cities).map(|x| format!("{x} {x} {}", x * (x % 1_000))).collect();
-    format!(
-        "TYPE: TSP\nDIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n{}\nEOF\n",
-        lines.join("\n")
-    )
+    format!("TYPE: TSP\nDIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n{}\nEOF\n", lines.join("\n"))
 }
 
 #[test]
@@ -126,9 +119,7 @@ fn a_broken_instance_file_is_refused_with_file_and_line() {
     let (message, path) = tsp_refusal(&tsp_file(5).replace("3 3 9", "3 3 nine"), &[]);
     assert_eq!(
         message,
-        format!(
-            "input {path}: line 7: y coordinate `nine` of city 3 is not a number from -1e9 to 1e9"
-        )
+        format!("input {path}: line 7: y coordinate `nine` of city 3 is not a number from -1e9 to 1e9")
     );
 }
 

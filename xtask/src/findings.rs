@@ -82,8 +82,7 @@ mod tests {
     fn each_program_is_short_enough_to_be_read_at_once() {
         let sh = at_root().unwrap();
         for name in programs(&sh).unwrap() {
-            let lines =
-                sh.read_file(format!("findings/{name}/src/main.rs")).unwrap().lines().count();
+            let lines = sh.read_file(format!("findings/{name}/src/main.rs")).unwrap().lines().count();
             assert!(lines <= 150, "{name} has {lines} lines");
         }
     }

@@ -42,7 +42,5 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
 /// fraction of the time. Each still runs in a process of its own. Newer editions do so without asking; for older
 /// ones, stable compilers do not know the flag.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
-    test.arg("--doc")
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes")
+    test.arg("--doc").env("RUSTC_BOOTSTRAP", "1").env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes")
 }

@@ -121,11 +121,7 @@ fn failed(step: &Step, code: i32) -> anyhow::Error {
 
 fn table_of(rows: &[Took], wall_s: f64) -> String {
     let mut table = format!("{:<32} {:>8} {:>8}\n", "step", "wall s", "CPU s");
-    let all = Took {
-        step: "all, in two lanes".to_owned(),
-        wall_s,
-        cpu_s: rows.iter().map(|took| took.cpu_s).sum(),
-    };
+    let all = Took { step: "all, in two lanes".to_owned(), wall_s, cpu_s: rows.iter().map(|took| took.cpu_s).sum() };
     for Took { step, wall_s, cpu_s } in rows.iter().chain([&all]) {
         let _ = writeln!(table, "{step:<32} {wall_s:>8.0} {cpu_s:>8.0}");
     }

@@ -160,30 +160,23 @@ fn run(task: Task) -> Result<()> {
     let sh = shell::at_root()?;
     match task {
         Task::Test { only, all_variants, force, variants } => {
-            let builds =
-                if all_variants { variants.chosen()? } else { variants.chosen_or_of_ci()? };
+            let builds = if all_variants { variants.chosen()? } else { variants.chosen_or_of_ci()? };
             let mut options = variants.words();
             options.extend(all_variants.then(|| "--all-variants".to_owned()));
             test(&sh, &only, &builds, &options, force)
         }
         Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
-        Task::Check { all_variants: false } => {
-            steps::check(&sh, &Variants::default().chosen_or_of_ci()?)
-        }
+        Task::Check { all_variants: false } => steps::check(&sh, &Variants::default().chosen_or_of_ci()?),
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
-        Task::Stress { random: true, seconds, variants, .. } => {
-            steps::stress(&sh, seconds, &variants.chosen()?)
-        }
+        Task::Stress { random: true, seconds, variants, .. } => steps::stress(&sh, seconds, &variants.chosen()?),
         Task::Stress { scope, variants, .. } => {
             variants.refuse_unless("--random")?;
             stress::run(&sh, &scope)
         }
-        Task::Miri { seeds, variants, names } => {
-            sanitizers::miri(&sh, seeds, &variants.chosen_or_named()?, &names)
-        }
+        Task::Miri { seeds, variants, names } => sanitizers::miri(&sh, seeds, &variants.chosen_or_named()?, &names),
         Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_named()?),
         Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
@@ -207,28 +200,14 @@ fn downloads(sh: &Shell) -> Result<()> {
 }
 
 /// Those parts that build in the checkout's target folder, in their order.
-const FIRST_LANE: [Part; 5] =
-    [Part::Fork, Part::Workloads, Part::Services, Part::Simulated, Part::Runner];
+const FIRST_LANE: [Part; 5] = [Part::Fork, Part::Workloads, Part::Services, Part::Simulated, Part::Runner];
 
 /// The others.
-const SECOND_LANE: [Part; 7] = [
-    Part::Analysis,
-    Part::Conformance,
-    Part::Dependency,
-    Part::Stack,
-    Part::Rivals,
-    Part::Findings,
-    Part::Models,
-];
+const SECOND_LANE: [Part; 7] =
+    [Part::Analysis, Part::Conformance, Part::Dependency, Part::Stack, Part::Rivals, Part::Findings, Part::Models];
 
 /// Runs the parts of the test suite that are asked for. What passed on the same files is left out unless `is_forced`.
-fn test(
-    sh: &Shell,
-    only: &[Part],
-    variants: &[Variant],
-    options: &[String],
-    is_forced: bool,
-) -> Result<()> {
+fn test(sh: &Shell, only: &[Part], variants: &[Variant], options: &[String], is_forced: bool) -> Result<()> {
     match due(sh, only, variants, is_forced)?.as_slice() {
         [] => Ok(()),
         &[part] => {
@@ -270,9 +249,8 @@ fn in_lanes(parts: &[Part], options: &[String], is_forced: bool) -> [Vec<Step>; 
         let words = ["test", "--only", &name].into_iter();
         Step::new(words.chain(options.iter().map(String::as_str)).chain(force))
     };
-    [&FIRST_LANE[..], &SECOND_LANE[..]].map(|lane| {
-        lane.iter().filter(|part| parts.contains(part)).map(|part| step(&part)).collect()
-    })
+    [&FIRST_LANE[..], &SECOND_LANE[..]]
+        .map(|lane| lane.iter().filter(|part| parts.contains(part)).map(|part| step(&part)).collect())
 }
 
 #[cfg(test)]
@@ -312,12 +290,10 @@ mod tests {
         let [_, steps, long] = tables[..] else { panic!("two tables, of steps and of long forms") };
         let commands = |table: &str| -> BTreeSet<String> {
             let rows = table.lines().take_while(|line| line.contains('|')).skip(1);
-            let step =
-                rows.filter_map(|row| row.split('|').nth(2)).flat_map(|cell| cell.split('`'));
+            let step = rows.filter_map(|row| row.split('|').nth(2)).flat_map(|cell| cell.split('`'));
             step.filter_map(|word| word.strip_prefix("cargo xtask ")).map(str::to_owned).collect()
         };
-        let parts =
-            Part::value_variants().iter().map(|part| format!("test --only {}", part.name()));
+        let parts = Part::value_variants().iter().map(|part| format!("test --only {}", part.name()));
         assert_eq!(commands(steps), parts.chain(["check".to_owned()]).collect());
         let long = commands(long);
         for command in &long {

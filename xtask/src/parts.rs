@@ -37,8 +37,7 @@ pub(crate) enum Part {
 }
 
 /// What every part reads: versions, settings, and this program.
-const SHARED: [&str; 6] =
-    [".cargo", "Cargo.lock", "Cargo.toml", "branches.toml", "rust-toolchain.toml", "xtask"];
+const SHARED: [&str; 6] = [".cargo", "Cargo.lock", "Cargo.toml", "branches.toml", "rust-toolchain.toml", "xtask"];
 
 impl Part {
     /// As on the command line.
@@ -53,19 +52,12 @@ impl Part {
             Self::Fork => &["deque", "rayon-fork"],
             Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => &[
-                "machines",
-                "manycore",
-                "probes",
-                "rayon-fork",
-                "results/model.json",
-                "runner/src/build/rewriting",
-            ],
+            Self::Simulated => {
+                &["machines", "manycore", "probes", "rayon-fork", "results/model.json", "runner/src/build/rewriting"]
+            }
             Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],
             Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
-            Self::Findings => {
-                &["clippy.toml", "findings", "runner/src/build/edits", "rustfmt.toml"]
-            }
+            Self::Findings => &["clippy.toml", "findings", "runner/src/build/edits", "rustfmt.toml"],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
         }

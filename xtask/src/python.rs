@@ -23,10 +23,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     step("Python format", cmd!(sh, "{python} -m ruff format --check analysis"))?;
     step("Python lints", cmd!(sh, "{python} -m ruff check analysis"))?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
-    step(
-        "Python types",
-        cmd!(sh, "{python} -m mypy --config-file analysis/pyproject.toml analysis/src"),
-    )
+    step("Python types", cmd!(sh, "{python} -m mypy --config-file analysis/pyproject.toml analysis/src"))
 }
 
 /// The judge on made-up sweeps; the table goes to standard output.

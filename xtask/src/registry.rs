@@ -22,17 +22,11 @@ pub(crate) fn sources(sh: &Shell, name: &str, version: &str) -> Result<PathBuf> 
     );
     sh.write_file(probe.join("Cargo.toml"), manifest)?;
     let packages = packages(sh, &probe).with_context(|| format!("fetching {name} {version}"))?;
-    let is_neighbour =
-        |folder: &&PathBuf| folder.file_name().is_some_and(|it| starts_with(it, NEIGHBOUR));
+    let is_neighbour = |folder: &&PathBuf| folder.file_name().is_some_and(|it| starts_with(it, NEIGHBOUR));
     let neighbour = packages.iter().find(is_neighbour);
-    let neighbour =
-        neighbour.with_context(|| format!("cargo metadata does not know {NEIGHBOUR}"))?;
+    let neighbour = neighbour.with_context(|| format!("cargo metadata does not know {NEIGHBOUR}"))?;
     let folder = neighbour.with_file_name(&file_name);
-    ensure!(
-        sh.path_exists(&folder),
-        "Cargo did not put {name} {version} into {}",
-        folder.display()
-    );
+    ensure!(sh.path_exists(&folder), "Cargo did not put {name} {version} into {}", folder.display());
     Ok(folder)
 }
 

@@ -10,8 +10,7 @@ use xshell::{Cmd, Shell};
 
 /// A shell at the root of the checkout.
 pub(crate) fn at_root() -> Result<Shell> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent folder")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent folder")?;
     let sh = Shell::new()?;
     sh.change_dir(root);
     Ok(sh)

@@ -52,8 +52,7 @@ fn write(root: &Path, folder: &Path) -> Result<()> {
         files.push(entry?.path());
     }
     for file in files {
-        let told =
-            |fault: rewrite::Fault| anyhow!("{}:{}: {}", file.display(), fault.line, fault.why);
+        let told = |fault: rewrite::Fault| anyhow!("{}:{}: {}", file.display(), fault.line, fault.why);
         let text = rewrite::rewritten(&fs::read_to_string(&file)?, false).map_err(told)?;
         let mut text = rewrite::with_tests_on(&text, "crate::runs::run").map_err(told)?;
         if file.ends_with("main.rs") {

@@ -41,12 +41,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// The stamp of the part called `name`, which reads `places` and is run on `variants`.
-    pub(crate) fn of(
-        sh: &Shell,
-        name: &str,
-        places: &[&str],
-        variants: &[Variant],
-    ) -> Result<Self> {
+    pub(crate) fn of(sh: &Shell, name: &str, places: &[&str], variants: &[Variant]) -> Result<Self> {
         let names: Vec<String> = variants.iter().map(Variant::name).collect();
         let now = format!("{} on {}\n", fingerprint(sh, places)?, names.join(" "));
         Ok(Self { file: sh.current_dir().join("target/passed").join(name), now })

@@ -55,8 +55,7 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
 
 /// The simulated machines, and the fork on them, `variants`.
 fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let packages =
-        ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
+    let packages = ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
     step("simulated machines, and probes of hosts", cmd!(sh, "cargo test --quiet {packages...}"))?;
     simulated::test(sh, variants)
 }
@@ -159,10 +158,8 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // The first variant is what the workspace has.
     for variant in variants.iter().skip(1) {
         let features = variant.features();
-        let clippy = cmd!(
-            sh,
-            "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}"
-        );
+        let clippy =
+            cmd!(sh, "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}");
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
     step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;

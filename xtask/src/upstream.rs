@@ -41,10 +41,9 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         if !known.contains(name) {
             let hint = hint(name, known.iter().map(String::as_str));
             let known = known.join(", ");
-            return Err(Stop::BadInput(format!(
-                "`{name}` has no findings/{name}/edits.toml; known: {known}{hint}"
-            ))
-            .into());
+            return Err(
+                Stop::BadInput(format!("`{name}` has no findings/{name}/edits.toml; known: {known}{hint}")).into()
+            );
         }
     }
     for name in &options.names {
@@ -56,11 +55,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
             let _dir = sh.push_dir(&folder);
             let counts = count(cmd!(sh, "cargo test --no-fail-fast"))?;
             eprintln!("   {counts}, in {}", folder.display());
-            ensure!(
-                counts.failed == 0 && counts.passed > 0,
-                "{name}: {} of upstream's tests fail",
-                counts.failed
-            );
+            ensure!(counts.failed == 0 && counts.passed > 0, "{name}: {} of upstream's tests fail", counts.failed);
         }
     }
     Ok(())
@@ -108,8 +103,7 @@ fn edits(sh: &Shell, name: &str) -> Result<Edits> {
 
 /// The findings that have a proposal, in the order of their names.
 fn known(sh: &Shell) -> Result<Vec<String>> {
-    let folders =
-        sh.read_dir("findings")?.into_iter().filter(|path| path.join("edits.toml").is_file());
+    let folders = sh.read_dir("findings")?.into_iter().filter(|path| path.join("edits.toml").is_file());
     let name = |path: PathBuf| Some(path.file_name()?.to_str()?.to_owned());
     folders.map(|path| name(path).context("a folder of findings has no name")).collect()
 }
@@ -147,10 +141,7 @@ mod tests {
         let sh = at_root().unwrap();
         let branches = sh.read_file("branches.toml").unwrap();
         for name in known(&sh).unwrap() {
-            assert!(
-                branches.contains(&format!("edits = \"findings/{name}/edits.toml\"\n")),
-                "{name}"
-            );
+            assert!(branches.contains(&format!("edits = \"findings/{name}/edits.toml\"\n")), "{name}");
         }
     }
 }

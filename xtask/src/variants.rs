@@ -47,11 +47,9 @@ impl Variants {
             return Ok(default());
         }
         let branches = branches::of_the_fork(&Checkout::find(None)?)?;
-        let chosen = self.asked.iter().map(|asked| {
-            match branches.iter().find(|branch| branch.name == *asked) {
-                Some(branch) => Ok(Variant::of(branch.source.features())),
-                None => Variant::parse(asked),
-            }
+        let chosen = self.asked.iter().map(|asked| match branches.iter().find(|branch| branch.name == *asked) {
+            Some(branch) => Ok(Variant::of(branch.source.features())),
+            None => Variant::parse(asked),
         });
         chosen.collect()
     }
@@ -80,11 +78,8 @@ impl Variant {
 
     fn parse(asked: &str) -> Result<Self> {
         let known = modifiers();
-        let features: Vec<String> = asked
-            .split([',', '+'])
-            .filter(|&name| name != default_layout())
-            .map(str::to_owned)
-            .collect();
+        let features: Vec<String> =
+            asked.split([',', '+']).filter(|&name| name != default_layout()).map(str::to_owned).collect();
         if let Some(unknown) = features.iter().find(|name| !known.contains(&name.as_str())) {
             bail!(Stop::BadInput(format!(
                 "--variant {asked}: unknown feature `{unknown}`, and no branch of the fork is called `{asked}`; known \
@@ -192,15 +187,10 @@ fn rest() -> Vec<Variant> {
 }
 
 /// Each name in the first set that can be compiled with it; the first sets have something in them already.
-fn few_sets<'a>(
-    names: impl Iterator<Item = &'a str>,
-    mut sets: Vec<BTreeSet<String>>,
-) -> Vec<BTreeSet<String>> {
+fn few_sets<'a>(names: impl Iterator<Item = &'a str>, mut sets: Vec<BTreeSet<String>>) -> Vec<BTreeSet<String>> {
     let features = Features::of_the_fork();
     for name in names {
-        let with = |set: &BTreeSet<String>| {
-            set.iter().cloned().chain([name.to_owned()]).collect::<BTreeSet<_>>()
-        };
+        let with = |set: &BTreeSet<String>| set.iter().cloned().chain([name.to_owned()]).collect::<BTreeSet<_>>();
         match sets.iter_mut().find(|set| features.refusal(&with(set)).is_none()) {
             Some(set) => drop(set.insert(name.to_owned())),
             None => sets.push([name.to_owned()].into()),
@@ -221,10 +211,7 @@ mod paths;
 mod tests {
     use runner::config::Features;
 
-    use super::{
-        Variant, Variants, all_features, build_script, default_layout, modifiers, named, of_ci,
-        tested,
-    };
+    use super::{Variant, Variants, all_features, build_script, default_layout, modifiers, named, of_ci, tested};
 
     #[test]
     fn the_long_form_has_the_builds_of_ci_each_combination_of_the_study_and_each_further_feature() {
@@ -247,8 +234,7 @@ mod tests {
         let features = Features::of_the_fork();
         assert_eq!(build_script::strings(manifest, "packings"), features.packings);
         let rows = features.exclusive.iter();
-        let rows: Vec<&str> =
-            rows.flat_map(|(one, other, why)| [one.as_str(), other, why]).collect();
+        let rows: Vec<&str> = rows.flat_map(|(one, other, why)| [one.as_str(), other, why]).collect();
         assert_eq!(build_script::strings(manifest, "exclusive"), rows);
     }
 

@@ -191,13 +191,10 @@ fn circles(root: &Path) -> Vec<String> {
     let read = Crate::read(root);
     let imports = read.imports();
     let files: BTreeSet<&Path> = imports.iter().map(|(from, _)| *from).collect();
-    let reached: BTreeMap<&Path, BTreeSet<&Path>> =
-        files.iter().map(|file| (*file, reached(&imports, file))).collect();
+    let reached: BTreeMap<&Path, BTreeSet<&Path>> = files.iter().map(|file| (*file, reached(&imports, file))).collect();
     let is_mutual = |one, other| reached[one].contains(other) && reached[other].contains(one);
-    let circles: BTreeSet<Vec<&Path>> = files
-        .iter()
-        .map(|file| files.iter().copied().filter(|other| is_mutual(*file, *other)).collect())
-        .collect();
+    let circles: BTreeSet<Vec<&Path>> =
+        files.iter().map(|file| files.iter().copied().filter(|other| is_mutual(*file, *other)).collect()).collect();
     let is_large = |files: &&Vec<&Path>| {
         let folders: BTreeSet<_> = files.iter().map(|file| file.parent()).collect();
         files.len() > 2 || folders.len() > 1
@@ -221,16 +218,14 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
         "workloads/services/src/lib.rs",
         "xtask/src/main.rs",
     ];
-    let circles: Vec<String> =
-        roots.iter().flat_map(|root| circles(&checkout.join(root))).collect();
+    let circles: Vec<String> = roots.iter().flat_map(|root| circles(&checkout.join(root))).collect();
     assert!(circles.is_empty(), "circles of imports:\n{}", circles.join("\n\n"));
 }
 
 #[test]
 fn the_runner_shows_what_it_does_in_at_most_14_entries() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("runner/src");
-    let entries: Vec<_> =
-        fs::read_dir(source).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let entries: Vec<_> = fs::read_dir(source).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(entries.len() <= 14, "{} entries in runner/src: {entries:?}", entries.len());
 }
 

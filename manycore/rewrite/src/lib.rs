@@ -13,8 +13,8 @@ const FACADE: &str = "::cores_std";
 
 /// Words after which a path may begin with `::`: others are a part of the path.
 const BEFORE_PATHS: &[&str] = &[
-    "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "let", "match",
-    "move", "mut", "pub", "ref", "return", "static", "type", "unsafe", "use", "where", "while",
+    "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "let", "match", "move", "mut", "pub",
+    "ref", "return", "static", "type", "unsafe", "use", "where", "while",
 ];
 
 /// What cannot be rewritten, and where.
@@ -45,8 +45,7 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
         Some((Token::Word(word), _)) => word.as_str(),
         _ => "",
     };
-    let is_mark =
-        |i: usize, mark: char| matches!(tokens.get(i), Some((Token::Mark(it), _)) if *it == mark);
+    let is_mark = |i: usize, mark: char| matches!(tokens.get(i), Some((Token::Mark(it), _)) if *it == mark);
     // A visit to an `UnsafeCell` has its price, so that it is none of a constant's steps.
     let has_cells = (0..tokens.len()).any(|i| word(i) == "UnsafeCell");
     let visits = |i: usize| {
@@ -70,14 +69,10 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
         let new = match word(i) {
             name @ ("std" | "core" | "alloc" | "rustix") if name != "alloc" || has_alloc => {
                 let is_renamed = word(i + 1) == "as" || is_mark(i + 1, ';');
-                if is_renamed && word(i - i.min(1)) == "use"
-                    || word(i + 1) == "as" && word(i - i.min(1)) == "crate"
-                {
+                if is_renamed && word(i - i.min(1)) == "use" || word(i + 1) == "as" && word(i - i.min(1)) == "crate" {
                     return Err(Fault {
                         line: span.start().line,
-                        why: format!(
-                            "`{name}` gets another name; write paths that begin with `{name}::`"
-                        ),
+                        why: format!("`{name}` gets another name; write paths that begin with `{name}::`"),
                     });
                 }
                 if is_inner || !is_colons(i + 1) {
@@ -86,14 +81,10 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
                 let facade = if name == "rustix" { "::cores_std::rustix" } else { FACADE };
                 if begins_with_colons { &facade[2..] } else { facade }
             }
-            "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => {
-                "::cores_std::boxed"
-            }
+            "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => "::cores_std::boxed",
             "inline" if passes_on(text, &tokens, i) => "inline] #[track_caller",
             "const" if no_constants.contains(&i) => "     ",
-            "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => {
-                "::cores_std::thread_local"
-            }
+            "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => "::cores_std::thread_local",
             _ => continue,
         };
         after.push_str(&text[copied..start]);
@@ -137,17 +128,8 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
 /// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic or a lock: the access
 /// is then told by the place of the call.
 fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
-    const ACCESSES: [&str; 9] = [
-        ".load(",
-        ".store(",
-        ".swap(",
-        ".compare_exchange",
-        ".fetch_",
-        "lock()",
-        ".wait(",
-        ".notify_all()",
-        " fence(",
-    ];
+    const ACCESSES: [&str; 9] =
+        [".load(", ".store(", ".swap(", ".compare_exchange", ".fetch_", "lock()", ".wait(", ".notify_all()", " fence("];
     let Some((_, span)) = tokens.get(i + 1) else { return false };
     let (before, rest) = text.split_at(span.byte_range().start);
     let Some(rest) = rest.strip_prefix(']') else { return false };
@@ -169,9 +151,7 @@ pub fn has_alloc(text: &str) -> Result<bool, Fault> {
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
     let is = |token: &(Token, Span), word: &str| matches!(&token.0, Token::Word(it) if it == word);
-    Ok(tokens
-        .windows(3)
-        .any(|three| ["extern", "crate", "alloc"].iter().zip(three).all(|(word, it)| is(it, word))))
+    Ok(tokens.windows(3).any(|three| ["extern", "crate", "alloc"].iter().zip(three).all(|(word, it)| is(it, word))))
 }
 
 fn parsed(text: &str) -> Result<TokenStream, Fault> {
@@ -209,10 +189,7 @@ mod tests {
             ("fn f() -> ::std::io::Result<()> {}", "fn f() -> ::cores_std::io::Result<()> {}"),
             ("use {core::mem, std::fmt};", "use {::cores_std::mem, ::cores_std::fmt};"),
             ("impl std::fmt::Debug for A {}", "impl ::cores_std::fmt::Debug for A {}"),
-            (
-                "a(&std::hint::spin_loop, core::mem::take)",
-                "a(&::cores_std::hint::spin_loop, ::cores_std::mem::take)",
-            ),
+            ("a(&std::hint::spin_loop, core::mem::take)", "a(&::cores_std::hint::spin_loop, ::cores_std::mem::take)"),
             (
                 "macro_rules! m { ($a:ident) => { core::sync::$a } }",
                 "macro_rules! m { ($a:ident) => { ::cores_std::sync::$a } }",
@@ -245,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_function_that_visits_a_cell_is_no_constant() {
-        let text = "struct A(UnsafeCell<u8>);\nimpl A { pub const fn a(&self) -> *mut u8 { self.0.get() } const fn b() {} }";
+        let text =
+            "struct A(UnsafeCell<u8>);\nimpl A { pub const fn a(&self) -> *mut u8 { self.0.get() } const fn b() {} }";
         let expected = text.replace("const fn a", "      fn a");
         assert_eq!(rewritten(text, false), Ok(expected));
         let text = "const fn a(it: NonZero<u8>) -> u8 { it.get() }";
@@ -254,14 +232,11 @@ mod tests {
 
     #[test]
     fn a_method_that_only_passes_an_access_on_is_told_by_its_caller() {
-        let method =
-            |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
+        let method = |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
         let short = method("        self.0.store(1, Relaxed);");
         let expected = short.replace("#[inline]", "#[inline] #[track_caller]");
         assert_eq!(rewritten(&short, false), Ok(expected));
-        for body in
-            ["        self.0.push(1);", "        self.0.load(Relaxed);\n        b();\n        c();"]
-        {
+        for body in ["        self.0.push(1);", "        self.0.load(Relaxed);\n        b();\n        c();"] {
             assert_eq!(rewritten(&method(body), false), Ok(method(body)));
         }
         let deeper = method("        match self.0.lock() {\n        }").replace('\n', "\n    ");
@@ -273,20 +248,15 @@ mod tests {
         let text = "use alloc::boxed::Box;";
         assert_eq!(rewritten(text, false).as_deref(), Ok(text));
         assert_eq!(rewritten(text, true).as_deref(), Ok("use ::cores_std::boxed::Box;"));
-        assert_eq!(
-            rewritten("alloc::alloc::alloc(it)", true).as_deref(),
-            Ok("::cores_std::alloc::alloc(it)")
-        );
+        assert_eq!(rewritten("alloc::alloc::alloc(it)", true).as_deref(), Ok("::cores_std::alloc::alloc(it)"));
         assert_eq!(has_alloc("#[cfg(a)]\nextern crate alloc;"), Ok(true));
         assert_eq!(has_alloc("extern crate std; use alloc::x;"), Ok(false));
     }
 
     #[test]
     fn tests_give_their_bodies_away_and_other_functions_do_not() {
-        let text =
-            "#[test]\n#[should_panic(expected = \"x\")]\nfn a() {\n    b();\n}\nfn b() { c() }\n";
-        let expected =
-            text.replace("fn a() {", "fn a() { on(\"a\", || {").replace(";\n}", ";\n}) }");
+        let text = "#[test]\n#[should_panic(expected = \"x\")]\nfn a() {\n    b();\n}\nfn b() { c() }\n";
+        let expected = text.replace("fn a() {", "fn a() { on(\"a\", || {").replace(";\n}", ";\n}) }");
         assert_eq!(with_tests_on(text, "on"), Ok(expected));
     }
 

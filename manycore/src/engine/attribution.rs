@@ -28,15 +28,8 @@ pub enum Spending {
 
 impl Spending {
     /// All, in the order in which they are reported.
-    pub const ALL: [Self; 7] = [
-        Self::Work,
-        Self::Jobs,
-        Self::Search,
-        Self::Lines,
-        Self::System,
-        Self::Waking,
-        Self::Asleep,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Work, Self::Jobs, Self::Search, Self::Lines, Self::System, Self::Waking, Self::Asleep];
 
     /// Its name in records.
     #[must_use]
@@ -132,12 +125,7 @@ pub(crate) struct Waits {
 
 impl Waits {
     #[inline]
-    pub(crate) fn add(
-        &mut self,
-        at: &'static Location<'static>,
-        on: WaitedFor,
-        waited: Picoseconds,
-    ) {
+    pub(crate) fn add(&mut self, at: &'static Location<'static>, on: WaitedFor, waited: Picoseconds) {
         let new = Wait { at, on, times: 0, waited: 0 };
         let wait = self.pairs.entry((address(at), on.key())).or_insert(new);
         wait.times += 1;
@@ -155,11 +143,8 @@ impl Waits {
         // A place has several addresses where its code was compiled more than once.
         let mut by_name = BTreeMap::new();
         for wait in self.pairs.values() {
-            let same = by_name.entry((name(wait.at), what(wait.on))).or_insert(Wait {
-                times: 0,
-                waited: 0,
-                ..wait.clone()
-            });
+            let same =
+                by_name.entry((name(wait.at), what(wait.on))).or_insert(Wait { times: 0, waited: 0, ..wait.clone() });
             same.times += wait.times;
             same.waited += wait.waited;
         }

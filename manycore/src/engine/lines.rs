@@ -69,8 +69,7 @@ impl Lines {
             }
             mask
         };
-        let neighbours =
-            (0..cores).map(|core| [mask(core, Distance::Cluster), mask(core, Distance::Socket)]);
+        let neighbours = (0..cores).map(|core| [mask(core, Distance::Cluster), mask(core, Distance::Socket)]);
         Self {
             numbers: FxHashMap::default(),
             all: Vec::new(),
@@ -107,13 +106,7 @@ impl Lines {
         }
         if line.owner != NOBODY {
             let owner = [line.owner as usize];
-            let from =
-                self.farthest(
-                    core,
-                    |word| {
-                        if owner[0] / 64 == word { 1 << (owner[0] % 64) } else { 0 }
-                    },
-                );
+            let from = self.farthest(core, |word| if owner[0] / 64 == word { 1 << (owner[0] % 64) } else { 0 });
             let losers = u64::from(access != Access::Load);
             return Some(Miss { from: Some(from), losers, is_exclusive: true });
         }
@@ -154,8 +147,7 @@ impl Lines {
 
     fn nearest(&self, core: usize, holders: &[u64]) -> Distance {
         let [cluster, socket] = &self.neighbours[core];
-        let meets =
-            |mask: &[u64]| holders.iter().zip(mask).any(|(holders, mask)| holders & mask != 0);
+        let meets = |mask: &[u64]| holders.iter().zip(mask).any(|(holders, mask)| holders & mask != 0);
         if meets(cluster) {
             Distance::Cluster
         } else if meets(socket) {
@@ -190,12 +182,7 @@ mod tests {
     use super::*;
 
     fn lines() -> Lines {
-        let topology = Topology {
-            sockets: 2,
-            clusters_per_socket: 2,
-            cores_per_cluster: 2,
-            hardware_threads: 1,
-        };
+        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 2, hardware_threads: 1 };
         Lines::new(&topology)
     }
 

@@ -293,8 +293,7 @@ impl Engine {
     fn core_prices(&self, running: usize) -> [CorePrices; 2] {
         let frequency = &self.machine.frequency;
         let prices = &self.machine.prices;
-        let alone =
-            f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
+        let alone = f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
         let at = |speed: f64, byte: f64| CorePrices {
             hit: scaled(prices.hit, speed),
             read_modify_write: scaled(prices.read_modify_write, speed),
@@ -333,13 +332,7 @@ impl Engine {
     }
 
     /// Queues for line `number`; returns when the core will have it.
-    fn fetch(
-        &mut self,
-        number: usize,
-        access: Access,
-        miss: Miss,
-        from: Picoseconds,
-    ) -> Picoseconds {
+    fn fetch(&mut self, number: usize, access: Access, miss: Miss, from: Picoseconds) -> Picoseconds {
         let time = self.transfer_time(miss);
         let cache = self.cache;
         let line = self.lines.line(number);

@@ -42,11 +42,7 @@ impl Engine {
     }
 
     /// Starts a thread; its number, or `None` if there are too many.
-    pub(super) fn begin_thread(
-        &mut self,
-        name: Option<String>,
-        body: Box<dyn FnOnce()>,
-    ) -> Option<u64> {
+    pub(super) fn begin_thread(&mut self, name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
         let place = match self.threads.iter().position(|thread| thread.state == State::Free) {
             Some(place) => place,
             None if self.threads.len() == MOST_THREADS => return None,
@@ -83,9 +79,8 @@ impl Engine {
     /// The first core that nobody has, else the first of those for which the fewest wait.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
-        let fewest = cores.min_by_key(|(number, core)| {
-            (core.thread.is_some(), self.is_sibling_taken(*number), core.queue.len())
-        });
+        let fewest = cores
+            .min_by_key(|(number, core)| (core.thread.is_some(), self.is_sibling_taken(*number), core.queue.len()));
         fewest.map_or(0, |(number, _)| number)
     }
 
@@ -126,9 +121,8 @@ impl Engine {
             return last;
         }
         let free = (0..self.cores.len()).filter(|core| self.cores[*core].thread.is_none());
-        let nearest = free.min_by_key(|core| {
-            (self.is_sibling_taken(*core), self.machine.topology.distance(last, *core))
-        });
+        let nearest =
+            free.min_by_key(|core| (self.is_sibling_taken(*core), self.machine.topology.distance(last, *core)));
         nearest.unwrap_or(last)
     }
 
@@ -170,11 +164,7 @@ impl Engine {
             return None;
         }
         let longest = |core: &usize| std::cmp::Reverse(self.cores[*core].queue.len());
-        let from = if self.cores[core].queue.is_empty() {
-            (0..self.cores.len()).min_by_key(longest)?
-        } else {
-            core
-        };
+        let from = if self.cores[core].queue.is_empty() { (0..self.cores.len()).min_by_key(longest)? } else { core };
         self.cores[from].queue.pop_front()
     }
 
@@ -251,12 +241,7 @@ impl Engine {
     pub(super) fn stuck(&self) -> Stuck {
         let threads = self.threads.iter().filter_map(|thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
-            Some(StuckThread {
-                core: thread.core,
-                thread: thread.name.clone(),
-                at: blocked.at,
-                since: blocked.since,
-            })
+            Some(StuckThread { core: thread.core, thread: thread.name.clone(), at: blocked.at, since: blocked.since })
         });
         Stuck { threads: threads.collect() }
     }

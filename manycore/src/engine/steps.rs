@@ -67,12 +67,7 @@ pub(crate) fn access(address: usize, access: Access, at: &'static Location<'stat
 }
 
 /// Reads or writes `bytes` of plain memory from `address` on: each line of it once.
-pub(crate) fn touch(
-    address: usize,
-    bytes: usize,
-    is_written: bool,
-    at: &'static Location<'static>,
-) {
+pub(crate) fn touch(address: usize, bytes: usize, is_written: bool, at: &'static Location<'static>) {
     if running().is_null() || bytes == 0 {
         return;
     }
@@ -84,12 +79,7 @@ pub(crate) fn touch(
 
 /// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or if `is_boxed` in whose
 /// arena, unless this is that core.
-pub(crate) fn take_over(
-    address: usize,
-    bytes: usize,
-    is_boxed: bool,
-    at: &'static Location<'static>,
-) {
+pub(crate) fn take_over(address: usize, bytes: usize, is_boxed: bool, at: &'static Location<'static>) {
     on_engine(|engine| {
         let arena = || is_boxed.then(|| heap::thread_of(address)).flatten();
         let core_of = |thread: usize| engine.threads.get(thread).map(|thread| thread.core);
@@ -290,11 +280,7 @@ pub(crate) fn block_for(
 }
 
 /// [`block`] for a lock: what that takes is told as a wait of the line of source.
-pub(crate) fn block_for_a_lock(
-    address: usize,
-    is_due: impl FnOnce() -> bool,
-    at: &'static Location<'static>,
-) {
+pub(crate) fn block_for_a_lock(address: usize, is_due: impl FnOnce() -> bool, at: &'static Location<'static>) {
     let before = clock();
     block(address, is_due, at);
     on_engine(|engine| {
@@ -436,8 +422,7 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;
-        let last =
-            locals.iter_mut().rev().find(|local| matches!(local, Local::There((_, true))))?;
+        let last = locals.iter_mut().rev().find(|local| matches!(local, Local::There((_, true))))?;
         match std::mem::replace(last, Local::Dropped) {
             Local::There(value) => Some(value),
             Local::Missing | Local::Dropped => None,
@@ -448,10 +433,7 @@ pub(crate) fn take_local() -> Option<Value> {
 
 /// What static `number` is in this run; what `make` makes, if nobody has asked before. `make` runs no code from outside
 /// this crate.
-pub(crate) fn of_run(
-    number: usize,
-    make: impl FnOnce() -> &'static dyn Any,
-) -> Option<&'static dyn Any> {
+pub(crate) fn of_run(number: usize, make: impl FnOnce() -> &'static dyn Any) -> Option<&'static dyn Any> {
     on_engine(|engine| *engine.statics.entry(number).or_insert_with(make))
 }
 

@@ -148,12 +148,7 @@ impl Machine {
     ///
     /// # Errors
     /// As there.
-    pub fn parse(
-        name: &str,
-        file: &str,
-        text: &str,
-        scaled: Option<(&str, f64)>,
-    ) -> Result<Self, MachineError> {
+    pub fn parse(name: &str, file: &str, text: &str, scaled: Option<(&str, f64)>) -> Result<Self, MachineError> {
         let written: File = toml::from_str(text).map_err(MachineError::of_parser(file, text))?;
         let fault = MachineError::at(file, text);
         let topology = topology(&written.topology, &fault)?;
@@ -184,11 +179,7 @@ impl MachineError {
 
     /// A message about the place at an offset in `text`, which is called `file`.
     pub(super) fn at(file: &str, text: &str) -> impl Fn(usize, String) -> Self {
-        move |offset, message| Self {
-            file: file.to_owned(),
-            line: Some(line_of(text, offset)),
-            message,
-        }
+        move |offset, message| Self { file: file.to_owned(), line: Some(line_of(text, offset)), message }
     }
 }
 
@@ -210,10 +201,7 @@ pub(super) fn sourced(
     Ok(())
 }
 
-fn topology(
-    table: &TopologyTable,
-    fault: &impl Fn(usize, String) -> MachineError,
-) -> Result<Topology, MachineError> {
+fn topology(table: &TopologyTable, fault: &impl Fn(usize, String) -> MachineError) -> Result<Topology, MachineError> {
     sourced(&table.source, "the topology", fault)?;
     for (key, count) in [
         ("sockets", &table.sockets),
@@ -221,10 +209,7 @@ fn topology(
         ("cores-per-cluster", &table.cores_per_cluster),
     ] {
         if *count.get_ref() == 0 || *count.get_ref() > MAX_CORES {
-            return Err(fault(
-                count.span().start,
-                format!("{key} = {}: write 1 to {MAX_CORES}", count.get_ref()),
-            ));
+            return Err(fault(count.span().start, format!("{key} = {}: write 1 to {MAX_CORES}", count.get_ref())));
         }
     }
     let topology = Topology {
@@ -257,10 +242,7 @@ fn frequency(
     }
     let rows = table.dynamic.get_ref();
     let ascends = rows.is_sorted_by(|one, next| one.0 < next.0);
-    if rows.is_empty()
-        || !ascends
-        || rows.iter().any(|(cores, mhz)| *cores == 0 || !MHZ.contains(mhz))
-    {
+    if rows.is_empty() || !ascends || rows.iter().any(|(cores, mhz)| *cores == 0 || !MHZ.contains(mhz)) {
         return Err(fault(
             table.dynamic.span().start,
             format!(
@@ -316,23 +298,14 @@ fn prices(
         sourced(&price.source, key, fault)?;
         let value = *price.value.get_ref();
         if !(0.0..=most).contains(&value) {
-            return Err(fault(
-                price.value.span().start,
-                format!("{key} = {value}: write a number from 0 to {most}"),
-            ));
+            return Err(fault(price.value.span().start, format!("{key} = {value}: write a number from 0 to {most}")));
         }
         known.borrow_mut().push(key.to_owned());
-        let is_meant =
-            |wanted: &str| wanted == key || (wanted == SYSTEM && SYSTEM_PRICES.contains(&key));
-        let factor =
-            scaled.filter(|(wanted, _)| is_meant(wanted)).map_or(1.0, |(_, factor)| factor);
+        let is_meant = |wanted: &str| wanted == key || (wanted == SYSTEM && SYSTEM_PRICES.contains(&key));
+        let factor = scaled.filter(|(wanted, _)| is_meant(wanted)).map_or(1.0, |(_, factor)| factor);
         Ok((value * factor).min(most))
     };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and a second"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 0 and a second")]
     let time = |key: &str, price: &Price| -> Result<Picoseconds, MachineError> {
         within(key, price, 1e9).map(|ns| (ns * NANOSECOND as f64).round() as Picoseconds)
     };
@@ -346,19 +319,11 @@ fn prices(
     };
     let written = &tables.store_buffer.value;
     if written.get_ref().fract() != 0.0 || *written.get_ref() < 1.0 {
-        let told = format!(
-            "store-buffer = {}: write how many stores it holds, 1 to 1000",
-            written.get_ref()
-        );
+        let told = format!("store-buffer = {}: write how many stores it holds, 1 to 1000", written.get_ref());
         return Err(fault(written.span().start, told));
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and 1000"
-    )]
-    let store_buffer =
-        within("store-buffer", &tables.store_buffer, 1_000.0)?.round().max(1.0) as usize;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 0 and 1000")]
+    let store_buffer = within("store-buffer", &tables.store_buffer, 1_000.0)?.round().max(1.0) as usize;
     let prices = Prices {
         hit: time("hit-ns", &tables.hit_ns)?,
         read_modify_write: time("read-modify-write-ns", &tables.read_modify_write_ns)?,
@@ -394,15 +359,10 @@ fn prices(
         interrupt: time("interrupt-ns", &tables.interrupt_ns)?,
         shared_speed: 1.0,
         byte: picoseconds_per_byte("core-gigabytes-per-second", &tables.core_gigabytes_per_second)?,
-        socket_byte: picoseconds_per_byte(
-            "socket-gigabytes-per-second",
-            &tables.socket_gigabytes_per_second,
-        )?,
+        socket_byte: picoseconds_per_byte("socket-gigabytes-per-second", &tables.socket_gigabytes_per_second)?,
     };
     let known = known.into_inner();
-    if let Some((key, _)) =
-        scaled.filter(|(key, _)| *key != SYSTEM && !known.iter().any(|it| it == key))
-    {
+    if let Some((key, _)) = scaled.filter(|(key, _)| *key != SYSTEM && !known.iter().any(|it| it == key)) {
         let known = known.join(", ");
         return Err(fault(0, format!("{key}: no price has this key; known: {known}")));
     }
@@ -423,8 +383,7 @@ mod tests {
 
     #[test]
     fn every_machine_of_this_checkout_is_sound() {
-        let files: Vec<_> =
-            std::fs::read_dir(machines()).unwrap().map(|it| it.unwrap().path()).collect();
+        let files: Vec<_> = std::fs::read_dir(machines()).unwrap().map(|it| it.unwrap().path()).collect();
         assert!(files.len() >= 5, "{files:?}");
         for file in files {
             Machine::read(&file).unwrap();
@@ -462,8 +421,7 @@ mod tests {
     fn what_no_machine_has_is_refused_with_line_key_and_remedy() {
         let good = example();
         let with = |key: &str, value: &str| {
-            let (at, line) =
-                good.lines().enumerate().find(|(_, line)| line.starts_with(key)).unwrap();
+            let (at, line) = good.lines().enumerate().find(|(_, line)| line.starts_with(key)).unwrap();
             let old = line.split_once("= ").unwrap().1;
             let new = if old.starts_with('{') {
                 format!("{key} = {{ value = {value}, source = \"guess\" }}")
@@ -496,17 +454,12 @@ mod tests {
         let doubled = read(Some(("fence-ns", 2.0))).unwrap().prices;
         assert_eq!((doubled.fence, doubled.hit), (2 * plain.fence, plain.hit));
         let both = read(Some((SYSTEM, 2.0))).unwrap().prices;
-        let of = |it: &Prices| {
-            [it.block, it.wake, it.wake_polling, it.resume, it.resume_polling, it.yielding]
-        };
+        let of = |it: &Prices| [it.block, it.wake, it.wake_polling, it.resume, it.resume_polling, it.yielding];
         assert_eq!((of(&both), both.hit), (of(&plain).map(|price| 2 * price), plain.hit));
         assert!(SYSTEM_PRICES.iter().all(|key| read(Some((key, 2.0))).is_ok()));
         let most = read(Some(("occupancy", 1e3))).unwrap().prices;
         assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
         let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();
-        assert!(
-            message.contains("fences-ns: no price has this key; known: store-buffer, hit-ns,"),
-            "{message}"
-        );
+        assert!(message.contains("fences-ns: no price has this key; known: store-buffer, hit-ns,"), "{message}");
     }
 }

@@ -40,10 +40,7 @@ impl HardwareThreads {
         if per_core * cores > MAX_CORES {
             return Err(fault(
                 at,
-                format!(
-                    "per-core = {per_core}: {cores} cores; {} at most can have two",
-                    MAX_CORES / 2
-                ),
+                format!("per-core = {per_core}: {cores} cores; {} at most can have two", MAX_CORES / 2),
             ));
         }
         let speed = *self.shared_speed.get_ref();
@@ -171,12 +168,7 @@ mod tests {
     fn hardware_threads_that_no_machine_has_are_refused_with_line_key_and_remedy() {
         for (line, old, new, told) in [
             (5, "per-core = 2", "per-core = 3", "per-core = 3: write 2, the only number"),
-            (
-                5,
-                "per-core = 2",
-                "per-core = 1",
-                "a machine of one a core has no [hardware-threads]",
-            ),
+            (5, "per-core = 2", "per-core = 1", "a machine of one a core has no [hardware-threads]"),
             (6, "0.6", "0.4", "shared-speed = 0.4: write 0.5 "),
             (6, "0.6", "0", "shared-speed = 0: write 0.5 "),
             (6, "0.6", "1.1", "shared-speed = 1.1: write 0.5 "),
@@ -199,11 +191,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("machines-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let whole = std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap();
-        std::fs::write(
-            folder.join("zen4-64.toml"),
-            whole.replacen("sockets = 1", "sockets = 0", 1),
-        )
-        .unwrap();
+        std::fs::write(folder.join("zen4-64.toml"), whole.replacen("sockets = 1", "sockets = 0", 1)).unwrap();
         std::fs::write(folder.join("m.toml"), LIKE).unwrap();
         let message = Machine::read(&folder.join("m.toml")).unwrap_err().to_string();
         assert!(message.contains("zen4-64.toml:4: sockets = 0: write 1 to "), "{message}");

@@ -262,18 +262,9 @@ impl Machine {
         Self {
             name: "free".to_owned(),
             title: "nothing costs anything".to_owned(),
-            topology: Topology {
-                sockets: 1,
-                clusters_per_socket: 1,
-                cores_per_cluster: cores,
-                hardware_threads: 1,
-            },
+            topology: Topology { sockets: 1, clusters_per_socket: 1, cores_per_cluster: cores, hardware_threads: 1 },
             prices: Prices::free(),
-            frequency: Frequency {
-                reference_mhz: 1_000,
-                fixed_mhz: 1_000,
-                dynamic_mhz: Vec::new(),
-            },
+            frequency: Frequency { reference_mhz: 1_000, fixed_mhz: 1_000, dynamic_mhz: Vec::new() },
         }
     }
 }
@@ -284,12 +275,7 @@ mod tests {
 
     #[test]
     fn distance_follows_clusters_and_sockets() {
-        let topology = Topology {
-            sockets: 2,
-            clusters_per_socket: 2,
-            cores_per_cluster: 4,
-            hardware_threads: 1,
-        };
+        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 4, hardware_threads: 1 };
         assert_eq!([topology.cores(), topology.cpus()], [16, 16]);
         assert_eq!(topology.sibling_of(3), None);
         let from_zero = [0, 3, 4, 8].map(|core| topology.distance(0, core));
@@ -299,12 +285,7 @@ mod tests {
 
     #[test]
     fn of_two_hardware_threads_the_second_of_each_core_is_numbered_after_all_first_ones() {
-        let topology = Topology {
-            sockets: 2,
-            clusters_per_socket: 1,
-            cores_per_cluster: 4,
-            hardware_threads: 2,
-        };
+        let topology = Topology { sockets: 2, clusters_per_socket: 1, cores_per_cluster: 4, hardware_threads: 2 };
         assert_eq!([topology.cores(), topology.cpus()], [8, 16]);
         assert_eq!([2, 10].map(|cpu| topology.sibling_of(cpu)), [Some(10), Some(2)]);
         assert_eq!([2, 10, 15].map(|cpu| topology.socket_of(cpu)), [0, 0, 1]);
@@ -314,11 +295,7 @@ mod tests {
 
     #[test]
     fn the_more_cores_run_the_slower_they_are_in_dynamic_mode() {
-        let frequency = Frequency {
-            reference_mhz: 3_000,
-            fixed_mhz: 2_000,
-            dynamic_mhz: vec![(2, 3_500), (8, 3_000)],
-        };
+        let frequency = Frequency { reference_mhz: 3_000, fixed_mhz: 2_000, dynamic_mhz: vec![(2, 3_500), (8, 3_000)] };
         let at = |running| frequency.mhz(FrequencyMode::Dynamic, running);
         assert_eq!([at(1), at(2), at(3), at(8), at(60)], [3_500, 3_500, 3_000, 3_000, 3_000]);
         assert_eq!(frequency.mhz(FrequencyMode::Fixed, 1), 2_000);

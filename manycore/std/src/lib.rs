@@ -249,8 +249,8 @@ pub mod sync {
 
     pub use manycore::channel as mpsc;
     pub use manycore::lock::{
-        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
-        RwLockWriteGuard, WaitTimeoutResult,
+        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        WaitTimeoutResult,
     };
 
     pub use crate::arc::{Arc, Weak};
@@ -260,8 +260,8 @@ pub mod sync {
         pub use std::sync::atomic::*;
 
         pub use manycore::atomic::{
-            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr,
-            AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence,
+            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
+            AtomicU32, AtomicU64, AtomicUsize, fence,
         };
     }
 }
@@ -272,8 +272,8 @@ pub mod thread {
     use std::num::NonZeroUsize;
 
     pub use manycore::thread::{
-        AccessError, Builder, JoinHandle, Local as LocalKey, Result, Scope, Thread, ThreadId,
-        current, park, park_timeout, scope, sleep, spawn, yield_now,
+        AccessError, Builder, JoinHandle, Local as LocalKey, Result, Scope, Thread, ThreadId, current, park,
+        park_timeout, scope, sleep, spawn, yield_now,
     };
     pub use std::thread::panicking;
 

@@ -106,8 +106,7 @@ fn a_wait_until_a_condition_holds_ends_when_its_time_is_up() {
         let (lock, nobody) = (Mutex::new(()), Condvar::new());
         let start = Instant::now();
         let time = Duration::from_micros(5);
-        let (_guard, told) =
-            nobody.wait_timeout_while(lock.lock().unwrap(), time, |()| true).unwrap();
+        let (_guard, told) = nobody.wait_timeout_while(lock.lock().unwrap(), time, |()| true).unwrap();
         (start.elapsed(), told.timed_out())
     });
     assert!(is_late && took >= Duration::from_micros(5), "{took:?}");

@@ -110,9 +110,7 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
             struct Word(AtomicUsize);
             let word = Arc::new(Word(AtomicUsize::new(0)));
             let other = Arc::clone(&word);
-            let count = |word: Arc<Word>| {
-                move || (0..100).for_each(|_| _ = word.0.fetch_add(1, Ordering::Relaxed))
-            };
+            let count = |word: Arc<Word>| move || (0..100).for_each(|_| _ = word.0.fetch_add(1, Ordering::Relaxed));
             let thread = thread::spawn(count(other));
             count(word)();
             thread.join().unwrap();

@@ -270,10 +270,7 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
         unfinished: usize,
     }
     let unfinished = 1;
-    let shared = Arc::new((
-        Mutex::new(Ready { tasks: VecDeque::from([task.clone()]), unfinished }),
-        Condvar::new(),
-    ));
+    let shared = Arc::new((Mutex::new(Ready { tasks: VecDeque::from([task.clone()]), unfinished }), Condvar::new()));
     simulate(&machine(threads), move || {
         on_threads(threads, move |_| {
             let (ready, changed) = &*shared;
@@ -300,10 +297,7 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
 fn tree(level: u64, number: u64) -> Task {
     let children = if level == 3 { 0 } else { 10 };
     let work = (100 + number * 37 % 400) * NS;
-    Task {
-        work,
-        children: (0..children).map(|child| tree(level + 1, number * 10 + child)).collect(),
-    }
+    Task { work, children: (0..children).map(|child| tree(level + 1, number * 10 + child)).collect() }
 }
 
 pub(crate) fn greedy_points() -> Vec<String> {

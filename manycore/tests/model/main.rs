@@ -18,8 +18,7 @@ fn points() -> String {
         ("hot_line", limits::hot_line_points()),
         ("greedy", limits::greedy_points()),
     ];
-    let parts =
-        parts.map(|(name, points)| format!("  {name:?}: [\n    {}\n  ]", points.join(",\n    ")));
+    let parts = parts.map(|(name, points)| format!("  {name:?}: [\n    {}\n  ]", points.join(",\n    ")));
     format!("{{\n{}\n}}\n", parts.join(",\n"))
 }
 

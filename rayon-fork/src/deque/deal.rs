@@ -143,11 +143,7 @@ impl Deal {
 
     /// `worker`, which calls this, has jobs: deals the one that `take` returns, if anybody waits. `false` if nobody does, or
     /// there is no job.
-    pub(crate) fn deal<T: TwoWords>(
-        &self,
-        worker: usize,
-        mut take: impl FnMut() -> Option<T>,
-    ) -> bool {
+    pub(crate) fn deal<T: TwoWords>(&self, worker: usize, mut take: impl FnMut() -> Option<T>) -> bool {
         let own = &self.mailboxes[worker].helpers;
         // Relaxed: only the worker touches them while it does not wait.
         let mut helpers = own.load(Ordering::Relaxed);

@@ -177,10 +177,7 @@ impl<T: TwoWords> Deque<T> {
         assert!(capacity.is_power_of_two());
         let ring = Ring::leak(capacity, ptr::null_mut());
         let shared = Shared {
-            owners: CachePadded::new(OwnersLine {
-                head: AtomicU64::new(start),
-                limit: AtomicU64::new(start),
-            }),
+            owners: CachePadded::new(OwnersLine { head: AtomicU64::new(start), limit: AtomicU64::new(start) }),
             thieves: CachePadded::new(ThievesLine {
                 public: AtomicU64::new(start << TAIL_SHIFT),
                 ring: AtomicPtr::new(ring),
@@ -582,8 +579,7 @@ impl<T: TwoWords> Stealer<T> {
         }
         let head = owners.head.load(Ordering::Acquire);
         let more = wanted.min(head.saturating_sub(split));
-        let is_exposed =
-            self.shared.exchange(public.claimed(), public.unclaimed_with(more)).is_ok() && more > 0;
+        let is_exposed = self.shared.exchange(public.claimed(), public.unclaimed_with(more)).is_ok() && more > 0;
         if is_exposed {
             // Relaxed: a hint.
             thieves.exposed_at.store(head, Ordering::Relaxed);

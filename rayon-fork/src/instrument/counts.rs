@@ -98,9 +98,8 @@ impl EventCounts {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let difference = |kind: usize| self.kinds[kind].checked_sub(earlier.kinds[kind]);
-        let kinds = std::array::from_fn(|kind| {
-            difference(kind).expect("a later count of the same threads is no smaller")
-        });
+        let kinds =
+            std::array::from_fn(|kind| difference(kind).expect("a later count of the same threads is no smaller"));
         Self { kinds }
     }
 }

@@ -15,9 +15,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::layout::{
-    Event, FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE, TIME_BITS, VERSION,
-};
+use super::layout::{Event, FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE, TIME_BITS, VERSION};
 use crate::sync::{AtomicUsize, OnceLock, Ordering, cell_of_thread};
 
 /// Bytes of an event.
@@ -229,8 +227,7 @@ impl Recording {
                 break passed;
             }
         };
-        let ticks_per_s =
-            u128::from(ticks().wrapping_sub(began)) * 1_000_000_000 / u128::from(passed);
+        let ticks_per_s = u128::from(ticks().wrapping_sub(began)) * 1_000_000_000 / u128::from(passed);
         let mut recording = Self {
             folder,
             process: std::process::id(),
@@ -291,8 +288,7 @@ impl Recording {
         let (base, page) = unsafe {
             let both = ProtFlags::READ | ProtFlags::WRITE;
             let base = mmap(ptr::null_mut(), mapped, both, MapFlags::SHARED, &file, 0)?;
-            let page =
-                mmap_anonymous(ptr::null_mut(), size_of::<Buffer>(), both, MapFlags::PRIVATE)?;
+            let page = mmap_anonymous(ptr::null_mut(), size_of::<Buffer>(), both, MapFlags::PRIVATE)?;
             madvise(page, size_of::<Buffer>(), Advice::LinuxWipeOnFork)?;
             (base, page)
         };
@@ -316,8 +312,8 @@ impl Recording {
 
     /// Makes room for more events; `false` if all may have no more.
     fn extend(&self, buffer: &Buffer, file: &mut ThreadFile) -> bool {
-        let is_within = self.used.fetch_add(ROOM, Ordering::Relaxed) + ROOM <= self.limit
-            && file.room + ROOM < file.mapped;
+        let is_within =
+            self.used.fetch_add(ROOM, Ordering::Relaxed) + ROOM <= self.limit && file.room + ROOM < file.mapped;
         if !is_within {
             return false;
         }

@@ -27,8 +27,7 @@ pub const SPLIT_VARIABLE: &str = "RAYON_FORK_RECORD_SPLIT";
 /// Fields of the head, all of them whole numbers: this layout; the process; the monotonic clock when the recording began, in
 /// nanoseconds; ticks in a second; what an event costs the thread that writes it, in thousandths of a tick; for how many
 /// threads iterators split.
-pub const HEAD: [&str; 6] =
-    ["version", "process", "began_ns", "ticks_per_s", "event_milliticks", "split"];
+pub const HEAD: [&str; 6] = ["version", "process", "began_ns", "ticks_per_s", "event_milliticks", "split"];
 
 /// Bits of a time.
 pub const TIME_BITS: u32 = 56;

@@ -89,9 +89,6 @@ mod tests {
             assert!(text.contains(part), "{part:?} is not in {text}");
         }
         drop(release);
-        await_description(
-            &pool,
-            &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
-        );
+        await_description(&pool, &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"]);
     }
 }

@@ -74,8 +74,7 @@ impl Registry {
         if plan.adopts_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
-        let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } =
-            plan;
+        let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } = plan;
         let offers = Offers::new(workers);
         let new_deque = |_| if is_fifo { JobDeque::new_fifo() } else { offers.new_lifo() };
         let deques: Vec<JobDeque<JobRef>> = (0..workers).map(new_deque).collect();
@@ -193,10 +192,7 @@ impl Registry {
 
     /// Runs `op` on a worker of this pool: at once if the caller is one, else by injection.
     /// The second argument of `op` says whether it was injected by a thread that is no worker at all.
-    pub(crate) fn in_worker<R: Send>(
-        this: &Arc<Self>,
-        op: impl FnOnce(&Worker, bool) -> R + Send,
-    ) -> R {
+    pub(crate) fn in_worker<R: Send>(this: &Arc<Self>, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         // SAFETY: used until this returns.
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
@@ -220,14 +216,9 @@ impl Registry {
     }
 
     #[cold]
-    fn in_worker_of_another_pool<R: Send>(
-        &self,
-        caller: &Worker,
-        op: impl FnOnce(&Worker, bool) -> R + Send,
-    ) -> R {
+    fn in_worker_of_another_pool<R: Send>(&self, caller: &Worker, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         // SAFETY: used until `op` returns.
-        let job =
-            StackJob::new(SpinLatch::cross(caller), |_| op(unsafe { Worker::running() }, false));
+        let job = StackJob::new(SpinLatch::cross(caller), |_| op(unsafe { Worker::running() }, false));
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(&reference);

@@ -297,9 +297,7 @@ mod on_demand {
                 Self::count_theft(job.is_some());
                 job
             });
-            if let (None, 0, Some(victim)) =
-                (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next())
-            {
+            if let (None, 0, Some(victim)) = (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next()) {
                 victim.ask();
             }
             found
@@ -396,8 +394,7 @@ mod on_demand {
             if !DEALS || in_vain < 2 || !self.are_pushes_silent() {
                 return None;
             }
-            let job =
-                self.registry.offers.deal.take_from(self.rng.below(self.registry.num_threads()));
+            let job = self.registry.offers.deal.take_from(self.rng.below(self.registry.num_threads()));
             Self::count_theft(job.is_some());
             job
         }
@@ -406,10 +403,7 @@ mod on_demand {
         // Not inlined, as `find_job`.
         #[inline(never)]
         pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-            let job = self
-                .take_local()
-                .or_else(|| self.steal())
-                .or_else(|| self.steal_private(self.victims()));
+            let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private(self.victims()));
             job.or_else(|| self.take_injected())
         }
 
@@ -437,10 +431,7 @@ mod on_demand {
         /// Makes jobs of one of these workers public in its stead, and takes one.
         #[cold]
         #[inline(never)]
-        fn steal_private<'v>(
-            &self,
-            victims: impl Iterator<Item = &'v JobStealer<JobRef>>,
-        ) -> Option<JobRef> {
+        fn steal_private<'v>(&self, victims: impl Iterator<Item = &'v JobStealer<JobRef>>) -> Option<JobRef> {
             if !self.are_pushes_silent() {
                 return None;
             }
@@ -463,8 +454,7 @@ mod on_demand {
         fn a_pool_shows_that_an_idle_worker_asks_and_who_fences() {
             let pool = crate::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
             let by_kernel = cfg!(all(target_os = "linux", not(miri)));
-            let wanted =
-                format!("demand: true, fences: {}", if by_kernel { "membarrier" } else { "full" });
+            let wanted = format!("demand: true, fences: {}", if by_kernel { "membarrier" } else { "full" });
             let start = Instant::now();
             while !format!("{pool:?}").contains(&wanted) {
                 assert!(start.elapsed() < Duration::from_secs(20), "{wanted} is not in {pool:?}");

@@ -378,10 +378,7 @@ struct Occupied<'w> {
 
 impl<'w> Occupied<'w> {
     fn begin(worker: &'w Worker) -> Self {
-        assert!(
-            CURRENT.get().is_null(),
-            "this thread is a worker already; a pool needs one of its own"
-        );
+        assert!(CURRENT.get().is_null(), "this thread is a worker already; a pool needs one of its own");
         CURRENT.set(worker);
         hooks::is_worker(worker.index);
         Self { _here: worker.registry.records.occupy(worker.index) }

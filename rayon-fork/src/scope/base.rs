@@ -94,12 +94,7 @@ impl<'scope> ScopeBase<'scope> {
         }
         let boxed = Box::into_raw(Box::new(payload));
         // ORDERING: Release publishes the payload to the swap in `run`; a loser reads nothing.
-        let won = self.panic.compare_exchange(
-            ptr::null_mut(),
-            boxed,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
+        let won = self.panic.compare_exchange(ptr::null_mut(), boxed, Ordering::Release, Ordering::Relaxed);
         if won.is_err() {
             // SAFETY: leaked two lines above and not stored.
             drop(unsafe { Box::from_raw(boxed) });

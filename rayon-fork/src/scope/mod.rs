@@ -168,10 +168,7 @@ where
     in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
-pub(crate) fn in_place_scope_in<'scope, R>(
-    registry: &Arc<Registry>,
-    op: impl FnOnce(&Scope<'scope>) -> R,
-) -> R {
+pub(crate) fn in_place_scope_in<'scope, R>(registry: &Arc<Registry>, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
     // SAFETY: used until this returns.
     let owner = unsafe { Worker::current() };
     let scope = Scope::new(owner, registry);
@@ -324,9 +321,6 @@ impl fmt::Debug for Scope<'_> {
 
 impl fmt::Debug for ScopeFifo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopeFifo")
-            .field("base", &self.base)
-            .field("fifos", &self.fifos.len())
-            .finish()
+        f.debug_struct("ScopeFifo").field("base", &self.base).field("fifos", &self.fifos.len()).finish()
     }
 }

@@ -81,11 +81,7 @@ impl Demand {
     // Not inlined: a push is in every frame that joins or spawns.
     #[cold]
     #[inline(never)]
-    pub(crate) fn answer<T: TwoWords, C: Counts, S: ParkingSlot>(
-        &self,
-        deque: &Deque<T>,
-        sleep: &Sleep<C, S>,
-    ) {
+    pub(crate) fn answer<T: TwoWords, C: Counts, S: ParkingSlot>(&self, deque: &Deque<T>, sleep: &Sleep<C, S>) {
         let answer = deque.answer();
         if answer == Answer::Exposed || sleep.somebody_sleeps() {
             sleep.job_offered();

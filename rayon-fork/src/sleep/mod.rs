@@ -180,15 +180,9 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
 
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     fn with_workers(workers: usize) -> io::Result<Self> {
-        assert!(
-            workers <= MAX_WORKERS,
-            "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
-        );
+        assert!(workers <= MAX_WORKERS, "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted");
         FenceOf::<C>::prepare()?;
-        Ok(Self {
-            counters: C::new(workers),
-            slots: (0..workers).map(|_| CachePadded::new(S::new())).collect(),
-        })
+        Ok(Self { counters: C::new(workers), slots: (0..workers).map(|_| CachePadded::new(S::new())).collect() })
     }
 
     /// What a worker of this pool will remember of its searches.
@@ -246,18 +240,12 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
-    pub(crate) fn found_nothing(
-        &self,
-        idle: &mut IdlePeriod,
-        latch: &CoreLatch,
-        queues: &impl Queues,
-    ) {
+    pub(crate) fn found_nothing(&self, idle: &mut IdlePeriod, latch: &CoreLatch, queues: &impl Queues) {
         hooks::count(Event::SearchRound);
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
                 let goes_on = rest::<C>(rounds_left, queues);
-                idle.phase =
-                    Phase::Searching { rounds_left: if goes_on { rounds_left - 1 } else { 0 } };
+                idle.phase = Phase::Searching { rounds_left: if goes_on { rounds_left - 1 } else { 0 } };
             }
             Phase::Searching { .. } if self.begins_to_linger(queues) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
@@ -344,9 +332,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// The worker would become sleepy now.
     fn begins_to_linger(&self, queues: &impl Queues) -> bool {
         LeaveRuleOf::<C>::LINGERS
-            && queues
-                .patience()
-                .is_some_and(|patience| patience.try_begin(self.counters.searching()))
+            && queues.patience().is_some_and(|patience| patience.try_begin(self.counters.searching()))
     }
 
     fn goes_on_lingering(&self, queues: &impl Queues) -> bool {
@@ -355,13 +341,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     #[cold]
     #[inline(never)]
-    fn sleep(
-        &self,
-        idle: &mut IdlePeriod,
-        ticket: SleepyTicket,
-        latch: &CoreLatch,
-        queues: &impl Queues,
-    ) {
+    fn sleep(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let _attempt = hooks::SleepAttempt::begin();
         if !latch.try_get_sleepy() {
             return;
@@ -389,13 +369,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// Where the fence does not ask for a scan: no job was announced since the last search began, and
     /// none was injected; then block.
-    fn check_and_park(
-        &self,
-        idle: &mut IdlePeriod,
-        ticket: SleepyTicket,
-        latch: &CoreLatch,
-        queues: &impl Queues,
-    ) {
+    fn check_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let worker = idle.worker;
         idle.restart();
         self.slots[worker].park_if(|| {
@@ -416,13 +390,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     ///
     /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
     /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
-    fn scan_and_park(
-        &self,
-        idle: &mut IdlePeriod,
-        ticket: SleepyTicket,
-        latch: &CoreLatch,
-        queues: &impl Queues,
-    ) {
+    fn scan_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();

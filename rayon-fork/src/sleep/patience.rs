@@ -226,8 +226,7 @@ impl Patience {
             }
         }
         // The search that comes next instead counts the left-out yield.
-        if self.shares_cpus || self.yielding.dear.left_out.are_there() || !self.waiting.try_begin()
-        {
+        if self.shares_cpus || self.yielding.dear.left_out.are_there() || !self.waiting.try_begin() {
             return false;
         }
         let start = Instant::now();
@@ -270,8 +269,7 @@ impl Patience {
 
     /// Whether to linger from now on, where so many search. If not for what was learned, that was one search left out.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
-        let begins =
-            searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
+        let begins = searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
         if begins {
             self.until.set(Some(Instant::now() + A_WAKE_UP));
         }

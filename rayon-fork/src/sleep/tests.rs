@@ -3,9 +3,7 @@
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{
-    EventsOf, FenceOf, Packed, SleepCounters, Split, SplitIdle, axes::*, fences::*,
-};
+use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, SplitIdle, axes::*, fences::*};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
@@ -334,8 +332,7 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
 
 #[test]
 fn where_searchers_are_not_counted_none_is_helped() {
-    let sleep =
-        Sleep::<Split<LookFirst<(Jec, NoFence, SleepersOnly, Inline)>>>::with_workers(2).unwrap();
+    let sleep = Sleep::<Split<LookFirst<(Jec, NoFence, SleepersOnly, Inline)>>>::with_workers(2).unwrap();
     sleep.counters.begin_search(0);
     let ticket = sleep.counters.become_sleepy(0);
     assert!(sleep.counters.try_begin_sleep(0, ticket) && sleep.counters.sleeping() == 1);
@@ -362,9 +359,7 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
     let sleep = Sleep::<C>::with_workers(2).unwrap();
     let (waiting, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let latches = [CoreLatch::new(), CoreLatch::new()];
-    let take = || {
-        waiting.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |jobs| jobs.checked_sub(1)).is_ok()
-    };
+    let take = || waiting.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |jobs| jobs.checked_sub(1)).is_ok();
     std::thread::scope(|scope| {
         for (worker, latch) in latches.iter().enumerate() {
             let (sleep, waiting, done, take) = (&sleep, &waiting, &done, &take);

@@ -121,9 +121,7 @@ mod tests {
     }
 }
 
-pub(crate) use fences::{
-    heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
-};
+pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence};
 
 /// Until every store that any thread has executed is visible to all.
 ///

@@ -22,9 +22,7 @@
 //! the one argument here about time: no order of the memory model, but the same one about processors that the kernel's
 //! own fence rests on where a thread does not run.
 
-use super::modelled::{
-    AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
-};
+use super::modelled::{AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period};
 
 /// Both sides are full fences.
 const NONE: usize = 0;
@@ -58,17 +56,12 @@ impl Registration {
     /// The kernel has registered the process. May be called again.
     pub(crate) fn complete(&self) {
         // ORDERING: Release, pairs with the load in `heavy`: who asks the kernel asks after it registered.
-        if self
-            .state
-            .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
-        {
+        if self.state.compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed).is_ok() {
             // ORDERING: SeqCst fence, pairs with that in `heavy`: see the head of this file.
             fence(Ordering::SeqCst);
             // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes before a free side. It
             // fails if the kernel has refused meanwhile.
-            let _ =
-                self.state.compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
+            let _ = self.state.compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
         }
     }
 

@@ -76,9 +76,7 @@ impl Rounds {
     fn try_begin(&self, number: usize) -> bool {
         // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is. Release: every change of the
         // number is a read-modify-write, and so passes on what came before an earlier one.
-        self.number
-            .compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.number.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Ends the round that the caller began. One without a fence was none.

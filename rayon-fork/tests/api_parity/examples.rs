@@ -14,12 +14,7 @@ pub(crate) fn items_without(document: &Value) -> BTreeSet<String> {
     items
 }
 
-fn add_items_of(
-    module: &Value,
-    path: &str,
-    index: &Map<String, Value>,
-    without: &mut BTreeSet<String>,
-) {
+fn add_items_of(module: &Value, path: &str, index: &Map<String, Value>, without: &mut BTreeSet<String>) {
     for item in children(index, &module["inner"]["module"]["items"]) {
         let item = match item["inner"].get("use") {
             Some(reexport) => self::item(index, &reexport["id"]),
@@ -59,7 +54,5 @@ fn has_example(item: &Value) -> bool {
     let text = item["docs"].as_str().unwrap_or_default();
     // Every other fence closes a block.
     let mut openings = text.lines().filter_map(|line| line.trim().strip_prefix("```")).step_by(2);
-    openings.any(|words| {
-        words.split(',').all(|word| matches!(word.trim(), "" | "rust" | "should_panic"))
-    })
+    openings.any(|words| words.split(',').all(|word| matches!(word.trim(), "" | "rust" | "should_panic")))
 }

@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 /// programs, nor do documentation and the place of an item inside the crate; they are left out. Blanket
 /// implementations belong to other crates.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
-    let krate =
-        Crate { index: document["index"].as_object().expect("rustdoc's JSON has an index") };
+    let krate = Crate { index: document["index"].as_object().expect("rustdoc's JSON has an index") };
     let mut lines = BTreeSet::new();
     for item in krate.children(&krate.item(&document["root"])["inner"]["module"]["items"]) {
         match item["inner"].get("use") {
@@ -39,15 +38,13 @@ impl<'d> Crate<'d> {
     }
 
     fn describe(&self, item: &'d Value, path: &str, lines: &mut BTreeSet<String>) {
-        let (kind, inner) =
-            item["inner"].as_object().and_then(|inner| inner.iter().next()).unwrap();
+        let (kind, inner) = item["inner"].as_object().and_then(|inner| inner.iter().next()).unwrap();
         let deprecated = if item["deprecation"].is_null() { "" } else { " deprecated" };
         let mut add = |what: &Value| lines.insert(format!("{path} {kind}{deprecated} {what}"));
         match kind.as_str() {
             "struct" | "enum" => {
                 add(&generics(&inner["generics"]));
-                for variant in inner.get("variants").into_iter().flat_map(|ids| self.children(ids))
-                {
+                for variant in inner.get("variants").into_iter().flat_map(|ids| self.children(ids)) {
                     self.describe(variant, &format!("{path}::{}", text(&variant["name"])), lines);
                 }
                 for part in self.children(&inner["impls"]) {
@@ -102,11 +99,7 @@ impl Speller {
         generics[0].as_array_mut().expect("a list of parameters").retain(|parameter| {
             let is_lifetime = parameter[1].get("lifetime").is_some();
             if is_lifetime {
-                assert_eq!(
-                    parameter[1]["lifetime"]["outlives"],
-                    json!([]),
-                    "a bounded lifetime is new"
-                );
+                assert_eq!(parameter[1]["lifetime"]["outlives"], json!([]), "a bounded lifetime is new");
                 let second = lifetime.replace(parameter[0].to_string());
                 assert!(second.is_none(), "an implementation with two lifetimes is new");
             }

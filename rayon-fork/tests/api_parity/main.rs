@@ -16,8 +16,7 @@ use serde_json::Value;
 
 /// What rustdoc says of the package `name` that `package` is or depends on.
 fn document_of(package: &Scratch, name: &str) -> Value {
-    let options =
-        ["--package", name, "--lib", "--", "-Zunstable-options", "--output-format", "json"];
+    let options = ["--package", name, "--lib", "--", "-Zunstable-options", "--output-format", "json"];
     let output = package.cargo("rustdoc", &options);
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     let file = format!("target/doc/{}.json", name.replace('-', "_"));
@@ -33,8 +32,7 @@ fn rayon_core_of(source: Source) -> Value {
 
 #[test]
 fn public_items_their_signatures_and_their_traits_are_those_of_the_published_crate() {
-    let [fork, published] =
-        [Source::Fork, Source::Published].map(|source| listing::listing(&rayon_core_of(source)));
+    let [fork, published] = [Source::Fork, Source::Published].map(|source| listing::listing(&rayon_core_of(source)));
     assert!(published.len() > 100, "a listing of {} lines has not seen the crate", published.len());
     let show = |ours: &BTreeSet<String>, theirs| -> String {
         ours.difference(theirs).flat_map(|line| ["  ", line, "\n"]).collect()
@@ -52,10 +50,7 @@ fn one_program_that_uses_every_item_compiles_against_both_and_sees_the_same_trai
     let ours = surface::traits();
     let package = Scratch::new("api", Source::Published);
     package.write("src/surface.rs", include_str!("surface.rs"));
-    package.write(
-        "src/main.rs",
-        "mod surface;\nfn main() {\n    print!(\"{}\", surface::traits());\n}\n",
-    );
+    package.write("src/main.rs", "mod surface;\nfn main() {\n    print!(\"{}\", surface::traits());\n}\n");
     let output = package.cargo("run", &["--quiet"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let theirs = String::from_utf8(output.stdout).unwrap();
@@ -76,8 +71,7 @@ fn a_missing_bound_and_a_lost_trait_show_in_a_listing() {
         listing::listing(&document_of(&package, "scratch"))
     });
     let (first, second) = (listings.next().unwrap(), listings.next().unwrap());
-    let changed: Vec<&str> =
-        first.symmetric_difference(&second).map(|line| line.split(' ').next().unwrap()).collect();
+    let changed: Vec<&str> = first.symmetric_difference(&second).map(|line| line.split(' ').next().unwrap()).collect();
     assert!(changed.contains(&"take"), "{changed:?}");
     assert!(changed.contains(&"Item"), "{changed:?}");
 }

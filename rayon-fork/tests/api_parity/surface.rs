@@ -12,8 +12,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use rayon_core as core;
 use rayon_core::{
-    BroadcastContext, Configuration, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool,
-    ThreadPoolBuildError, ThreadPoolBuilder, Yield,
+    BroadcastContext, Configuration, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder, Yield,
 };
 
 // Functions without type parameters: their exact type.
@@ -39,10 +39,8 @@ const _: fn(&ThreadBuilder) -> Option<usize> = ThreadBuilder::stack_size;
 const _: fn(ThreadBuilder) = ThreadBuilder::run;
 const _: fn() -> ThreadPoolBuilder = ThreadPoolBuilder::new;
 const _: fn() -> ThreadPoolBuilder = ThreadPoolBuilder::default;
-const _: fn(ThreadPoolBuilder) -> Result<ThreadPool, ThreadPoolBuildError> =
-    ThreadPoolBuilder::build;
-const _: fn(ThreadPoolBuilder) -> Result<(), ThreadPoolBuildError> =
-    ThreadPoolBuilder::build_global;
+const _: fn(ThreadPoolBuilder) -> Result<ThreadPool, ThreadPoolBuildError> = ThreadPoolBuilder::build;
+const _: fn(ThreadPoolBuilder) -> Result<(), ThreadPoolBuildError> = ThreadPoolBuilder::build_global;
 const _: fn(ThreadPoolBuilder, usize) -> ThreadPoolBuilder = ThreadPoolBuilder::num_threads;
 const _: fn(ThreadPoolBuilder, usize) -> ThreadPoolBuilder = ThreadPoolBuilder::stack_size;
 const _: fn(ThreadPoolBuilder) -> ThreadPoolBuilder = ThreadPoolBuilder::use_current_thread;

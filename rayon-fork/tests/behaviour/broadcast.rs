@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use rayon_core::{ThreadPool, broadcast, current_num_threads, current_thread_index};
 
-use crate::common::{
-    Count, Log, Occupation, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds,
-};
+use crate::common::{Count, Log, Occupation, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
 
 #[test]
 fn results_come_by_index_from_the_global_pool() {

@@ -70,11 +70,7 @@ fn each_panicking_share_goes_to_the_panic_handler() {
     patiently("panics of detached broadcasts", || {
         let handled = Tally::new();
         let count = handled.clone();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(7)
-            .panic_handler(move |_| count.add_one())
-            .build()
-            .unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(7).panic_handler(move |_| count.add_one()).build().unwrap();
         pool.spawn_broadcast(|context| assert!(context.index() != 5, "one share"));
         handled.wait_for(1);
         pool.broadcast(|_| ());
@@ -106,11 +102,7 @@ fn a_pool_dropped_meanwhile_still_runs_every_share() {
     patiently("a detached broadcast in a dropped pool", || {
         let (exited, ran) = (Tally::new(), Tally::new());
         let (count_exit, count_run) = (exited.clone(), ran.clone());
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(4)
-            .exit_handler(move |_| count_exit.add_one())
-            .build()
-            .unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(4).exit_handler(move |_| count_exit.add_one()).build().unwrap();
         let start = Tally::new();
         let may_start = start.clone();
         pool.spawn_broadcast(move |_| {

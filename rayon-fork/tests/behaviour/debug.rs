@@ -16,8 +16,7 @@ fn shows(text: &str, parts: &[&str]) {
 #[test]
 fn a_join_context_shows_whether_it_migrated() {
     patiently("a join that shows its contexts", || {
-        let (a, b) =
-            pool(1).join(|| join_context(|a| format!("{a:?}"), |b| format!("{b:?}")), || ()).0;
+        let (a, b) = pool(1).join(|| join_context(|a| format!("{a:?}"), |b| format!("{b:?}")), || ()).0;
         shows(&a, &["FnContext", "migrated: false"]);
         shows(&b, &["FnContext", "migrated: false"]);
     });
@@ -46,10 +45,7 @@ fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
         let error = ThreadPoolBuilder::new().spawn_handler(|_| Err(error())).build().unwrap_err();
         format!("{error:?}")
     };
-    assert_eq!(
-        refuse(|| io::ErrorKind::WouldBlock.into()),
-        "ThreadPoolBuildError { kind: IOError(Kind(WouldBlock)) }"
-    );
+    assert_eq!(refuse(|| io::ErrorKind::WouldBlock.into()), "ThreadPoolBuildError { kind: IOError(Kind(WouldBlock)) }");
     assert_eq!(
         refuse(|| io::Error::other("no thread")),
         "ThreadPoolBuildError { kind: IOError(Custom { kind: Other, error: \"no thread\" }) }"

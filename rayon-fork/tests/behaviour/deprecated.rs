@@ -53,8 +53,7 @@ fn a_default_configuration_builds_and_shows_itself() {
 #[test]
 fn an_error_describes_itself_as_it_displays() {
     patiently("a failed build", || {
-        let outcome = crate::common::pool(1)
-            .install(|| ThreadPoolBuilder::new().use_current_thread().build());
+        let outcome = crate::common::pool(1).install(|| ThreadPoolBuilder::new().use_current_thread().build());
         let error = outcome.unwrap_err();
         assert_eq!(error.description(), error.to_string());
     });

@@ -149,11 +149,7 @@ fn the_panic_handler_may_run_on_two_workers_at_once() {
     patiently("two panic handlers that meet", || {
         let meeting = Arc::new(Barrier::new(3));
         let in_handler = Arc::clone(&meeting);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .panic_handler(move |_| meet(&in_handler))
-            .build()
-            .unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(move |_| meet(&in_handler)).build().unwrap();
         pool.spawn_broadcast(|_| panic!("share"));
         meeting.wait();
     });

@@ -4,8 +4,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use rayon_core::{
-    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
-    spawn, spawn_broadcast, yield_local,
+    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads, spawn,
+    spawn_broadcast, yield_local,
 };
 
 use crate::common::{Occupation, patiently, pool};

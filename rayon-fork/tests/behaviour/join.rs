@@ -99,9 +99,7 @@ fn of_two_panics_that_of_the_first_half_comes_out() {
 fn the_payload_that_does_not_come_out_is_dropped_once() {
     static DROPPED: Count = Count::new();
     patiently("a join whose second payload is lost", || {
-        let text = panic_text(|| {
-            pool(1).join(|| panic!("first"), || std::panic::panic_any(AddsWhenDropped(&DROPPED)))
-        });
+        let text = panic_text(|| pool(1).join(|| panic!("first"), || std::panic::panic_any(AddsWhenDropped(&DROPPED))));
         assert_eq!(text, "first");
         assert_eq!(DROPPED.take(), 1);
     });

@@ -9,11 +9,7 @@ use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now}
 use crate::common::{Log, meet, panic_text, patiently, pool};
 
 /// What both halves are told when the first half does `during` before it returns.
-fn migrations(
-    pool: &ThreadPool,
-    during: impl Fn() + Sync,
-    second: impl Fn() + Sync,
-) -> (bool, bool) {
+fn migrations(pool: &ThreadPool, during: impl Fn() + Sync, second: impl Fn() + Sync) -> (bool, bool) {
     pool.install(|| {
         join_context(
             |context| {
@@ -78,15 +74,12 @@ fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrate
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_another_pool_migrated() {
-    patiently(
-        "a join whose first half installs into another pool until the second has run",
-        || {
-            let (pool, other) = (pool(1), pool(1));
-            let second_ran = crate::common::Tally::new();
-            let waits = || other.install(|| second_ran.wait_for(1));
-            assert_eq!(migrations(&pool, waits, || second_ran.add_one()), (false, true));
-        },
-    );
+    patiently("a join whose first half installs into another pool until the second has run", || {
+        let (pool, other) = (pool(1), pool(1));
+        let second_ran = crate::common::Tally::new();
+        let waits = || other.install(|| second_ran.wait_for(1));
+        assert_eq!(migrations(&pool, waits, || second_ran.add_one()), (false, true));
+    });
 }
 
 #[test]

@@ -103,8 +103,7 @@ fn thieves_take_the_oldest_job() {
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
     patiently("jobs of a breadth-first pool", || {
-        let pool =
-            rayon_core::ThreadPoolBuilder::new().num_threads(1).breadth_first().build().unwrap();
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).breadth_first().build().unwrap();
         let ran = order_in(&pool, |log| (0..JOBS).for_each(|i| spawn(job(log, i))));
         assert!(ran.into_iter().eq(0..JOBS));
         let ran = order_in(&pool, |log| {

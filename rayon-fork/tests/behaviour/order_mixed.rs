@@ -24,11 +24,7 @@ fn job(log: &Log<i32>, i: i32) -> impl FnOnce() + Send + use<> {
 #[test]
 fn fifo_jobs_among_spawned_jobs_keep_their_own_order() {
     patiently("FIFO jobs between others", || {
-        let ran = spawned_in_turn(
-            |log, i| {
-                if i < 0 { spawn_fifo(job(log, i)) } else { spawn(job(log, i)) }
-            },
-        );
+        let ran = spawned_in_turn(|log, i| if i < 0 { spawn_fifo(job(log, i)) } else { spawn(job(log, i)) });
         assert_eq!(ran, [3, -1, 2, -2, 1, -3, 0]);
     });
 }
@@ -36,11 +32,7 @@ fn fifo_jobs_among_spawned_jobs_keep_their_own_order() {
 #[test]
 fn spawned_jobs_among_fifo_jobs_keep_their_own_order() {
     patiently("jobs between FIFO ones", || {
-        let ran = spawned_in_turn(
-            |log, i| {
-                if i < 0 { spawn(job(log, i)) } else { spawn_fifo(job(log, i)) }
-            },
-        );
+        let ran = spawned_in_turn(|log, i| if i < 0 { spawn(job(log, i)) } else { spawn_fifo(job(log, i)) });
         assert_eq!(ran, [0, -3, 1, -2, 2, -1, 3]);
     });
 }

@@ -126,10 +126,8 @@ fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
     patiently("a spawn handler that panics", || {
         let exits = Tally::new();
         let on_exit = exits.clone();
-        let builder = ThreadPoolBuilder::new()
-            .num_threads(5)
-            .exit_handler(move |_| on_exit.add_one())
-            .spawn_handler(|thread| {
+        let builder =
+            ThreadPoolBuilder::new().num_threads(5).exit_handler(move |_| on_exit.add_one()).spawn_handler(|thread| {
                 assert!(thread.index() < 2, "no third thread");
                 thread::spawn(|| thread.run());
                 Ok(())
@@ -145,10 +143,7 @@ fn a_build_error_can_cross_threads_and_be_boxed() {
         error.into()
     }
     patiently("a failed build", || {
-        let outcome = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .spawn_handler(|_| Err(io::Error::other("never")))
-            .build();
+        let outcome = ThreadPoolBuilder::new().num_threads(1).spawn_handler(|_| Err(io::Error::other("never"))).build();
         assert!(is_portable(outcome.unwrap_err()).is::<ThreadPoolBuildError>());
     });
 }
@@ -182,16 +177,10 @@ fn a_pool_shows_its_size_and_a_builder_its_options() {
         assert!(text.contains("ThreadPool") && text.contains('3'), "{text}");
         let builder = ThreadPoolBuilder::new().num_threads(21).stack_size(4321);
         let text = format!("{builder:?}");
-        for part in [
-            "ThreadPoolBuilder",
-            "num_threads: 21",
-            "stack_size: Some(4321)",
-            "start_handler: None",
-        ] {
+        for part in ["ThreadPoolBuilder", "num_threads: 21", "stack_size: Some(4321)", "start_handler: None"] {
             assert!(text.contains(part), "{part:?} is not in {text}");
         }
-        let with_closures =
-            ThreadPoolBuilder::new().start_handler(drop).thread_name(|i| i.to_string());
+        let with_closures = ThreadPoolBuilder::new().start_handler(drop).thread_name(|i| i.to_string());
         let text = format!("{with_closures:?}");
         for part in ["start_handler: Some(", "thread_name: Some(", "exit_handler: None"] {
             assert!(text.contains(part), "{part:?} is not in {text}");

@@ -70,9 +70,7 @@ fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
             for _ in 0..2 {
                 let hand_over = hand_over.clone();
                 let builder = ThreadPoolBuilder::new().num_threads(1);
-                let give = move |thread| {
-                    hand_over.send(thread).map_err(|_| std::io::ErrorKind::Other.into())
-                };
+                let give = move |thread| hand_over.send(thread).map_err(|_| std::io::ErrorKind::Other.into());
                 let pool = builder.spawn_handler(give).build().unwrap();
                 ran_on.push(pool.install(|| thread::current().id()));
             }

@@ -22,8 +22,7 @@ fn a_job_from_outside_runs_in_the_global_pool() {
 #[test]
 fn a_job_from_a_worker_runs_in_its_pool() {
     patiently("jobs from a worker", || {
-        let pool =
-            ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "mine".into()).build().unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "mine".into()).build().unwrap();
         let (sender, names) = mpsc::channel();
         pool.install(|| {
             let again = sender.clone();
@@ -38,8 +37,7 @@ fn a_job_from_a_worker_runs_in_its_pool() {
 #[test]
 fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
     patiently("jobs for a pool", || {
-        let pool =
-            ThreadPoolBuilder::new().num_threads(2).thread_name(|_| "mine".into()).build().unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(2).thread_name(|_| "mine".into()).build().unwrap();
         let (sender, names) = mpsc::channel();
         let spawn_both = || {
             let (first, second) = (sender.clone(), sender.clone());
@@ -105,13 +103,8 @@ fn a_panic_in_install_does_not_reach_the_panic_handler() {
     patiently("a panic somebody waits for", || {
         let seen = Tally::new();
         let count = seen.clone();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .panic_handler(move |_| count.add_one())
-            .build()
-            .unwrap();
-        let outcome =
-            std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("awaited"))));
+        let pool = ThreadPoolBuilder::new().num_threads(1).panic_handler(move |_| count.add_one()).build().unwrap();
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("awaited"))));
         assert!(outcome.is_err());
         pool.install(|| ());
         assert_eq!(seen.get(), 0);

@@ -2,10 +2,7 @@
 
 use std::thread;
 
-use rayon_core::{
-    ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn,
-    yield_now,
-};
+use rayon_core::{ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn, yield_now};
 
 use crate::common::{Count, Log, Tally, patiently};
 
@@ -74,10 +71,7 @@ fn a_second_build_on_the_same_thread_fails() {
         let error = builder().build().unwrap_err();
         assert_eq!(error.to_string(), "The current thread is already part of another thread pool.");
         assert!(std::error::Error::source(&error).is_none());
-        assert_eq!(
-            format!("{error:?}"),
-            "ThreadPoolBuildError { kind: CurrentThreadAlreadyInPool }"
-        );
+        assert_eq!(format!("{error:?}"), "ThreadPoolBuildError { kind: CurrentThreadAlreadyInPool }");
     });
 }
 
@@ -156,11 +150,7 @@ fn joins_scopes_and_broadcasts_work_on_it() {
     on_new_thread("everything on a pool of this thread", || {
         for workers in 1..=2 {
             on_new_thread("everything on a pool of this thread", move || {
-                let pool = ThreadPoolBuilder::new()
-                    .num_threads(workers)
-                    .use_current_thread()
-                    .build()
-                    .unwrap();
+                let pool = ThreadPoolBuilder::new().num_threads(workers).use_current_thread().build().unwrap();
                 let count = Count::new();
                 let add = || count.add(1);
                 join(add, add);

@@ -79,8 +79,7 @@ fn assembly(scratch: &Scratch, hooks: Hooks, features: &str) -> String {
     assert!(copy_source(scratch, hooks) > 30, "where are the hooks?");
     let assembly = scratch.path("probe.s");
     let emit = format!("--emit=asm={}", assembly.display());
-    let arguments =
-        ["--quiet", "--release", "--features", features, "--", &emit, "-Ccodegen-units=1"];
+    let arguments = ["--quiet", "--release", "--features", features, "--", &emit, "-Ccodegen-units=1"];
     let output = scratch.cargo("rustc", &arguments);
     assert!(
         output.status.success(),
@@ -117,9 +116,6 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
     for feature in ["instrument", "record"] {
         let kept = assembly(&scratch, Hooks::Kept, feature);
         let deleted = assembly(&scratch, Hooks::Deleted, feature);
-        assert_ne!(
-            kept, deleted,
-            "the comparison sees no difference by {feature} where there is one"
-        );
+        assert_ne!(kept, deleted, "the comparison sees no difference by {feature} where there is one");
     }
 }

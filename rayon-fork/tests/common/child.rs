@@ -51,21 +51,13 @@ pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
         if start.elapsed() > PATIENCE {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!(
-                "hung: child test `{name}` with {variables:?} has not ended; it wrote:\n{}",
-                output.both()
-            );
+            panic!("hung: child test `{name}` with {variables:?} has not ended; it wrote:\n{}", output.both());
         }
         thread::sleep(Duration::from_millis(2));
     };
-    let ending =
-        Ending { status, stdout: output.read(&output.stdout), stderr: output.read(&output.stderr) };
+    let ending = Ending { status, stdout: output.read(&output.stdout), stderr: output.read(&output.stderr) };
     let listed = format!("test {name} ");
-    assert!(
-        ending.stdout.contains(&listed),
-        "no ignored test is called `{name}`:\n{}",
-        ending.stdout
-    );
+    assert!(ending.stdout.contains(&listed), "no ignored test is called `{name}`:\n{}", ending.stdout);
     ending
 }
 
@@ -86,10 +78,7 @@ pub(crate) fn run_well(name: &str, variables: &[(&str, &str)]) -> Ending {
 pub(crate) fn answer_of(name: &str, variables: &[(&str, &str)]) -> String {
     let ending = run_well(name, variables);
     let answer = ending.stdout.split_once("answer<").and_then(|(_, rest)| rest.split_once('>'));
-    answer
-        .unwrap_or_else(|| panic!("child test `{name}` gave no answer:\n{}", ending.stdout))
-        .0
-        .to_owned()
+    answer.unwrap_or_else(|| panic!("child test `{name}` gave no answer:\n{}", ending.stdout)).0.to_owned()
 }
 
 /// Tells the parent `text`.

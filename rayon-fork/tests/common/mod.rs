@@ -106,9 +106,7 @@ impl Tally {
     /// Blocks until there are at least `count`.
     pub(crate) fn wait_for(&self, count: usize) {
         let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(
-            self.0.1.wait_while(guard, |now| *now < count).unwrap_or_else(PoisonError::into_inner),
-        );
+        drop(self.0.1.wait_while(guard, |now| *now < count).unwrap_or_else(PoisonError::into_inner));
     }
 }
 

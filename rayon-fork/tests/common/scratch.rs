@@ -24,8 +24,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes the package, or takes an old one over with its build artefacts.
     pub(crate) fn new(name: &str, source: Source) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("{name}-{source:?}").to_lowercase());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{source:?}").to_lowercase());
         fs::create_dir_all(folder.join("src")).unwrap();
         let lock = File::create(folder.join("in-use")).unwrap();
         lock.lock().unwrap();
@@ -70,9 +69,7 @@ impl Scratch {
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
             cargo.arg(command).args(network).args(arguments).current_dir(&self.folder);
             // Flags of this test run, such as a sanitizer's, are not the scratch package's.
-            for flags in
-                ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_TARGET"]
-            {
+            for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_TARGET"] {
                 cargo.env_remove(flags);
             }
             cargo.env("CARGO_TARGET_DIR", self.folder.join("target"));
@@ -81,10 +78,6 @@ impl Scratch {
             cargo.output().unwrap()
         };
         let offline = run(&["--offline"]);
-        if String::from_utf8_lossy(&offline.stderr).contains("offline") {
-            run(&[])
-        } else {
-            offline
-        }
+        if String::from_utf8_lossy(&offline.stderr).contains("offline") { run(&[]) } else { offline }
     }
 }

@@ -77,9 +77,7 @@ fn check(source: Source) {
     let differing: Vec<_> = expected
         .iter()
         .filter(|(name, expected)| found[*name] != **expected)
-        .map(|(name, expected)| {
-            format!("{name}.rs: marked {expected:?}, found {:?}\n", found[name])
-        })
+        .map(|(name, expected)| format!("{name}.rs: marked {expected:?}, found {:?}\n", found[name]))
         .collect();
     assert!(differing.is_empty(), "against {source:?}:\n{}", differing.concat());
 }
@@ -98,10 +96,7 @@ fn the_published_crate_refuses_the_same_mistakes() {
 fn every_program_but_one_is_a_mistake() {
     let programs = programs();
     assert!(programs.len() > 10, "programs are missing");
-    let allowed: Vec<String> = expected(&programs)
-        .into_iter()
-        .filter(|(_, marks)| marks.is_empty())
-        .map(|(name, _)| name)
-        .collect();
+    let allowed: Vec<String> =
+        expected(&programs).into_iter().filter(|(_, marks)| marks.is_empty()).map(|(name, _)| name).collect();
     assert_eq!(allowed, ["all_of_this_is_allowed"]);
 }

@@ -46,9 +46,7 @@ fn a_worker_is_active_while_it_runs_a_job() {
     begin_timeline(&pool, ROOM);
     pool.install(|| sleep(Duration::from_millis(20)));
     let timeline = end_timeline(&pool);
-    let is_the_job = |span: &Span| {
-        span.state == WorkerState::Active && span.end_ns - span.begin_ns >= 20_000_000
-    };
+    let is_the_job = |span: &Span| span.state == WorkerState::Active && span.end_ns - span.begin_ns >= 20_000_000;
     assert!(timeline.spans().iter().any(is_the_job), "{timeline:?}");
 }
 

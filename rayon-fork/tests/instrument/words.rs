@@ -47,8 +47,7 @@ fn a_variant_reports_its_own_words_and_no_other() {
     let reported: BTreeSet<_> = EventCounts::default().named().map(|(name, _)| name).collect();
     let words = words();
     for suffix in ["_loads", "_rmws", "_cas_failures"] {
-        let of_words: BTreeSet<_> =
-            reported.iter().filter_map(|name| name.strip_suffix(suffix)).collect();
+        let of_words: BTreeSet<_> = reported.iter().filter_map(|name| name.strip_suffix(suffix)).collect();
         assert_eq!(of_words, words.iter().copied().collect(), "{suffix}");
     }
     assert_eq!(EventCounts::default().get("no_such_thing"), None);

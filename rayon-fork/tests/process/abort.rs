@@ -147,8 +147,7 @@ fn run_twice_child() {
             given = Some(thread);
             Ok(())
         };
-        let _short_of_a_worker =
-            ThreadPoolBuilder::new().num_threads(1).spawn_handler(keep).build().unwrap();
+        let _short_of_a_worker = ThreadPoolBuilder::new().num_threads(1).spawn_handler(keep).build().unwrap();
         let thread = given.unwrap();
         let pool = pool(1);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -180,12 +179,7 @@ fn an_overflow_of_a_workers_stack_ends_the_process() {
     // By a signal, unless a sanitizer reports the overflow first and exits with a code of its own. That of a failed test
     // would mean that the recursion came back.
     let is_killed = ending.status.signal().is_some();
-    assert!(
-        is_killed || !matches!(ending.status.code(), Some(0 | 101)),
-        "{}\n{}",
-        ending.status,
-        ending.stdout
-    );
+    assert!(is_killed || !matches!(ending.status.code(), Some(0 | 101)), "{}\n{}", ending.status, ending.stdout);
 }
 
 #[test]

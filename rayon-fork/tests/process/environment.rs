@@ -108,9 +108,7 @@ fn an_explicit_number_wins_over_the_environment() {
 #[ignore = "run in a process of its own by the test above"]
 fn explicit_size_child() {
     if is_child() {
-        child::answer(
-            ThreadPoolBuilder::new().num_threads(2).build().unwrap().current_num_threads(),
-        );
+        child::answer(ThreadPoolBuilder::new().num_threads(2).build().unwrap().current_num_threads());
     }
 }
 
@@ -124,8 +122,7 @@ fn the_environment_is_read_at_every_build() {
 fn changing_environment_child() {
     if is_child() {
         // An explicit zero is no explicit number.
-        let size =
-            || ThreadPoolBuilder::new().num_threads(0).build().unwrap().current_num_threads();
+        let size = || ThreadPoolBuilder::new().num_threads(0).build().unwrap().current_num_threads();
         assert_eq!(size(), 2);
         // SAFETY: this process runs one test, and the workers of the pool above read no environment.
         unsafe { std::env::set_var(NEW, "3") };

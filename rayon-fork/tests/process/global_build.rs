@@ -25,10 +25,7 @@ fn second_build_child() {
             ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
             let error = ThreadPoolBuilder::new().num_threads(4).build_global().unwrap_err();
             assert_eq!(error.to_string(), TEXT);
-            assert_eq!(
-                format!("{error:?}"),
-                "ThreadPoolBuildError { kind: GlobalPoolAlreadyInitialized }"
-            );
+            assert_eq!(format!("{error:?}"), "ThreadPoolBuildError { kind: GlobalPoolAlreadyInitialized }");
             assert!(error.source().is_none());
             assert_eq!(current_num_threads(), 3);
         });
@@ -87,9 +84,7 @@ fn waiting_build_child() {
                 .spawn_handler(|builder| {
                     let running = running.clone();
                     thread::spawn(move || {
-                        thread::sleep(
-                            Duration::from_millis(20) * u32::try_from(builder.index()).unwrap(),
-                        );
+                        thread::sleep(Duration::from_millis(20) * u32::try_from(builder.index()).unwrap());
                         running.add_one();
                         builder.run();
                     });
@@ -144,11 +139,8 @@ fn failed_build_child() {
             assert!(error.source().is_some_and(<dyn Error>::is::<io::Error>));
             let again = ThreadPoolBuilder::new().num_threads(1).build_global().unwrap_err();
             assert_eq!(again.to_string(), TEXT);
-            let uses: [fn(); 3] = [
-                || drop(broadcast(|_| ())),
-                || rayon_core::spawn(|| ()),
-                || rayon_core::in_place_scope(|_| ()),
-            ];
+            let uses: [fn(); 3] =
+                [|| drop(broadcast(|_| ())), || rayon_core::spawn(|| ()), || rayon_core::in_place_scope(|_| ())];
             for implicit_use in uses {
                 let text = panic_text(implicit_use);
                 assert!(text.to_lowercase().contains("global thread pool"), "{text}");

@@ -27,10 +27,7 @@ use common::{Count, PATIENCE, Tally, pool, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable}: {text:?} is no whole number; give one")),
-    )
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable}: {text:?} is no whole number; give one")))
 }
 
 fn factor() -> u32 {
@@ -125,9 +122,7 @@ fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
             }
         });
     });
-    println!(
-        "{slow} of {rounds} joins took more than 10 ms; in {missed} nobody came for the second half"
-    );
+    println!("{slow} of {rounds} joins took more than 10 ms; in {missed} nobody came for the second half");
     assert!(missed <= most_missed, "nobody came for the second half in {missed} of {rounds} joins");
     assert_eq!(done.into_inner(), rounds);
 }

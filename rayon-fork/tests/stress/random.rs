@@ -90,9 +90,7 @@ impl Epoch {
             }
             4 => {
                 says("broadcast");
-                assert!(
-                    pool.broadcast(|c| c.index()).into_iter().eq(0..pool.current_num_threads())
-                );
+                assert!(pool.broadcast(|c| c.index()).into_iter().eq(0..pool.current_num_threads()));
             }
             5 => {
                 says("install into another pool");
@@ -124,8 +122,7 @@ fn leaves_by_joins(leaves: usize, rng: &mut Rng) -> usize {
     }
     let left = rng.usize(1..leaves);
     let mut rng_of_left = rng.fork();
-    let counted =
-        join(|| leaves_by_joins(left, &mut rng_of_left), || leaves_by_joins(leaves - left, rng));
+    let counted = join(|| leaves_by_joins(left, &mut rng_of_left), || leaves_by_joins(leaves - left, rng));
     counted.0 + counted.1
 }
 
@@ -167,8 +164,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
                     });
                 }
             });
-            while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed)
-            {
+            while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed) {
                 thread::yield_now();
             }
         });

@@ -25,8 +25,7 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use rayon_core::{
-        ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads, current_thread_index,
-        yield_now,
+        ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, yield_now,
     };
 
     /// The errno of a system call that is not there.

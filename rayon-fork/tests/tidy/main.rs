@@ -57,17 +57,14 @@ fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
     let modifiers = modifiers();
     assert!(modifiers.len() > 5, "{modifiers:?}");
     for name in modifiers {
-        let is_told = |row: &str| {
-            row.starts_with('|') && row.split('|').nth(1).unwrap().contains(&format!("`{name}`"))
-        };
+        let is_told = |row: &str| row.starts_with('|') && row.split('|').nth(1).unwrap().contains(&format!("`{name}`"));
         assert!(readme.lines().any(is_told), "README.md has no row for `{name}`");
         if name == "packed" {
             continue; // What is there without any feature.
         }
         let files = files_that_choose_by(&name, &folder().join("../src"));
         assert_eq!(files.len(), 1, "`{name}` is named in {files:#?}");
-        let is_built =
-            |row: &str| row.starts_with("fork = ") && row.contains(&format!("\"{name}\""));
+        let is_built = |row: &str| row.starts_with("fork = ") && row.contains(&format!("\"{name}\""));
         assert!(branches.lines().any(is_built), "no branch is built with `{name}`");
     }
 }

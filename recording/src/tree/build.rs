@@ -107,18 +107,19 @@ pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
         event_of(*word).map(|(_, time)| time).filter(|time| *time <= end)
     };
     // The earliest first; of one moment, those that fork before those that begin, as threads that fork were first.
-    let mut next: BinaryHeap<Reverse<(u64, usize, usize)>> = (0..tracks.len())
-        .filter_map(|thread| Some(Reverse((time_of(thread, 0)?, thread, 0))))
-        .collect();
+    let mut next: BinaryHeap<Reverse<(u64, usize, usize)>> =
+        (0..tracks.len()).filter_map(|thread| Some(Reverse((time_of(thread, 0)?, thread, 0)))).collect();
     while let Some(Reverse((_, thread, mut number))) = next.pop() {
         let bound = next.peek().map_or(u64::MAX, |Reverse((time, ..))| *time);
         // As far as no other thread is earlier.
         loop {
             let [first, word] = recording.threads[thread].events[number];
             let Some((event, time)) = event_of(first) else { break };
-            builder
-                .take(&mut tracks[thread], event, time, word)
-                .map_err(|what| Error::Contradiction { thread, event: number, what })?;
+            builder.take(&mut tracks[thread], event, time, word).map_err(|what| Error::Contradiction {
+                thread,
+                event: number,
+                what,
+            })?;
             number += 1;
             match time_of(thread, number) {
                 Some(time) if time <= bound => {}
@@ -128,18 +129,15 @@ pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
         }
     }
     let mut tree = builder.tree;
-    let open =
-        tracks.iter().flat_map(|track| &track.stack).filter(|entry| entry.kind != Kind::Root);
-    tree.unfinished =
-        open.count() as u64 + builder.queued.values().map(|jobs| jobs.len() as u64).sum::<u64>();
+    let open = tracks.iter().flat_map(|track| &track.stack).filter(|entry| entry.kind != Kind::Root);
+    tree.unfinished = open.count() as u64 + builder.queued.values().map(|jobs| jobs.len() as u64).sum::<u64>();
     tree.threads = tracks.into_iter().map(|track| track.facts).collect();
     Ok(tree)
 }
 
 /// Of a task, step or stretch.
 fn number(index: usize) -> u32 {
-    u32::try_from(index)
-        .expect("a recording has at most 2^27 events, of which each makes three at most")
+    u32::try_from(index).expect("a recording has at most 2^27 events, of which each makes three at most")
 }
 
 /// Word 1 of a job's events, without the place of its code.
@@ -148,13 +146,7 @@ fn job_of(word: u64) -> u64 {
 }
 
 impl Builder {
-    fn take(
-        &mut self,
-        track: &mut Track,
-        event: Event,
-        time: u64,
-        word: u64,
-    ) -> Result<(), String> {
+    fn take(&mut self, track: &mut Track, event: Event, time: u64, word: u64) -> Result<(), String> {
         self.account(track, event, time, word);
         track.facts.events += 1;
         match event {
@@ -193,11 +185,7 @@ impl Builder {
                 self.scopes.insert(word, scope);
                 self.add_step(
                     parent,
-                    if event == Event::Scope {
-                        What::Scope { body, scope }
-                    } else {
-                        What::Broadcast { body, scope }
-                    },
+                    if event == Event::Scope { What::Scope { body, scope } } else { What::Broadcast { body, scope } },
                 );
                 track.open(body, Kind::Frame);
             }
@@ -213,10 +201,7 @@ impl Builder {
                 let job = self.new_task(parent)?;
                 let scope = match track.into {
                     0 => NO_SCOPE,
-                    address => *self
-                        .scopes
-                        .get(&address)
-                        .ok_or("a job is spawned into a scope that nobody opened")?,
+                    address => *self.scopes.get(&address).ok_or("a job is spawned into a scope that nobody opened")?,
                 };
                 self.add_step(parent, What::Spawn { job, scope });
                 self.queued.entry(job_of(word)).or_default().push(job);
@@ -289,9 +274,8 @@ impl Builder {
         track.interval.clocks = Some(reading);
         // A worker may wait for jobs, too, but a pool of fewer workers might then have none left to run them.
         let outside = track.stack.first().filter(|_| track.facts.worker.is_none());
-        let ended = outside.map_or_else(Vec::new, |entry| {
-            std::mem::take(&mut self.ended[self.roots[entry.task as usize] as usize])
-        });
+        let ended = outside
+            .map_or_else(Vec::new, |entry| std::mem::take(&mut self.ended[self.roots[entry.task as usize] as usize]));
         let Some(before) = clocks else { return };
         let [ticks, cpu, delay] = std::array::from_fn(|i| reading[i].saturating_sub(before[i]));
         let off = self.clock.ns(ticks).saturating_sub(waited_ns + cpu).min(longest.ns);
@@ -316,13 +300,7 @@ impl Builder {
 
     /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the last of them; none if it must
     /// have waited for something else.
-    fn let_go_by(
-        &self,
-        ended: &[(u32, u64)],
-        stretch: &Longest,
-        blocked: u64,
-        preempted: u64,
-    ) -> (Vec<u32>, u64) {
+    fn let_go_by(&self, ended: &[(u32, u64)], stretch: &Longest, blocked: u64, preempted: u64) -> (Vec<u32>, u64) {
         let (begun, end) = stretch.span;
         let within = ended.iter().filter(|(_, time)| (begun..=end).contains(time));
         let Some(last) = within.clone().map(|(_, time)| *time).max() else {
@@ -393,8 +371,6 @@ impl Builder {
             let place = jobs.iter().position(|it| which.is_none_or(|which| which == *it))?;
             Some(jobs.remove(place))
         });
-        found.ok_or_else(|| {
-            "a job begins that nobody put anywhere, or for the second time".to_owned()
-        })
+        found.ok_or_else(|| "a job begins that nobody put anywhere, or for the second time".to_owned())
     }
 }

@@ -11,8 +11,7 @@ use toml::{Table, Value};
 const ABOUT_CODE: [&str; 4] = ["build", "target", "profile", "unstable"];
 
 /// Keys of `build` that do.
-const OF_BUILD: [&str; 6] =
-    ["rustflags", "target", "rustc", "rustc-wrapper", "rustc-workspace-wrapper", "incremental"];
+const OF_BUILD: [&str; 6] = ["rustflags", "target", "rustc", "rustc-wrapper", "rustc-workspace-wrapper", "incremental"];
 
 /// By file, innermost first as `0 checkout`, `1 above it` …, `home`: what it says about code, as TOML. Files
 /// that say nothing about it are left out.
@@ -32,8 +31,7 @@ pub(crate) fn about_code(root: &Path) -> BTreeMap<String, String> {
 
 fn in_folder(folder: &Path) -> Option<String> {
     // Cargo prefers the older name where both are there.
-    let text =
-        ["config", "config.toml"].iter().find_map(|it| fs::read_to_string(folder.join(it)).ok())?;
+    let text = ["config", "config.toml"].iter().find_map(|it| fs::read_to_string(folder.join(it)).ok())?;
     let mut table: Table = text.parse().ok()?; // Cargo itself complains about what is no TOML
     table.retain(|name, _| ABOUT_CODE.contains(&name));
     if let Some(Value::Table(build)) = table.get_mut("build") {
@@ -56,14 +54,8 @@ mod tests {
                       rustflags = ['-Ctarget-cpu=native']\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'\n";
         fs::write(folder.join("config.toml"), config).unwrap();
         let said = about_code(root.path()).remove("0 checkout").unwrap();
-        assert!(
-            said.contains("-Ctarget-cpu=native") && said.contains("linker = \"clang\""),
-            "{said}"
-        );
-        assert!(
-            !said.contains("secret") && !said.contains("jobs") && !said.contains("alias"),
-            "{said}"
-        );
+        assert!(said.contains("-Ctarget-cpu=native") && said.contains("linker = \"clang\""), "{said}");
+        assert!(!said.contains("secret") && !said.contains("jobs") && !said.contains("alias"), "{said}");
     }
 
     #[test]

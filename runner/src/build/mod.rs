@@ -76,13 +76,12 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// If `cargo` or `rustc` cannot be run.
     pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
-        let output =
-            Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().map_err(|error| {
-                Stop::HostNotFit(format!(
-                    "`rustc` cannot be run: {error}; install Rust by rustup, which reads rust-toolchain.toml, and put \
+        let output = Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().map_err(|error| {
+            Stop::HostNotFit(format!(
+                "`rustc` cannot be run: {error}; install Rust by rustup, which reads rust-toolchain.toml, and put \
                      ~/.cargo/bin into PATH. Nothing was built or measured, and sweeps are as they were"
-                ))
-            })?;
+            ))
+        })?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let rustc: Vec<String> = text.lines().map(str::to_owned).collect();
         let host_triple = rustc
@@ -150,8 +149,7 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
                 .collect(),
-            lock_sha256: digest::of_file(&lock)
-                .with_context(|| format!("{} cannot be read", lock.display()))?,
+            lock_sha256: digest::of_file(&lock).with_context(|| format!("{} cannot be read", lock.display()))?,
         })
     }
 
@@ -170,12 +168,8 @@ impl<'a> Builder<'a> {
     /// Digest of what a branch has that no version or commit stands for: a working tree, or edits.
     fn content(&self, branch: &Branch) -> Option<std::io::Result<String>> {
         match &branch.source {
-            Source::Path { path, .. } => {
-                Some(digest::of_tree(&self.recipe.config_folder.join(path)))
-            }
-            Source::Edited { edits, .. } => {
-                Some(digest::of_file(&self.recipe.config_folder.join(edits)))
-            }
+            Source::Path { path, .. } => Some(digest::of_tree(&self.recipe.config_folder.join(path))),
+            Source::Edited { edits, .. } => Some(digest::of_file(&self.recipe.config_folder.join(edits))),
             _ => None,
         }
     }
@@ -186,8 +180,7 @@ impl<'a> Builder<'a> {
         let [protocol, workloads, services, fork] =
             ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
                 .map(|folder| root.join(folder));
-        let [manycore, facade, whole] =
-            ["manycore/src", "manycore/std/src", WHOLE].map(|it| root.join(it));
+        let [manycore, facade, whole] = ["manycore/src", "manycore/std/src", WHOLE].map(|it| root.join(it));
         let mut folders = vec![protocol.as_path(), &workloads];
         if self.recipe.is_simulated() {
             folders.extend([manycore.as_path(), &facade]);
@@ -205,8 +198,7 @@ impl<'a> Builder<'a> {
         let contents = contents.collect::<std::io::Result<Vec<_>>>();
         let shared = digest::of_folders(&folders);
         Ok(digest::identity(&(
-            shared
-                .context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
+            shared.context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
             contents.context("a branch's working tree or its edits cannot be read")?,
         )))
     }
@@ -236,10 +228,7 @@ impl<'a> Builder<'a> {
                 }
                 Err(fs::TryLockError::WouldBlock) => {
                     if !is_told {
-                        tell!(
-                            "waiting for another runner that builds in {} …",
-                            self.folder.display()
-                        );
+                        tell!("waiting for another runner that builds in {} …", self.folder.display());
                         is_told = true;
                     }
                     std::thread::sleep(Duration::from_millis(200));
@@ -278,8 +267,7 @@ impl<'a> Builder<'a> {
         let rewritten = rewriting::rewrite(original, &below, &facade)?;
         self.recipe.write(branch, workspace, &rewritten)?;
         let taken = self.metadata(branch, workspace)?;
-        let is_left =
-            |name: &str| taken.packages.iter().any(|it| it.name == name && it.source.is_some());
+        let is_left = |name: &str| taken.packages.iter().any(|it| it.name == name && it.source.is_some());
         if let Some(left) = rewritten.iter().find(|it| is_left(&it.name)) {
             bail!(Stop::BuildFailed(format!(
                 "branch `{}`: cargo takes no notice of {} in {}",
@@ -293,9 +281,7 @@ impl<'a> Builder<'a> {
 
     /// Copies the release of a branch that is one with edits, and applies them to the copy.
     fn edit(&self, branch: &Branch) -> Result<()> {
-        let (Source::Edited { version, edits }, Some(to)) =
-            (&branch.source, self.recipe.folder(&branch.source))
-        else {
+        let (Source::Edited { version, edits }, Some(to)) = (&branch.source, self.recipe.folder(&branch.source)) else {
             return Ok(());
         };
         let edits = edits_of(self.recipe.config_folder, version, edits)?;
@@ -306,11 +292,9 @@ impl<'a> Builder<'a> {
     /// Where cargo keeps a release of a package. It says so only of libraries, beside which programs lie.
     fn published(&self, branch: &Branch, name: &str, version: &str) -> Result<PathBuf> {
         let probe = self.folder.join("published").join(format!("{name}-{version}"));
-        fs::create_dir_all(probe.join("src"))
-            .with_context(|| format!("{} cannot be made", probe.display()))?;
+        fs::create_dir_all(probe.join("src")).with_context(|| format!("{} cannot be made", probe.display()))?;
         write_if_changed(&probe.join("src/lib.rs"), "")?;
-        let needed =
-            BTreeMap::from([("rayon-core", "1".to_owned()), (name, format!("={version}"))]);
+        let needed = BTreeMap::from([("rayon-core", "1".to_owned()), (name, format!("={version}"))]);
         let manifest = format!(
             "[package]\nname = \"probe\"\nedition = \"2024\"\n\n[dependencies]\n{}\n[workspace]\n",
             toml::to_string(&needed)?
@@ -320,9 +304,7 @@ impl<'a> Builder<'a> {
         let library = metadata.packages.iter().find(|package| package.name == "rayon-core");
         let library = library.and_then(|it| it.manifest_path.as_std_path().parent()?.parent());
         let folder = library.map(|beside| beside.join(format!("{name}-{version}")));
-        folder
-            .filter(|it| it.is_dir())
-            .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
+        folder.filter(|it| it.is_dir()).with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
     /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is built in the target
@@ -381,8 +363,7 @@ impl<'a> Builder<'a> {
             binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
             binary_sha256,
             layouts_sha256,
-            lock_sha256: digest::of_file(&lock)
-                .with_context(|| format!("{} cannot be read", lock.display()))?,
+            lock_sha256: digest::of_file(&lock).with_context(|| format!("{} cannot be read", lock.display()))?,
         };
         Ok(Built { binaries, receipt })
     }
@@ -433,9 +414,8 @@ impl<'a> Builder<'a> {
             let flags = ["--cfg=manycore", "--cap-lints=allow", &remap].join("\x1f");
             command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS");
         }
-        let done = subprocess::run(&mut command, b"", None).context(
-            "`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH",
-        )?;
+        let done = subprocess::run(&mut command, b"", None)
+            .context("`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH")?;
         if done.is_interrupted {
             bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()));
         }
@@ -471,11 +451,8 @@ impl<'a> Builder<'a> {
     /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong
     /// version, wrong name) is found here: Cargo itself only warns.
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
-        let mut found: Vec<&Package> = metadata
-            .packages
-            .iter()
-            .filter(|package| package.name.as_str() == "rayon-core")
-            .collect();
+        let mut found: Vec<&Package> =
+            metadata.packages.iter().filter(|package| package.name.as_str() == "rayon-core").collect();
         let (Some(package), true) = (found.pop(), found.is_empty()) else {
             bail!(Stop::BuildFailed(format!(
                 "branch `{}`: cargo resolved {} rayon-cores, expected one",
@@ -512,8 +489,7 @@ impl<'a> Builder<'a> {
             }
             Source::Edited { .. } | Source::Fork { .. } | Source::Path { .. } => {
                 let asked = self.recipe.folder(&branch.source).unwrap_or_default();
-                package.source.is_none()
-                    && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
+                package.source.is_none() && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
             }
             Source::Git { subdirectory, .. } => {
                 package.source.as_ref().is_some_and(|source| source.repr.starts_with("git+"))
@@ -524,12 +500,10 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let remedy = match &branch.source {
-            Source::Git { subdirectory: Some(folder), .. } if package.source.is_some() => format!(
-                "the crate lies in {}, `subdirectory` says `{folder}`",
-                manifest_folder.display()
-            ),
-            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)"
-                .to_owned(),
+            Source::Git { subdirectory: Some(folder), .. } if package.source.is_some() => {
+                format!("the crate lies in {}, `subdirectory` says `{folder}`", manifest_folder.display())
+            }
+            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)".to_owned(),
         };
         bail!(Stop::BuildFailed(format!(
             "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; {remedy}",
@@ -561,9 +535,7 @@ impl<'a> Builder<'a> {
         }
         let resolved = package.source.as_ref().and_then(|source| source.repr.split_once('#'));
         match (&branch.source, resolved) {
-            (Source::Git { .. }, Some((_, commit))) => {
-                Commit { commit: Some(commit.to_owned()), dirty: Some(false) }
-            }
+            (Source::Git { .. }, Some((_, commit))) => Commit { commit: Some(commit.to_owned()), dirty: Some(false) },
             _ => Commit::default(),
         }
     }
@@ -571,12 +543,10 @@ impl<'a> Builder<'a> {
     /// Copies the binary away under its digest: a build that somebody starts during a sweep must not
     /// change what the sweep runs.
     fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
-        let bytes =
-            fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
+        let bytes = fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
         let sha256 = digest::of_bytes(&bytes);
         let folder = self.folder.join("binaries");
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
         // Without the branch's name: a program's path lies on its stack, and paths of different
         // lengths would shift the stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
@@ -609,16 +579,12 @@ pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
         Source::Published { version } | Source::Edited { version, .. } => {
-            let marks =
-                ["failed to select a version for the requirement `rayon-core", "didn't match: "];
+            let marks = ["failed to select a version for the requirement `rayon-core", "didn't match: "];
             let known = marks.iter().all(|mark| output.contains(mark)).then(|| {
                 let listed = output.split(marks[1]).nth(1).and_then(|rest| rest.lines().next());
                 listed.unwrap_or_default().to_owned()
             })?;
-            Some(format!(
-                "{}: the registry has no rayon-core {version}; the newest are {known}",
-                branch.called()
-            ))
+            Some(format!("{}: the registry has no rayon-core {version}; the newest are {known}", branch.called()))
         }
         Source::Git { rev, url, .. } if output.contains("failed to load source for dependency") => {
             let why = output.lines().last().unwrap_or_default().trim();
@@ -677,8 +643,7 @@ fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<Stri
     loop {
         let known = all.len();
         let implied = all.iter().filter_map(|feature| package.features.get(feature)).flatten();
-        let implied: Vec<String> =
-            implied.filter(|it| package.features.contains_key(*it)).cloned().collect();
+        let implied: Vec<String> = implied.filter(|it| package.features.contains_key(*it)).cloned().collect();
         all.extend(implied);
         if all.len() == known {
             return all;

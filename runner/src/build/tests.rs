@@ -52,10 +52,7 @@ fn a_branch_is_built_again_in_the_target_folder_where_it_was_built() {
     let root = tempfile::tempdir().unwrap();
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let checkout = Checkout::find(checkout).unwrap();
-    let builder = Builder {
-        folder: root.path().to_owned(),
-        ..Builder::new(&checkout, root.path(), 1).unwrap()
-    };
+    let builder = Builder { folder: root.path().to_owned(), ..Builder::new(&checkout, root.path(), 1).unwrap() };
     let mine = branch(Source::Fork { features: BTreeSet::new() });
     fs::create_dir_all(builder.target(0).join("release")).unwrap();
     assert_eq!(builder.home(&mine), None);

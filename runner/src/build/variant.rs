@@ -31,11 +31,7 @@ pub(crate) fn smallest_request() -> Request {
 }
 
 /// Gives a binary a tiny request and compares the variant it names with its row.
-pub(crate) fn who_are_you(
-    branch: &Branch,
-    binary: &Path,
-    machine: Option<&MachineRequest>,
-) -> Result<String> {
+pub(crate) fn who_are_you(branch: &Branch, binary: &Path, machine: Option<&MachineRequest>) -> Result<String> {
     let request = Request {
         machine: machine.cloned(),
         // No program runs on every rival: some have no joins, others no broadcast. A pool starts on each.
@@ -81,23 +77,13 @@ pub(crate) fn who_are_you(
 
 /// Asks a binary for its workloads, which must be those of the files that plans are made from, as far as it is built
 /// with them.
-pub(crate) fn which_workloads(
-    branch: &Branch,
-    binary: &Path,
-    programs: Programs,
-    files: &[File],
-) -> Result<()> {
-    let ended = subprocess::run(
-        Command::new(binary).args(["list", "--json"]),
-        b"",
-        Some(Limit::Wall(LIMIT)),
-    )
-    .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
+pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs, files: &[File]) -> Result<()> {
+    let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(Limit::Wall(LIMIT)))
+        .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
     if ended.is_interrupted {
         bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
     }
-    let mut ours: BTreeMap<_, _> =
-        files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
+    let mut ours: BTreeMap<_, _> = files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
     ours.retain(|name, _| programs.has(name));
     for whole in programs.whole_descriptions() {
         ours.insert(whole.name.to_owned(), serde_json::to_value(whole)?);
@@ -143,8 +129,7 @@ mod tests {
 
     #[test]
     fn a_fork_without_a_layout_is_packed_and_anything_else_is_upstream() {
-        let words =
-            |source: &Source| expected_variant(source).into_iter().collect::<Vec<_>>().join("+");
+        let words = |source: &Source| expected_variant(source).into_iter().collect::<Vec<_>>().join("+");
         assert_eq!(words(&fork(&[])), "packed");
         assert_eq!(words(&fork(&["packed"])), "packed");
         assert_eq!(words(&fork(&["split", "no-jec"])), "no-jec+split");
@@ -201,10 +186,7 @@ mod tests {
         let error = ask("split", fork(&["no-jec", "split"])).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
         let message = error.to_string();
-        assert!(
-            message.contains("says it is `split`") && message.contains("no-jec+split"),
-            "{message}"
-        );
+        assert!(message.contains("says it is `split`") && message.contains("no-jec+split"), "{message}");
     }
 
     #[test]
@@ -220,10 +202,7 @@ mod tests {
         let error = which_workloads(&branch, &binary, Programs::Services, &other).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("branch `mine`"), "{error}");
-        assert!(
-            error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"),
-            "{error}"
-        );
+        assert!(error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"), "{error}");
         let study = [file(r#"[{"name":"tsp"},{"name":"fib-join"}]"#)];
         let binary = crate::run::testing::script(folder.path(), r#"echo '[{"name":"tsp"}]'"#);
         which_workloads(&branch, &binary, Programs::Study, &study).unwrap();

@@ -42,8 +42,7 @@ impl Builder<'_> {
             }
             let options = features.iter().map(String::as_str);
             let options = ["--bin", &program.binary].into_iter().chain(options).chain(to_link);
-            let more: Vec<&OsStr> =
-                [target.as_os_str()].into_iter().chain(options.map(OsStr::new)).collect();
+            let more: Vec<&OsStr> = [target.as_os_str()].into_iter().chain(options.map(OsStr::new)).collect();
             let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
             self.cargo(branch, &folder, &rustc, &more)?;
             for layout in 0..=layouts {
@@ -74,9 +73,8 @@ impl Builder<'_> {
         };
         let folder = self.folder.join(&branch.name).join(&program.name);
         let read = |path: &Path| {
-            fs::read_to_string(path).with_context(|| {
-                format!("program `{}`: {} cannot be read", program.name, path.display())
-            })
+            fs::read_to_string(path)
+                .with_context(|| format!("program `{}`: {} cannot be read", program.name, path.display()))
         };
         let lock = read(&from.join("Cargo.lock"))?;
         let own: Table = read(&from.join("Cargo.toml"))?
@@ -88,17 +86,15 @@ impl Builder<'_> {
             toml::to_string(&self.patched(own, branch)?)?
         );
         // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
-        let is_adapted =
-            fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|it| it == manifest);
+        let is_adapted = fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|it| it == manifest);
         let adapted = is_adapted.then(|| fs::read(folder.join("Cargo.lock")).ok()).flatten();
         let new_text = |file: &Path| match file.to_str()? {
             "Cargo.toml" => Some(manifest.clone().into_bytes()),
             "Cargo.lock" => Some(adapted.clone().unwrap_or_else(|| freed(&lock).into_bytes())),
             _ => None,
         };
-        copy_folder(&from, &folder, Path::new(""), &new_text).with_context(|| {
-            format!("{} cannot be copied to {}", from.display(), folder.display())
-        })?;
+        copy_folder(&from, &folder, Path::new(""), &new_text)
+            .with_context(|| format!("{} cannot be copied to {}", from.display(), folder.display()))?;
         let metadata = self.metadata(branch, &folder)?;
         let package = self.resolved(branch, &metadata)?;
         features_on(branch, &metadata, &package)?;

@@ -80,9 +80,7 @@ impl Recipe<'_> {
         match source {
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
             Source::Path { path, .. } => Some(self.config_folder.join(path)),
-            Source::Edited { .. } => {
-                Some(self.edited.join(digest::identity(source)).join("rayon-core"))
-            }
+            Source::Edited { .. } => Some(self.edited.join(digest::identity(source)).join("rayon-core")),
             Source::Published { .. } | Source::Git { .. } => None,
         }
     }
@@ -92,14 +90,8 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// If a file of the checkout cannot be read or one of the workspace not written.
-    pub(super) fn write(
-        &self,
-        branch: &Branch,
-        folder: &Path,
-        rewritten: &[Rewritten],
-    ) -> Result<()> {
-        fs::create_dir_all(folder.join("src"))
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+    pub(super) fn write(&self, branch: &Branch, folder: &Path, rewritten: &[Rewritten]) -> Result<()> {
+        fs::create_dir_all(folder.join("src")).with_context(|| format!("{} cannot be made", folder.display()))?;
         let root_lock = self.lock(branch)?;
         let manifest = format!(
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
@@ -127,8 +119,7 @@ impl Recipe<'_> {
         let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
         let lock = folder.join("Cargo.lock");
         if is_new_manifest || is_new_lock || !lock.exists() {
-            fs::write(&lock, root_lock)
-                .with_context(|| format!("{} cannot be written", lock.display()))?;
+            fs::write(&lock, root_lock).with_context(|| format!("{} cannot be written", lock.display()))?;
         }
         Ok(())
     }
@@ -207,8 +198,7 @@ impl Recipe<'_> {
             manifest["patch"]["crates-io"]["rayon-core"] = patch;
         }
         let layouts = std::iter::once(0).chain(self.layouts_of(&branch.source));
-        let binary =
-            |layout| json!({ "name": Self::binary(&branch.name, layout), "path": "src/main.rs" });
+        let binary = |layout| json!({ "name": Self::binary(&branch.name, layout), "path": "src/main.rs" });
         manifest["bin"] = layouts.map(binary).collect();
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
@@ -251,8 +241,7 @@ pub(super) fn shuffling(seed: u32) -> String {
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
 /// What programs on simulated machines have beside: a heap that decides which objects share a line.
-const SIMULATED_HEAP: &str =
-    "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
+const SIMULATED_HEAP: &str = "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
 /// The program of a branch: it says what its rayon-core is, and runs the workloads.
 fn main_program(source: &Source, programs: Programs) -> String {
@@ -312,9 +301,7 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
 fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     let dependencies = |table: &Table| -> Vec<String> {
         let names = table.get("dependencies").and_then(Value::as_table).into_iter().flatten();
-        names
-            .map(|(name, it)| it.get("package").and_then(Value::as_str).unwrap_or(name).to_owned())
-            .collect()
+        names.map(|(name, it)| it.get("package").and_then(Value::as_str).unwrap_or(name).to_owned()).collect()
     };
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let targets = targets.filter_map(|(_, target)| target.as_table()).flat_map(&dependencies);
@@ -323,8 +310,7 @@ fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     let packages = lock.get("package").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut linked = BTreeSet::new();
     while let Some(name) = names.pop() {
-        let own =
-            packages.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(&name));
+        let own = packages.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(&name));
         let lists = own.filter_map(|it| it.get("dependencies").and_then(Value::as_array));
         let further: Vec<_> = lists.flatten().filter_map(Value::as_str).collect();
         if linked.insert(name) {
@@ -350,15 +336,12 @@ fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> Strin
         })
     };
     let known: BTreeSet<_> = packages(root).map(kind).collect();
-    let is_wanted =
-        |package: &&str| package.split('"').nth(1).is_some_and(|it| wanted.contains(it));
+    let is_wanted = |package: &&str| package.split('"').nth(1).is_some_and(|it| wanted.contains(it));
     packages(other)
         .filter(|package| package.contains("\nsource = "))
         .filter(is_wanted)
         .filter(|package| !known.contains(&kind(package)))
-        .fold(root.to_owned(), |lock, package| {
-            format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
-        })
+        .fold(root.to_owned(), |lock, package| format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end()))
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -371,24 +354,20 @@ mod tests {
 
     #[test]
     fn a_lock_file_takes_published_packages_from_another_unless_it_has_a_version_in_their_place() {
-        let package = |name, version, rest| {
-            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
-        };
+        let package = |name, version, rest| format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}");
         let published = "source = \"registry\"\n";
         let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
         let own = [("both", "1.4.0"), ("early", "0.2.9"), ("first", "0.0.1")]
             .map(|(name, version)| package(name, version, published));
         let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2")]
             .map(|(name, version)| package(name, version, published));
-        let new = package("new", "1.0.0", published)
-            + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
+        let new = package("new", "1.0.0", published) + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
         let left = [("both", "1.0.0"), ("both", "1.5.0"), ("early", "0.2.174"), ("test", "1.0.0")]
             .map(|(name, version)| package(name, version, published));
         let taken = [&taken[..], &[new]].concat();
         let here = [package("here", "1.0.0", "")];
         let other = lock(&[&left[..], &taken, &here].concat());
-        let manifest =
-            "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
+        let manifest = "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
         let linked = linked(&manifest.parse().unwrap(), &other);
         let merged = with_packages_of(&lock(&own), &other, &linked);
         assert_eq!(merged, lock(&[&own[..], &taken].concat()), "nothing that only tests need");

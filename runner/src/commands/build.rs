@@ -32,12 +32,8 @@ Example:
 pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
     let config = project.config()?;
     let picked = config.pick("--branches", &arguments.branches)?;
-    let branches: Vec<Branch> = config
-        .branches
-        .iter()
-        .filter(|branch| picked.contains(&branch.name.as_str()))
-        .cloned()
-        .collect();
+    let branches: Vec<Branch> =
+        config.branches.iter().filter(|branch| picked.contains(&branch.name.as_str())).cloned().collect();
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder = Builder::new(&project.checkout, &folder, 1)?;
@@ -83,8 +79,7 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
             scope.spawn(move || site.work(target));
         }
     });
-    let State { built, failed, stop, .. } =
-        site.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let State { built, failed, stop, .. } = site.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = stop {
         return Err(error);
     }

@@ -161,8 +161,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     let host = Host::default();
     let mut text = HEADER.to_owned();
     for unit in units() {
-        let charged =
-            charged(&ask(&simulated, &unit.request(care, Some(counting.clone())))?, &machine);
+        let charged = charged(&ask(&simulated, &unit.request(care, Some(counting.clone())))?, &machine);
         let mut times = Vec::new();
         for _ in 0..care.processes {
             times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));

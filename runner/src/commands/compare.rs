@@ -52,13 +52,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     sweep::run_for(project, &arguments.sweep, &command)
 }
 
-fn page(
-    sweep: &SweepDir,
-    manifest: &Manifest,
-    table: &Table,
-    is_begun_here: bool,
-    format: Format,
-) -> Result<String> {
+fn page(sweep: &SweepDir, manifest: &Manifest, table: &Table, is_begun_here: bool, format: Format) -> Result<String> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     Page {
         manifest,

@@ -86,9 +86,7 @@ fn fix(setup: &Setup) -> Result<Exit> {
         tell!("note: {} still allows boost, which this backend cannot forbid", path.display());
     }
     held.leave_fixed();
-    tell!(
-        "all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there"
-    );
+    tell!("all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there");
     if setup.tree().is_system() {
         tell!("{}", delivered(khz));
     }
@@ -100,9 +98,7 @@ fn delivered(khz: u64) -> String {
     match clock::measure(&allowed_cpus()) {
         Some(clock) if clock.is_at(khz) => format!("measured: {clock}"),
         Some(clock) => format!("warning: measured: {clock}, which is not what was set"),
-        None => {
-            "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned()
-        }
+        None => "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned(),
     }
 }
 

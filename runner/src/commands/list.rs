@@ -42,11 +42,8 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
     let config = wants(ListWhat::Branches).then(|| project.config()).transpose()?;
     let workloads = catalogue::all();
-    let experiments = wants(ListWhat::Experiments)
-        .then(|| experiments::read(project.checkout.root()))
-        .transpose()?;
-    let machines =
-        wants(ListWhat::Machines).then(|| machines::all(project.checkout.root())).transpose()?;
+    let experiments = wants(ListWhat::Experiments).then(|| experiments::read(project.checkout.root())).transpose()?;
+    let machines = wants(ListWhat::Machines).then(|| machines::all(project.checkout.root())).transpose()?;
     let mut out = io::stdout().lock();
     if arguments.format == ListFormat::Json {
         let mut all = json!({});
@@ -119,18 +116,13 @@ fn print_workloads(out: &mut impl Write, workloads: &[Description]) -> io::Resul
         table.add_row(["    does", workload.summary]);
         table.add_row(["    stresses", workload.stresses]);
         if let Some(unit) = workload.charge {
-            table.add_row([
-                "    simulated",
-                &format!("yes; `--machine NAME` prices its work by `{unit}`"),
-            ]);
+            table.add_row(["    simulated", &format!("yes; `--machine NAME` prices its work by `{unit}`")]);
         }
         if let Some(input) = workload.input {
             table.add_row(["    --input FILE", input]);
         }
         for parameter in workload.parameters {
-            let values = Size::ALL.map(|size| {
-                workload.parameters_of(size).remove(parameter.name).unwrap_or_default()
-            });
+            let values = Size::ALL.map(|size| workload.parameters_of(size).remove(parameter.name).unwrap_or_default());
             let is_the_same = values.iter().all(|value| *value == values[0]);
             let values = if is_the_same { values[0].clone() } else { values.join(" · ") };
             let (name, summary, accepts) = (parameter.name, parameter.summary, parameter.accepts);
@@ -153,13 +145,7 @@ fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Re
         writeln!(out, "{}", it.name)?;
         writeln!(out, "    shows       {}", it.shows)?;
         writeln!(out, "    source      {}", it.source)?;
-        writeln!(
-            out,
-            "    workloads   {}, size {}, {} sets",
-            it.workloads,
-            it.size,
-            it.cells.len()
-        )?;
+        writeln!(out, "    workloads   {}, size {}, {} sets", it.workloads, it.size, it.cells.len())?;
         writeln!(out, "    branches    {}", it.branches)?;
         writeln!(out, "    threads     {}; {} trials", it.threads, it.trials)?;
         let placements = it.placement.placements();
@@ -176,8 +162,7 @@ fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Re
 fn size(machine: &Machine) -> String {
     let topology = machine.topology;
     let plural = if topology.sockets == 1 { "" } else { "s" };
-    let threads =
-        if topology.hardware_threads == 1 { "" } else { " with two hardware threads each" };
+    let threads = if topology.hardware_threads == 1 { "" } else { " with two hardware threads each" };
     format!("{} cores{threads}, {} socket{plural}", topology.cores(), topology.sockets)
 }
 

@@ -39,8 +39,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
     to_build.iter().try_for_each(|branch| check_folder(&folder, branch))?;
-    let sources =
-        to_build.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
+    let sources = to_build.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
     let plan = plan::order(&asked, &sources).part(arguments.selection.shard);
     if arguments.order {
         print_order(&asked, &plan)?;
@@ -199,8 +198,7 @@ mod tests {
 
     #[test]
     fn a_plan_fits_a_terminal_of_eighty_columns_and_a_file_has_a_line_for_each_workload() {
-        let words =
-            "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
+        let words = "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
         let facts = [Fact::new("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
         let text = |columns| shown(&facts, Terminal { has_colour: false, columns });
         let narrow = text(Some(80));

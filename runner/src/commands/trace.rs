@@ -68,8 +68,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     make(&output)?;
     interrupt::install()?;
     let folder = project.config_folder()?;
-    let builder =
-        Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
+    let builder = Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;
@@ -151,10 +150,7 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         input: load.input.and_then(|input| input.place),
         threads: arguments.threads as usize,
         warmup_iterations: 1,
-        trace: Some(TraceRequest {
-            path: std::path::absolute(output)?,
-            branch: branch.name.clone(),
-        }),
+        trace: Some(TraceRequest { path: std::path::absolute(output)?, branch: branch.name.clone() }),
         ..Request::tiny(&load.workload)
     })
 }
@@ -167,9 +163,6 @@ fn tell(outcome: &Outcome) {
         spans("trace_spans")
     );
     if spans("trace_dropped") > 0.0 {
-        tell!(
-            "note: {} spans found no room, so tracks end early; a smaller --size fits",
-            spans("trace_dropped")
-        );
+        tell!("note: {} spans found no room, so tracks end early; a smaller --size fits", spans("trace_dropped"));
     }
 }

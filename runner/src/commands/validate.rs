@@ -91,8 +91,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
     simulation.selection.instrument = Some(COUNTED);
-    let wanted =
-        || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
+    let wanted = || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
     let earlier = if is_measured && !arguments.new { begun(&parent, &wanted()?) } else { None };
     let earlier = match earlier {
@@ -120,11 +119,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
 }
 
 /// Sweeps what was predicted on the host, or goes on with such a sweep.
-pub(super) fn measure(
-    project: &Project,
-    arguments: &SweepArgs,
-    predicted: &SweepDir,
-) -> Result<(SweepDir, Exit)> {
+pub(super) fn measure(project: &Project, arguments: &SweepArgs, predicted: &SweepDir) -> Result<(SweepDir, Exit)> {
     let parent = project.sweeps(arguments.output.as_deref());
     let prediction = predicted.manifest()?;
     let mut measurement = arguments.clone();
@@ -136,8 +131,7 @@ pub(super) fn measure(
     let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
     measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
     let config = branches(project, arguments)?;
-    let exit =
-        sweep::run_for(project, &measurement, &SweepCommand::going_on(COMMAND, Some(config)))?;
+    let exit = sweep::run_for(project, &measurement, &SweepCommand::going_on(COMMAND, Some(config)))?;
     Ok((newest().context("a sweep that was run is there")?, exit))
 }
 
@@ -212,17 +206,11 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&Asked>) -> bool {
 /// Whether a sweep measured the cells of `prediction` on this host, after it.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
     let asked = Asked { machine: None, ..prediction.asked.clone() };
-    manifest.asked == asked
-        && manifest.host == Host::default().id()
-        && manifest.created_at > prediction.created_at
+    manifest.asked == asked && manifest.host == Host::default().id() && manifest.created_at > prediction.created_at
 }
 
 /// Prints how near the prediction is, and draws it.
-pub(super) fn compare(
-    project: &Project,
-    predicted: &SweepDir,
-    measured: &SweepDir,
-) -> Result<Exit> {
+pub(super) fn compare(project: &Project, predicted: &SweepDir, measured: &SweepDir) -> Result<Exit> {
     // Beside the folder of sweeps, as other reports are.
     let sweeps = measured.path().parent().context("a sweep lies in a folder")?;
     let output = sweeps.with_file_name("reports").join(measured.name());

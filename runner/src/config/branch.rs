@@ -69,15 +69,7 @@ impl Branch {
     /// One that nobody expects anything of.
     #[must_use]
     pub fn new(name: String, source: Source) -> Self {
-        Self {
-            name,
-            source,
-            baseline: false,
-            group: None,
-            hypothesis: String::new(),
-            claims: Vec::new(),
-            typed: None,
-        }
+        Self { name, source, baseline: false, group: None, hypothesis: String::new(), claims: Vec::new(), typed: None }
     }
 
     /// The same branch as a build that counts events; `None` unless it is of the fork, since no other
@@ -93,9 +85,7 @@ impl Branch {
 
     /// How messages call it: as it was typed, else by its name.
     pub(crate) fn called(&self) -> String {
-        self.typed
-            .as_ref()
-            .map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))
+        self.typed.as_ref().map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))
     }
 }
 
@@ -152,9 +142,7 @@ impl Source {
     pub fn features(&self) -> BTreeSet<String> {
         match self {
             Self::Published { .. } | Self::Edited { .. } => BTreeSet::new(),
-            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
-                features.clone()
-            }
+            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => features.clone(),
         }
     }
 }

@@ -40,13 +40,8 @@ pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 /// The whole programs, each with its description as a workload.
 static WHOLE: LazyLock<Vec<(WholeProgram, Description)>> = LazyLock::new(|| {
     let text = include_str!("../../../workloads/programs/programs.toml");
-    let rows: WholePrograms =
-        toml::from_str(text).unwrap_or_else(|error| panic!("{WHOLE_FILE}: {error}"));
-    rows.program
-        .into_iter()
-        .map(|row| (row.description(), row))
-        .map(|(it, row)| (row, it))
-        .collect()
+    let rows: WholePrograms = toml::from_str(text).unwrap_or_else(|error| panic!("{WHOLE_FILE}: {error}"));
+    rows.program.into_iter().map(|row| (row.description(), row)).map(|(it, row)| (row, it)).collect()
 });
 
 /// The workloads of the original study, which most sweeps run.
@@ -179,9 +174,7 @@ mod tests {
         assert_eq!(least, [Programs::Study, Programs::Workloads, Programs::Services, whole]);
         assert_eq!(Programs::with(["b3sum", "tsp"]), whole);
         assert_eq!(whole.whole().next().unwrap().package, "b3sum");
-        assert!(
-            least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv")
-        );
+        assert!(least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv"));
         assert!(STUDY.iter().all(|name| names.contains(name)));
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

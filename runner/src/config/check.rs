@@ -64,22 +64,14 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
         return Err(place.nowhere("no branch; add a `[[branch]]` table with a name and a source"));
     }
     if baseline.is_none() {
-        return Err(place.nowhere(
-            "no branch has `baseline = true`; mark the one that the others are compared with",
-        ));
+        return Err(place.nowhere("no branch has `baseline = true`; mark the one that the others are compared with"));
     }
     Ok(Config { branches })
 }
 
-fn check_row(
-    place: &FileText<'_>,
-    row: &wire::Branch,
-    line: usize,
-    names: &[String],
-) -> Result<Branch, ConfigError> {
+fn check_row(place: &FileText<'_>, row: &wire::Branch, line: usize, names: &[String]) -> Result<Branch, ConfigError> {
     let name = row.name.get_ref();
-    check_name(name)
-        .map_err(|why| place.at(row.name.span().start, format!("branch `{name}`: {why}")))?;
+    check_name(name).map_err(|why| place.at(row.name.span().start, format!("branch `{name}`: {why}")))?;
     Ok(Branch {
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
         group: check_group(place, name, "group", row.group.as_ref())?,
@@ -98,9 +90,8 @@ fn check_group(
 ) -> Result<Option<String>, ConfigError> {
     let Some(written) = group else { return Ok(None) };
     let group = written.get_ref();
-    check_name(group).map_err(|why| {
-        place.at(written.span().start, format!("branch `{branch}`: `{key} = \"{group}\"`: {why}"))
-    })?;
+    check_name(group)
+        .map_err(|why| place.at(written.span().start, format!("branch `{branch}`: `{key} = \"{group}\"`: {why}")))?;
     Ok(Some(group.clone()))
 }
 
@@ -118,23 +109,16 @@ fn names(row: &wire::Branch) -> Vec<String> {
 }
 
 /// The further branches of a row: its own without each of its features.
-fn without_each(
-    place: &FileText<'_>,
-    row: &wire::Branch,
-    whole: &Branch,
-) -> Result<Vec<Branch>, ConfigError> {
+fn without_each(place: &FileText<'_>, row: &wire::Branch, whole: &Branch) -> Result<Vec<Branch>, ConfigError> {
     let name = &whole.name;
     let group = check_group(place, name, "without-each", row.without_each.as_ref())?;
     let (Some(written), Some(_)) = (&row.without_each, &group) else { return Ok(Vec::new()) };
-    let wrong = |why: String| {
-        place.at(written.span().start, format!("branch `{name}`: `without-each`{why}"))
-    };
+    let wrong = |why: String| place.at(written.span().start, format!("branch `{name}`: `without-each`{why}"));
     let Source::Fork { features } = &whole.source else {
         return Err(wrong(" goes with `fork` only; remove it".to_owned()));
     };
     let one = |feature: &String| {
-        let features: BTreeSet<String> =
-            features.iter().filter(|it| *it != feature).cloned().collect();
+        let features: BTreeSet<String> = features.iter().filter(|it| *it != feature).cloned().collect();
         let name_without = without(name, feature);
         check_name(&name_without).map_err(|why| wrong(format!(": `{name_without}`: {why}")))?;
         Ok(Branch {
@@ -170,9 +154,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     if RESERVED.contains(&name) {
         return Err(format!("the name is reserved ({}); choose another", RESERVED.join(", ")));
     }
-    for (suffix, owner) in
-        [(TWIN_SUFFIX, "the baseline's A/A twin"), (INSTRUMENTED_SUFFIX, "instrumented builds")]
-    {
+    for (suffix, owner) in [(TWIN_SUFFIX, "the baseline's A/A twin"), (INSTRUMENTED_SUFFIX, "instrumented builds")] {
         if name.ends_with(suffix) {
             return Err(format!("names that end in `{suffix}` belong to {owner}; choose another"));
         }
@@ -180,11 +162,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_source(
-    place: &FileText<'_>,
-    row: &wire::Branch,
-    line: usize,
-) -> Result<Source, ConfigError> {
+fn check_source(place: &FileText<'_>, row: &wire::Branch, line: usize) -> Result<Source, ConfigError> {
     let name = row.name.get_ref();
     let wrong = |at: usize, message: String| place.at(at, format!("branch `{name}`: {message}"));
     let given: Vec<&str> = [
@@ -226,8 +204,7 @@ fn check_source(
         }
     }
     let free_features = || {
-        let listed =
-            row.features.as_ref().map(|list| list.get_ref().as_slice()).unwrap_or_default();
+        let listed = row.features.as_ref().map(|list| list.get_ref().as_slice()).unwrap_or_default();
         listed.iter().map(|feature| feature.get_ref().clone()).collect::<BTreeSet<_>>()
     };
     if let Some(version) = &row.published {
@@ -250,8 +227,7 @@ fn check_source(
     let Some(rev) = &row.rev else {
         return Err(wrong(
             url.span().start,
-            "`git` without `rev`; name the commit, because a branch that moves cannot be compared"
-                .to_owned(),
+            "`git` without `rev`; name the commit, because a branch that moves cannot be compared".to_owned(),
         ));
     };
     if !git::is_commit(rev.get_ref()) {
@@ -273,14 +249,12 @@ fn check_source(
 }
 
 pub(super) fn check_version(version: &str) -> Result<(), String> {
-    cargo_metadata::semver::Version::parse(version).map(drop).map_err(|error| {
-        format!("published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\"")
-    })
+    cargo_metadata::semver::Version::parse(version)
+        .map(drop)
+        .map_err(|error| format!("published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\""))
 }
 
-pub(super) fn check_fork(
-    features: &[Spanned<String>],
-) -> Result<BTreeSet<String>, (Option<usize>, String)> {
+pub(super) fn check_fork(features: &[Spanned<String>]) -> Result<BTreeSet<String>, (Option<usize>, String)> {
     let fork = Features::of_the_fork();
     let known = &fork.names;
     let mut checked = BTreeSet::new();
@@ -311,14 +285,10 @@ fn check_claims(
         if let Some(against) = &claim.against {
             let other = against.get_ref();
             if other == branch || !branches.contains(other) {
-                let known: Vec<&str> =
-                    branches.iter().map(String::as_str).filter(|name| *name != branch).collect();
+                let known: Vec<&str> = branches.iter().map(String::as_str).filter(|name| *name != branch).collect();
                 return Err(wrong(
                     against.span().start,
-                    format!(
-                        "`against = \"{other}\"` is no other branch; known: {}",
-                        known.join(", ")
-                    ),
+                    format!("`against = \"{other}\"` is no other branch; known: {}", known.join(", ")),
                 ));
             }
         }

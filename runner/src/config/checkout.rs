@@ -34,12 +34,10 @@ impl Checkout {
             Some(root) => root.to_owned(),
             None => std::env::current_dir().context("the current folder cannot be read")?,
         };
-        let candidates: Vec<&Path> =
-            if explicit.is_some() { vec![&start] } else { start.ancestors().collect() };
+        let candidates: Vec<&Path> = if explicit.is_some() { vec![&start] } else { start.ancestors().collect() };
         for folder in candidates {
             if folder.join("branches.toml").is_file() && folder.join("workloads").is_dir() {
-                let root =
-                    folder.canonicalize().context("the checkout's path cannot be resolved")?;
+                let root = folder.canonicalize().context("the checkout's path cannot be resolved")?;
                 return Ok(Self { root });
             }
         }
@@ -113,8 +111,7 @@ impl Checkout {
     /// have: compilers and panics name files wherever somebody keeps them.
     pub(crate) fn without_folders(&self, text: &str) -> String {
         // The first is what follows the scheme of an address.
-        const COMMON: [&str; 9] =
-            ["//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/"];
+        const COMMON: [&str; 9] = ["//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/"];
         let is_before_path = |c: char| c.is_whitespace() || "\"'`(=[<>:,".contains(c);
         let is_after_path = |c: char| c.is_whitespace() || "\"'`)]<>:,".contains(c);
         let text = self.without_root(text);
@@ -153,8 +150,7 @@ pub(crate) fn commit_of(folder: &Path) -> Commit {
     };
     Commit {
         commit: git(&["rev-parse", "--short=12", "HEAD"]),
-        dirty: git(&["status", "--porcelain", "--untracked-files=no", "--", "."])
-            .map(|changes| !changes.is_empty()),
+        dirty: git(&["status", "--porcelain", "--untracked-files=no", "--", "."]).map(|changes| !changes.is_empty()),
     }
 }
 
@@ -168,10 +164,7 @@ mod tests {
         for (message, shown) in [
             (" --> /home/me/rayon/rayon-core/src/lib.rs:1:1", " --> …/src/lib.rs:1:1"),
             ("(/home/me/lab/workloads/src/main.rs)", "(workloads/src/main.rs)"),
-            (
-                "at /rustc/5980/library/std/src/panicking.rs:9",
-                "at /rustc/5980/library/std/src/panicking.rs:9",
-            ),
+            ("at /rustc/5980/library/std/src/panicking.rs:9", "at /rustc/5980/library/std/src/panicking.rs:9"),
             ("/srv/me/maps/a.tsp", "…/maps/a.tsp"),
             ("linker=/home/me/bin/clang, /usr/bin/ld", "linker=…/bin/clang, /usr/bin/ld"),
             ("869 packets/ms, 1/2 of a/b/c/d", "869 packets/ms, 1/2 of a/b/c/d"),

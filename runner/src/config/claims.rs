@@ -40,8 +40,7 @@ impl std::fmt::Display for Claim {
         }
         if !self.workloads.is_empty() {
             let names = catalogue::names().into_iter();
-            let others: Vec<&str> =
-                names.filter(|name| !self.workloads.iter().any(|it| it == name)).collect();
+            let others: Vec<&str> = names.filter(|name| !self.workloads.iter().any(|it| it == name)).collect();
             if others.len() < self.workloads.len() {
                 write!(f, ", all workloads but {}", others.join(", "))?;
             } else {

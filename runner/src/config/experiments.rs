@@ -102,11 +102,8 @@ impl Experiment {
             let of = key.split_once('.').map(|(workload, _)| workload);
             of.is_some_and(|of| names.contains(&of) && !picked.contains(&of))
         };
-        let overridden: Vec<&str> = overriding
-            .iter()
-            .filter_map(|text| text.split_once('='))
-            .map(|(key, _)| bare(key))
-            .collect();
+        let overridden: Vec<&str> =
+            overriding.iter().filter_map(|text| text.split_once('=')).map(|(key, _)| bare(key)).collect();
         let is_own = |key: &str| !overridden.contains(&bare(key)) && !is_left_out(key);
         let is_known = |key: &str| {
             let mut of = picked.iter().filter_map(|name| catalogue::find(name));
@@ -124,8 +121,7 @@ impl Experiment {
         let mut loads: Vec<Load> = Vec::new();
         for cell in &self.cells {
             let own = cell.iter().filter(|(key, _)| is_own(key));
-            let mut parameters: Vec<String> =
-                own.map(|(key, value)| format!("{key}={value}")).collect();
+            let mut parameters: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
             parameters.extend(overriding.iter().cloned());
             for load in selection::loads(workloads, size, &parameters, input)? {
                 if !loads.contains(&load) {
@@ -199,8 +195,7 @@ impl Scalar {
 
 fn parse(text: &str) -> Result<Vec<Experiment>> {
     let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
-    let file: File =
-        toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
+    let file: File = toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
     let mut experiments: Vec<Experiment> = Vec::new();
     for row in file.experiment {
         let line = line_of(row.span().start);
@@ -214,8 +209,7 @@ fn parse(text: &str) -> Result<Vec<Experiment>> {
         if experiments.iter().any(|other| other.name == name) {
             return Err(fault("the name is taken; give every experiment its own".to_owned()).into());
         }
-        for (what, count) in [("trials", experiment.trials), ("iterations", experiment.iterations)]
-        {
+        for (what, count) in [("trials", experiment.trials), ("iterations", experiment.iterations)] {
             if count == 0 {
                 return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
             }
@@ -314,9 +308,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
         let experiment = parse(&file("", "")).unwrap().remove(0);
         let loads = experiment.loads("packets", "tiny", &[], None).unwrap();
         assert_eq!(loads.len(), 2 * 2 * 2);
-        let of = |name: &str| -> Vec<&str> {
-            loads.iter().map(|load| load.parameters[name].as_str()).collect()
-        };
+        let of = |name: &str| -> Vec<&str> { loads.iter().map(|load| load.parameters[name].as_str()).collect() };
         assert!(of("generator").iter().all(|value| *value == "uniform"));
         for (name, value) in [("words", "20"), ("depth", "8"), ("lock", "mcs")] {
             assert_eq!(of(name).iter().filter(|it| **it == value).count(), 4, "{name}");

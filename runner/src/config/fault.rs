@@ -61,9 +61,7 @@ impl FileText<'_> {
             format!("{}`{key}` is there twice; keep one of the two", branch_of(table))
         } else {
             let hint = match quoted.split_first() {
-                Some((unknown, known)) if said.starts_with("unknown key") => {
-                    hint(unknown, known.iter().copied())
-                }
+                Some((unknown, known)) if said.starts_with("unknown key") => hint(unknown, known.iter().copied()),
                 _ => String::new(),
             };
             format!("{}{said}{hint}", branch_of(table))
@@ -93,8 +91,9 @@ impl FileText<'_> {
 /// `branch `name`: ` for the table of a branch that has a name.
 fn branch_of(table: &str) -> String {
     let is_branch = table.trim_start().starts_with("[[branch]]");
-    let name = table.lines().filter(|_| is_branch).find_map(|line| {
-        line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?.split('"').nth(1)
-    });
+    let name = table
+        .lines()
+        .filter(|_| is_branch)
+        .find_map(|line| line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?.split('"').nth(1));
     name.map_or(String::new(), |name| format!("branch `{name}`: "))
 }

@@ -22,9 +22,8 @@ pub struct Features {
 
 /// Those of the checkout that this program was compiled in.
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
-    Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml")).unwrap_or_else(
-        |error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"),
-    )
+    Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml"))
+        .unwrap_or_else(|error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"))
 });
 
 impl Features {
@@ -58,8 +57,7 @@ impl Features {
             other: BTreeSet<String>,
             exclusive: Vec<(String, String, String)>,
         }
-        let Manifest { features, package } =
-            toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let Manifest { features, package } = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         let Table { packings, study, other, exclusive } = package.metadata.features;
         let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
         for name in packings.iter().chain(&study).chain(&other).chain(pairs) {
@@ -80,15 +78,9 @@ impl Features {
         };
         let mut packings = self.packings.iter().filter(|&packing| chosen.contains(packing));
         if let (Some(one), Some(other)) = (packings.next(), packings.next()) {
-            return Some(says(
-                one,
-                other,
-                "both are packings of the counters, of which there is one",
-            ));
+            return Some(says(one, other, "both are packings of the counters, of which there is one"));
         }
-        let both = |(one, other, _): &&(String, String, String)| {
-            chosen.contains(one) && chosen.contains(other)
-        };
+        let both = |(one, other, _): &&(String, String, String)| chosen.contains(one) && chosen.contains(other);
         self.exclusive.iter().find(both).map(|(one, other, reason)| says(one, other, reason))
     }
 

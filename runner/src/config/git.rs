@@ -34,8 +34,7 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
 pub fn commit(address: &str, rev: &str) -> Result<String, String> {
     if let Some(path) = address.strip_prefix("file://") {
         let wanted = format!("{rev}^{{commit}}");
-        ask(&["-C", path, "rev-parse", "--git-dir"])
-            .map_err(|_| "there is no git repository".to_owned())?;
+        ask(&["-C", path, "rev-parse", "--git-dir"]).map_err(|_| "there is no git repository".to_owned())?;
         return ask(&["-C", path, "rev-parse", "--verify", "--quiet", &wanted])
             .map(|commit| commit.trim().to_owned())
             .map_err(|_| format!("the repository has no commit, branch or tag `{rev}`"));
@@ -47,12 +46,8 @@ pub fn commit(address: &str, rev: &str) -> Result<String, String> {
     if is_commit(rev) {
         return Ok(rev.to_owned());
     }
-    let listed = ask(&["ls-remote", "--", address]).map_err(|why| {
-        format!(
-            "the repository cannot be read: {}",
-            why.lines().last().unwrap_or("no reason given")
-        )
-    })?;
+    let listed = ask(&["ls-remote", "--", address])
+        .map_err(|why| format!("the repository cannot be read: {}", why.lines().last().unwrap_or("no reason given")))?;
     // Of a tag with a text of its own, the second line has the commit.
     ["refs/heads/NAME", "refs/tags/NAME^{}", "refs/tags/NAME"]
         .into_iter()
@@ -61,9 +56,7 @@ pub fn commit(address: &str, rev: &str) -> Result<String, String> {
             let mut pairs = listed.lines().filter_map(|line| line.split_once('\t'));
             pairs.find(|(_, name)| *name == wanted).map(|(commit, _)| commit.to_owned())
         })
-        .ok_or_else(|| {
-            format!("the repository has no branch or tag `{rev}`, and no commit is so called")
-        })
+        .ok_or_else(|| format!("the repository has no branch or tag `{rev}`, and no commit is so called"))
 }
 
 /// What git prints; `Err` has its complaint.

@@ -87,13 +87,9 @@ fn read(root: &Path, name: &str) -> Result<Machine> {
 
 fn names(root: &Path) -> Result<Vec<String>> {
     let folder = root.join(FOLDER);
-    let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("{} cannot be read", folder.display()))?;
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| {
-            Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_owned())
-        })
-        .collect();
+    let entries = std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_owned())).collect();
     // Its file may be kept elsewhere.
     names.retain(|name| name != here::NAME || file(root, name).is_file());
     names.sort();
@@ -117,10 +113,8 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
         bail!(no_such("--machine", "machine", name, known.iter().map(String::as_str)));
     }
     let machine = read(root, name)?;
-    let (from, path) =
-        if is_here { (CHARGES_HERE, charges_here(root)) } else { (CHARGES, root.join(CHARGES)) };
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let (from, path) = if is_here { (CHARGES_HERE, charges_here(root)) } else { (CHARGES, root.join(CHARGES)) };
+    let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let charges = charges(from, &text)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
@@ -154,15 +148,9 @@ fn sha256(path: &Path) -> std::io::Result<String> {
 }
 
 /// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at once.
-pub(crate) fn with_prices(
-    root: &Path,
-    name: &str,
-    loads: &[Load],
-    list: &str,
-) -> Result<Vec<Load>> {
+pub(crate) fn with_prices(root: &Path, name: &str, loads: &[Load], list: &str) -> Result<Vec<Load>> {
     read(root, name)?;
-    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name)))
-        .context("it was read a moment ago")?;
+    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name))).context("it was read a moment ago")?;
     let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
     let prices = machine["price"].as_table().context("it was checked a moment ago")?;
     let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK, SYSTEM]).collect();
@@ -242,9 +230,7 @@ pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> 
 /// [`Stop::BadInput`] if they are to be pinned in so many words.
 pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
     if typed.contains(&Placement::Pinned) {
-        bail!(Stop::BadInput(
-            "--placement pinned: simulated machines pin no worker; leave it out".to_owned()
-        ));
+        bail!(Stop::BadInput("--placement pinned: simulated machines pin no worker; leave it out".to_owned()));
     }
     Ok(vec![Placement::Free])
 }
@@ -275,10 +261,7 @@ pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest
 }
 
 /// Binaries by branch and layout: on a simulated machine, the same one under each seed.
-pub(crate) fn binaries(
-    asked: &Asked,
-    mut binaries: BTreeMap<String, Vec<PathBuf>>,
-) -> BTreeMap<String, Vec<PathBuf>> {
+pub(crate) fn binaries(asked: &Asked, mut binaries: BTreeMap<String, Vec<PathBuf>>) -> BTreeMap<String, Vec<PathBuf>> {
     if asked.machine.is_some() {
         for paths in binaries.values_mut() {
             *paths = paths.iter().cycle().take(asked.layouts as usize).cloned().collect();

@@ -39,9 +39,7 @@ impl Config {
         let mut config = parse(&shown, &text)?;
         if let Ok(folder) = folder_of(file) {
             for branch in &mut config.branches {
-                if let Source::Path { path, .. } | Source::Edited { edits: path, .. } =
-                    &mut branch.source
-                {
+                if let Source::Path { path, .. } | Source::Edited { edits: path, .. } = &mut branch.source {
                     *path = seen_from(&folder, &folder, path);
                 }
             }

@@ -30,12 +30,7 @@ pub struct Known<'a> {
 }
 
 /// As [`pick`]; `all` means what is in no group, and `group:NAME` what is in that one.
-pub(crate) fn pick_grouped<'a>(
-    field: &str,
-    kind: &str,
-    list: &str,
-    known: &[Known<'a>],
-) -> Result<Vec<&'a str>> {
+pub(crate) fn pick_grouped<'a>(field: &str, kind: &str, list: &str, known: &[Known<'a>]) -> Result<Vec<&'a str>> {
     let names = || known.iter().map(|it| it.name);
     let all_names = || names().collect::<Vec<_>>().join(", ");
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
@@ -70,14 +65,9 @@ pub(crate) fn pick_grouped<'a>(
             bail!(no_such(&format!("{field}:"), "group", group, groups));
         }
         if matched.is_empty() {
-            let hint = nearest(pattern, names())
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
+            let hint = nearest(pattern, names()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             // The hint first: the list is long.
-            bail!(Stop::BadInput(format!(
-                "{field}: no {kind} matches `{pattern}`; {hint}known: {}",
-                all_names()
-            )));
+            bail!(Stop::BadInput(format!("{field}: no {kind} matches `{pattern}`; {hint}known: {}", all_names())));
         }
         for name in matched {
             if is_excluded {
@@ -88,21 +78,13 @@ pub(crate) fn pick_grouped<'a>(
         }
     }
     if picked.is_empty() {
-        bail!(Stop::BadInput(format!(
-            "{field}: `{list}` leaves no {kind}; known: {}",
-            all_names()
-        )));
+        bail!(Stop::BadInput(format!("{field}: `{list}` leaves no {kind}; known: {}", all_names())));
     }
     Ok(names().filter(|name| picked.contains(name)).collect())
 }
 
 /// What to say of a `name`, given by `option`, that no `kind` has.
-pub(crate) fn no_such<'a>(
-    option: &str,
-    kind: &str,
-    name: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Stop {
+pub(crate) fn no_such<'a>(option: &str, kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Stop {
     let known: Vec<&str> = known.into_iter().collect();
     let hint = hint(name, known.iter().copied());
     Stop::BadInput(format!("{option} {name}: no such {kind}; known: {}{hint}", known.join(", ")))
@@ -137,8 +119,7 @@ pub(crate) fn plain(said: &str) -> String {
         ("string", "text in quotation marks"),
         ("boolean", "true or false"),
     ];
-    let said =
-        WORDS.iter().fold(said.trim().to_owned(), |said, (one, other)| said.replace(one, other));
+    let said = WORDS.iter().fold(said.trim().to_owned(), |said, (one, other)| said.replace(one, other));
     let (before, last) = said.rsplit_once("; write ").unwrap_or((&said, ""));
     let wanted = last.strip_prefix("a ").unwrap_or(last);
     if wanted.starts_with("struct ") {

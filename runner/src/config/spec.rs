@@ -34,9 +34,7 @@ impl Reader<'_> {
         let mut branches: Vec<Branch> = Vec::new();
         let in_words = |word: &String| {
             let found = self.branches(word).map_err(|why| format!("`{word}`: {why}"));
-            found.map(|found| {
-                found.into_iter().map(|branch| (word.clone(), branch)).collect::<Vec<_>>()
-            })
+            found.map(|found| found.into_iter().map(|branch| (word.clone(), branch)).collect::<Vec<_>>())
         };
         let found: Vec<_> = words.iter().map(in_words).collect::<Result<_, _>>()?;
         for (word, branch) in found.into_iter().flatten() {
@@ -70,8 +68,7 @@ impl Reader<'_> {
         let Some((kind, value)) = spec.split_once(':') else {
             let row = self.row(spec)?;
             let name = name.unwrap_or(&row.name).to_owned();
-            return named(name, row.source.clone())
-                .map(|branch| Branch { name: branch.name, ..row.clone() });
+            return named(name, row.source.clone()).map(|branch| Branch { name: branch.name, ..row.clone() });
         };
         let (source, own_name) = match kind {
             "published" => {
@@ -80,8 +77,7 @@ impl Reader<'_> {
             }
             "fork" => {
                 let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
-                let listed: Vec<Spanned<String>> =
-                    words.map(|word| Spanned::new(0..0, word.to_owned())).collect();
+                let listed: Vec<Spanned<String>> = words.map(|word| Spanned::new(0..0, word.to_owned())).collect();
                 let features = check_fork(&listed).map_err(|(_, message)| message)?;
                 let words: Vec<&str> = features.iter().map(String::as_str).collect();
                 let own = if words.is_empty() { "packed".to_owned() } else { words.join("-") };
@@ -94,13 +90,10 @@ impl Reader<'_> {
                 (source, format!("path-{}", folder_name(&self.here.join(value))))
             }
             "git" => {
-                let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
-                else {
-                    return Err(
-                        "a git address needs its commit: git:URL#COMMIT, or a branch or tag, whose commit of \
+                let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty()) else {
+                    return Err("a git address needs its commit: git:URL#COMMIT, or a branch or tag, whose commit of \
                          now is then compared"
-                            .to_owned(),
-                    );
+                        .to_owned());
                 };
                 let commit = git::commit(&git::address(url, self.here), rev)?;
                 if !commit.starts_with(rev) {
@@ -141,8 +134,7 @@ fn name_and_spec(word: &str) -> (Option<&str>, &str) {
 }
 
 fn named(name: String, source: Source) -> Result<Branch, String> {
-    check_name(&name)
-        .map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
+    check_name(&name).map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
     Ok(Branch::new(name, source))
 }
 
@@ -199,29 +191,18 @@ mod tests {
         ];
         assert_eq!(
             names(&words),
-            [
-                "published-1-13-0",
-                "fork-no-jec-split",
-                "fork-packed",
-                "path-rayon",
-                "path-mine",
-                "git-0123456789ab"
-            ]
+            ["published-1-13-0", "fork-no-jec-split", "fork-packed", "path-rayon", "path-mine", "git-0123456789ab"]
         );
         let config = read(&words).unwrap();
         let Source::Git { url, rev, .. } = &config.branches[5].source else { panic!("no git") };
-        assert_eq!(
-            (url.as_str(), rev.as_str()),
-            ("https://example.org/rayon?a=b", "0123456789abcdef")
-        );
+        assert_eq!((url.as_str(), rev.as_str()), ("https://example.org/rayon?a=b", "0123456789abcdef"));
     }
 
     #[test]
     fn a_group_stands_for_its_branches() {
         let rows = format!("{ROWS}group = \"mine\"\n");
         let config = super::super::parse("branches.toml", &rows).unwrap();
-        let reader =
-            Reader { config: &config, here: Path::new("/"), config_folder: Path::new("/") };
+        let reader = Reader { config: &config, here: Path::new("/"), config_folder: Path::new("/") };
         let read = |word: &str| reader.config(&["fork:split".to_owned(), word.to_owned()]);
         assert_eq!(read("group:mine").unwrap().branches[1].name, "packed");
         let error = read("group:yours").unwrap_err();
@@ -244,10 +225,7 @@ mod tests {
 
     #[test]
     fn a_name_can_be_given_and_must_be_where_two_would_be_alike() {
-        assert_eq!(
-            names(&["master", "mine=path:/a/b", "other=master"]),
-            ["master", "mine", "other"]
-        );
+        assert_eq!(names(&["master", "mine=path:/a/b", "other=master"]), ["master", "mine", "other"]);
         let message = read(&["master", "path:/a/b", "path:/c/b"]).unwrap_err();
         assert!(message.contains("path-b-b=path:/c/b"), "{message}");
         let message = read(&["x=master", "x=packed"]).unwrap_err();

@@ -40,13 +40,9 @@ fn a_row_may_be_in_a_group_that_all_leaves_out_and_that_is_picked_by_its_name() 
 
 #[test]
 fn a_row_without_each_of_its_features_is_a_branch_for_each_of_them() {
-    let row =
-        "[[branch]]\nname = \"x\"\nfork = [\"demand\", \"split\"]\nwithout-each = \"parts\"\n";
+    let row = "[[branch]]\nname = \"x\"\nfork = [\"demand\", \"split\"]\nwithout-each = \"parts\"\n";
     let config = parse("branches.toml", &format!("{BASE}{row}")).unwrap();
-    assert_eq!(
-        config.pick("--branches", "x-without-*").unwrap(),
-        ["x-without-demand", "x-without-split"]
-    );
+    assert_eq!(config.pick("--branches", "x-without-*").unwrap(), ["x-without-demand", "x-without-split"]);
     let [_, _, without, _] = &config.branches[..] else { panic!("{:?}", config.branches) };
     assert_eq!(without.source, Source::Fork { features: ["split".to_owned()].into() });
     assert_eq!(without.group.as_deref(), Some("parts"));
@@ -70,9 +66,7 @@ fn every_source_kind_is_understood() {
     let config = parse("branches.toml", &format!("{BASE}{rows}")).unwrap();
     let features: BTreeSet<String> = ["split".to_owned()].into();
     assert_eq!(config.branches[1].source, Source::Fork { features });
-    assert!(
-        matches!(&config.branches[2].source, Source::Path { features, .. } if features.contains("y"))
-    );
+    assert!(matches!(&config.branches[2].source, Source::Path { features, .. } if features.contains("y")));
     assert!(matches!(&config.branches[3].source, Source::Git { subdirectory: Some(_), .. }));
 }
 
@@ -111,9 +105,7 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
 
 #[test]
 fn instrumented_builds_are_no_branches() {
-    assert!(
-        fault("[[branch]]\nname = \"x\"\nfork = [\"instrument\"]\n").contains("unknown feature")
-    );
+    assert!(fault("[[branch]]\nname = \"x\"\nfork = [\"instrument\"]\n").contains("unknown feature"));
 }
 
 #[test]
@@ -159,15 +151,11 @@ fn two_sources_and_none_are_refused_at_the_table() {
 #[test]
 fn features_that_the_fork_refuses_together_are_refused_here() {
     let features = Features::of_the_fork();
-    let others = features
-        .packings
-        .iter()
-        .flat_map(|one| features.packings.iter().map(move |two| (one, two)));
+    let others = features.packings.iter().flat_map(|one| features.packings.iter().map(move |two| (one, two)));
     let packings = others.filter(|(one, other)| one < other);
     let pairs = features.exclusive.iter().map(|(one, other, _)| (one, other));
     for (one, other) in packings.chain(pairs) {
-        let message =
-            fault(&format!("[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"));
+        let message = fault(&format!("[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"));
         let expected = format!("branch `x`: `{one}` and `{other}` exclude each other: ");
         assert!(message.contains(&expected) && message.ends_with("; keep one"), "{message}");
     }
@@ -188,19 +176,10 @@ fn each_layout_goes_with_the_modifiers_that_fit_it() {
 
 #[test]
 fn keys_of_another_source_are_refused() {
-    assert!(
-        fault("[[branch]]\nname = \"x\"\nfork = []\nfeatures = [\"split\"]\n")
-            .contains("into `fork = […]`")
-    );
-    assert!(
-        fault("[[branch]]\nname = \"x\"\npath = \"p\"\nrev = \"1\"\n")
-            .contains("`rev` does not go with `path`")
-    );
+    assert!(fault("[[branch]]\nname = \"x\"\nfork = []\nfeatures = [\"split\"]\n").contains("into `fork = […]`"));
+    assert!(fault("[[branch]]\nname = \"x\"\npath = \"p\"\nrev = \"1\"\n").contains("`rev` does not go with `path`"));
     assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\n").contains("`git` without `rev`"));
-    assert!(
-        fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n")
-            .contains("`rev = \"main\"` is no commit")
-    );
+    assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n").contains("`rev = \"main\"` is no commit"));
 }
 
 #[test]
@@ -227,10 +206,7 @@ fn broken_toml_is_reported_with_its_line() {
 #[test]
 fn a_missing_name_is_reported_with_its_line_and_no_neighbour() {
     for row in ["[[branch]]\nfork = []\n", "[[branch]]\nfork = []\n[[branch]]\nname = \"z\"\n"] {
-        assert_eq!(
-            fault(row),
-            "branches.toml:6: this branch has no `name`; give it one: name = \"…\""
-        );
+        assert_eq!(fault(row), "branches.toml:6: this branch has no `name`; give it one: name = \"…\"");
     }
 }
 
@@ -266,10 +242,9 @@ fn claim(claim: &str) -> Result<crate::config::Claim, String> {
 
 #[test]
 fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
-    let found = claim(
-        "expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", quantity = \"cpu\"",
-    )
-    .unwrap();
+    let found =
+        claim("expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", quantity = \"cpu\"")
+            .unwrap();
     assert_eq!(found.expect, Expectation::NoSlower);
     assert_eq!(found.workloads, ["quicksort", "tsp"]);
     assert_eq!(found.threads.as_deref(), Some("16..=cpus"));
@@ -292,10 +267,7 @@ fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
     for (written, expected) in [
         ("expect = \"quicker\"", "unknown word `quicker`; known: `faster`"),
         ("expect = \"equal\", workloads = \"quicksrt\"", "did you mean `quicksort`?"),
-        (
-            "expect = \"equal\", against = \"nobody\"",
-            "`against = \"nobody\"` is no other branch; known: master",
-        ),
+        ("expect = \"equal\", against = \"nobody\"", "`against = \"nobody\"` is no other branch; known: master"),
         ("expect = \"equal\", against = \"x\"", "`against = \"x\"` is no other branch"),
         ("expect = \"equal\", threads = \"many\"", "write for example \"8\", \"8..\""),
         ("expect = \"equal\", threads = \"8..4\"", "is no range of thread counts"),
@@ -319,7 +291,6 @@ fn every_form_of_a_range_of_threads_is_taken() {
 #[test]
 fn every_committed_hypothesis_but_the_baseline_s_can_be_checked() {
     let config = parse("branches.toml", include_str!("../../../branches.toml")).unwrap();
-    let silent: Vec<_> =
-        config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
+    let silent: Vec<_> = config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
     assert!(silent.is_empty(), "{silent:#?}");
 }

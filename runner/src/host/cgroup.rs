@@ -51,9 +51,7 @@ impl Host {
     pub(crate) fn group_cpus(&self) -> Option<String> {
         let names = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
         let mut folders = self.groups("cpuset").into_iter();
-        folders.find_map(|folder| {
-            names.iter().find_map(|it| self.read(&format!("{folder}/{it}")).ok())
-        })
+        folders.find_map(|folder| names.iter().find_map(|it| self.read(&format!("{folder}/{it}")).ok()))
     }
 
     /// File that counts how often this process's group used its quota up.
@@ -132,10 +130,7 @@ mod tests {
             ("proc/self/cgroup", "5:memory:/job\n2:cpu,cpuacct:/job\n3:cpuset:/\n0::/"),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000"),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000"),
-            (
-                "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat",
-                "nr_periods 9\nnr_throttled 4\nthrottled_time 7",
-            ),
+            ("sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 7"),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576"),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"),
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3"),

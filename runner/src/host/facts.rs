@@ -61,9 +61,7 @@ impl Facts<'_> {
 
     fn cpu(&mut self) -> Value {
         let mut cpu = Map::new();
-        for name in
-            ["vendor_id", "model name", "cpu family", "model", "stepping", "microcode", "flags"]
-        {
+        for name in ["vendor_id", "model name", "cpu family", "model", "stepping", "microcode", "flags"] {
             let fact = self.host.cpu_field(name);
             let key = name.replace(' ', "_");
             let fact = self.note(&format!("cpu.{key}"), fact);
@@ -83,29 +81,21 @@ impl Facts<'_> {
 
     fn topology(&mut self) -> Value {
         let base = CPUS;
-        let mut topology =
-            self.files("topology", base, &["online", "possible", "isolated", "nohz_full"]);
-        topology["smt"] =
-            self.files("topology.smt", &format!("{base}/smt"), &["control", "active"]);
+        let mut topology = self.files("topology", base, &["online", "possible", "isolated", "nohz_full"]);
+        topology["smt"] = self.files("topology.smt", &format!("{base}/smt"), &["control", "active"]);
         let mut cpus = Map::new();
         for cpu in self.host.cpus() {
             let folder = format!("{base}/cpu{cpu}");
-            let names = [
-                "physical_package_id",
-                "die_id",
-                "cluster_id",
-                "core_id",
-                "thread_siblings_list",
-                "core_cpus_list",
-            ];
+            let names =
+                ["physical_package_id", "die_id", "cluster_id", "core_id", "thread_siblings_list", "core_cpus_list"];
             // The reasons are the same for all CPUs.
             let mut facts = self.files("topology.cpus", &format!("{folder}/topology"), &names);
             let capacity = format!("{folder}/cpu_capacity");
             facts["capacity"] = self.file("topology.cpus.capacity", &capacity);
             let last_cache = self.host.names_in(&format!("{folder}/cache")).into_iter().rev();
-            let shared = last_cache.filter(|name| name.starts_with("index")).find_map(|name| {
-                self.host.read(&format!("{folder}/cache/{name}/shared_cpu_list")).ok()
-            });
+            let shared = last_cache
+                .filter(|name| name.starts_with("index"))
+                .find_map(|name| self.host.read(&format!("{folder}/cache/{name}/shared_cpu_list")).ok());
             facts["last_cache_shared_by"] = json!(shared);
             cpus.insert(cpu.to_string(), facts);
         }
@@ -143,13 +133,9 @@ impl Facts<'_> {
         frequency["policies"] = self.policies();
         frequency["boost"] = self.file("frequency.boost", &format!("{base}/cpufreq/boost"));
         let pstate = ["status", "no_turbo", "hwp_dynamic_boost", "min_perf_pct", "max_perf_pct"];
-        frequency["intel_pstate"] =
-            self.files("frequency.intel_pstate", &format!("{base}/intel_pstate"), &pstate);
-        frequency["amd_pstate"] = self.files(
-            "frequency.amd_pstate",
-            &format!("{base}/amd_pstate"),
-            &["status", "prefcore"],
-        );
+        frequency["intel_pstate"] = self.files("frequency.intel_pstate", &format!("{base}/intel_pstate"), &pstate);
+        frequency["amd_pstate"] =
+            self.files("frequency.amd_pstate", &format!("{base}/amd_pstate"), &["status", "prefcore"]);
         frequency
     }
 
@@ -163,11 +149,8 @@ impl Facts<'_> {
             alike.entry(OF_POLICY.map(read).to_vec()).or_default().push(cpus);
         }
         let groups = alike.into_iter().map(|(values, cpus)| {
-            let mut group: Map<String, Value> = OF_POLICY
-                .iter()
-                .map(|name| (*name).to_owned())
-                .zip(values.into_iter().map(Value::from))
-                .collect();
+            let mut group: Map<String, Value> =
+                OF_POLICY.iter().map(|name| (*name).to_owned()).zip(values.into_iter().map(Value::from)).collect();
             group.insert("cpus_of_each".to_owned(), json!(cpus));
             Value::Object(group)
         });
@@ -212,23 +195,17 @@ impl Facts<'_> {
     }
 
     fn kernel(&mut self) -> Value {
-        let mut kernel = self.files(
-            "kernel",
-            "proc/sys/kernel",
-            &["osrelease", "version", "randomize_va_space", "nmi_watchdog"],
-        );
+        let mut kernel =
+            self.files("kernel", "proc/sys/kernel", &["osrelease", "version", "randomize_va_space", "nmi_watchdog"]);
         kernel["membarrier"] = Value::Bool(Host::has_membarrier());
         kernel["sched_ext"] = self.file("kernel.sched_ext", "sys/kernel/sched_ext/state");
         kernel["timer_slack_ns"] = self.file("kernel.timer_slack", "proc/self/timerslack_ns");
-        kernel["autogroup"] =
-            self.file("kernel.autogroup", "proc/sys/kernel/sched_autogroup_enabled");
+        kernel["autogroup"] = self.file("kernel.autogroup", "proc/sys/kernel/sched_autogroup_enabled");
         let command_line = self.host.read("proc/cmdline").map(|line| kernel_arguments(&line));
         kernel["command_line"] = self.note("kernel.command_line", command_line);
         let clock = "sys/devices/system/clocksource/clocksource0";
-        kernel["clocksource"] =
-            self.file("kernel.clocksource", &format!("{clock}/current_clocksource"));
-        kernel["clocksources"] =
-            self.file("kernel.clocksources", &format!("{clock}/available_clocksource"));
+        kernel["clocksource"] = self.file("kernel.clocksource", &format!("{clock}/current_clocksource"));
+        kernel["clocksources"] = self.file("kernel.clocksources", &format!("{clock}/available_clocksource"));
         let folder = format!("{CPUS}/vulnerabilities");
         let mitigations: Map<String, Value> = self
             .host
@@ -329,9 +306,7 @@ mod tests {
 
     #[test]
     fn policies_that_say_the_same_are_told_once_with_all_their_cpus() {
-        let policy = |number: usize, file: &str| {
-            format!("sys/devices/system/cpu/cpufreq/policy{number}/{file}")
-        };
+        let policy = |number: usize, file: &str| format!("sys/devices/system/cpu/cpufreq/policy{number}/{file}");
         let root = MadeUp::new(&[
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave"),
             (&policy(0, "affected_cpus"), "0"),
@@ -373,10 +348,7 @@ mod tests {
             ("proc/self/status", "Cpus_allowed_list:\t0,2"),
         ]);
         let limits = root.host().facts()["limits"].take();
-        assert_eq!(
-            (&limits["cpu_max"], &limits["quota_cpus"]),
-            (&json!("150000 100000"), &json!(1.5))
-        );
+        assert_eq!((&limits["cpu_max"], &limits["quota_cpus"]), (&json!("150000 100000"), &json!(1.5)));
         assert_eq!((&limits["cpuset"], &limits["cpus_allowed"]), (&json!("0-3"), &json!([0, 2])));
     }
 }

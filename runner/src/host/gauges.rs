@@ -66,11 +66,7 @@ impl Gauges {
             steal_ns: host.steal_ns(),
             celsius: hottest.map(|thousandths| thousandths as f64 / 1e3),
             throttles: throttles.reduce(|sum, count| sum + count),
-            quota_throttled_ns: self
-                .quota
-                .as_ref()
-                .and_then(|file| host.throttled(file))
-                .map(|throttled| throttled.ns),
+            quota_throttled_ns: self.quota.as_ref().and_then(|file| host.throttled(file)).map(|throttled| throttled.ns),
         }
     }
 }
@@ -83,8 +79,7 @@ pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
 impl Host {
     /// Sensors of the CPU; if none is known as such, the thermal zones.
     fn temperature_files(&self) -> Vec<String> {
-        const OF_CPUS: [&str; 5] =
-            ["coretemp", "k10temp", "zenpower", "cpu_thermal", "scpi_sensors"];
+        const OF_CPUS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "scpi_sensors"];
         let inputs = |folder: String| {
             let names = self.names_in(&folder).into_iter();
             names
@@ -94,9 +89,7 @@ impl Host {
         let sensors = self.names_in("sys/class/hwmon").into_iter();
         let of_cpus: Vec<String> = sensors
             .map(|name| format!("sys/class/hwmon/{name}"))
-            .filter(|folder| {
-                self.read(&format!("{folder}/name")).is_ok_and(|name| OF_CPUS.contains(&&*name))
-            })
+            .filter(|folder| self.read(&format!("{folder}/name")).is_ok_and(|name| OF_CPUS.contains(&&*name)))
             .flat_map(inputs)
             .collect();
         if !of_cpus.is_empty() {
@@ -114,8 +107,7 @@ impl Host {
     pub(crate) fn throttle_counts(&self) -> Vec<String> {
         let cpus = self.cpus().into_iter();
         let files = cpus.flat_map(|cpu| {
-            ["core", "package"]
-                .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
+            ["core", "package"].map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
         });
         files.filter(|file| self.number(file).is_some()).collect()
     }
@@ -147,9 +139,8 @@ mod tests {
 
     #[test]
     fn throttling_by_heat_and_by_quota_is_counted_over_all_cpus() {
-        let cpu = |cpu: usize, what: &str| {
-            format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count")
-        };
+        let cpu =
+            |cpu: usize, what: &str| format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count");
         let root = MadeUp::new(&[
             ("sys/devices/system/cpu/online", "0-1"),
             (&cpu(0, "core"), "1"),

@@ -23,19 +23,13 @@ const UNKNOWN_MHZ: f64 = 1_000.0;
 const DIGITS: usize = 3;
 
 /// Measures the host, and says what the file has to say. It takes some seconds. `file_of` finds a shipped machine.
-pub(crate) fn measured(
-    file_of: impl Fn(&str) -> PathBuf,
-    host: &Host,
-    while_busy: &str,
-) -> Result<String> {
+pub(crate) fn measured(file_of: impl Fn(&str) -> PathBuf, host: &Host, while_busy: &str) -> Result<String> {
     let cpus = cpus(host);
     let numbers: Vec<usize> = cpus.iter().map(|cpu| cpu.number).collect();
     let like = like(host);
     let file = file_of(like);
-    let shipped = std::fs::read_to_string(&file)
-        .with_context(|| format!("{} cannot be read", file.display()))?;
-    let shipped: Table =
-        shipped.parse().with_context(|| format!("{} is no TOML", file.display()))?;
+    let shipped = std::fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let shipped: Table = shipped.parse().with_context(|| format!("{} is no TOML", file.display()))?;
     let shipped = shipped.get("price").and_then(Value::as_table);
     let shipped = shipped.with_context(|| format!("{} has no prices", file.display()))?;
     let mhz = clock::measure(&numbers).map(|clock| (clock.ghz * 1e3).round());
@@ -90,17 +84,14 @@ fn like(host: &Host) -> &'static str {
 /// Sockets, clusters of each, and cores of each; `None` if they are not of one size.
 fn shape(cpus: &[Cpu]) -> Option<[usize; 3]> {
     let sockets: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.socket).collect();
-    let clusters: BTreeSet<(usize, usize)> =
-        cpus.iter().map(|cpu| (cpu.socket, cpu.cluster)).collect();
-    let shape =
-        [sockets.len(), clusters.len() / sockets.len().max(1), cpus.len() / clusters.len().max(1)];
+    let clusters: BTreeSet<(usize, usize)> = cpus.iter().map(|cpu| (cpu.socket, cpu.cluster)).collect();
+    let shape = [sockets.len(), clusters.len() / sockets.len().max(1), cpus.len() / clusters.len().max(1)];
     let [_, of_socket, of_cluster] = shape;
-    let is_even = sockets
-        .iter()
-        .all(|socket| clusters.iter().filter(|cluster| cluster.0 == *socket).count() == of_socket)
-        && clusters.iter().all(|cluster| {
-            cpus.iter().filter(|cpu| (cpu.socket, cpu.cluster) == *cluster).count() == of_cluster
-        });
+    let is_even =
+        sockets.iter().all(|socket| clusters.iter().filter(|cluster| cluster.0 == *socket).count() == of_socket)
+            && clusters
+                .iter()
+                .all(|cluster| cpus.iter().filter(|cpu| (cpu.socket, cpu.cluster) == *cluster).count() == of_cluster);
     is_even.then_some(shape)
 }
 
@@ -120,9 +111,7 @@ fn text(
         "guess: its sockets or clusters are not of one size"
     };
     let clock_from = if mhz.is_some() {
-        format!(
-            "measured: chains of dependent instructions{while_busy}; one row, as no other is known"
-        )
+        format!("measured: chains of dependent instructions{while_busy}; one row, as no other is known")
     } else {
         "guess: the clock cannot be measured; every price holds at it".to_owned()
     };
@@ -142,14 +131,10 @@ fn text(
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };
         let (value, source) = match measured(key) {
-            Some(price) => (
-                format!("{:.DIGITS$}", price.value.max(least)),
-                format!("measured: {}{while_busy}", price.how),
-            ),
-            None => (
-                guess.get("value").map(ToString::to_string).unwrap_or_default(),
-                format!("guess: as {like}"),
-            ),
+            Some(price) => {
+                (format!("{:.DIGITS$}", price.value.max(least)), format!("measured: {}{while_busy}", price.how))
+            }
+            None => (guess.get("value").map(ToString::to_string).unwrap_or_default(), format!("guess: as {like}")),
         };
         let _ = writeln!(text, "{key} = {{ value = {value}, source = {source:?} }}");
     }
@@ -179,13 +164,8 @@ mod tests {
         let machine = Machine::read(&folder.host().path("here.toml")).unwrap();
         assert_eq!(machine.prices.fence, 12_346);
         assert_eq!((machine.topology.cores(), machine.frequency.fixed_mhz), (1, 1_000));
-        assert!(
-            text.contains("fence-ns = { value = 12.346, source = \"measured: so, in haste\" }")
-        );
-        assert!(
-            text.contains("pause-ns = { value = 17.0, source = \"guess: as zen4-64\" }"),
-            "{text}"
-        );
+        assert!(text.contains("fence-ns = { value = 12.346, source = \"measured: so, in haste\" }"));
+        assert!(text.contains("pause-ns = { value = 17.0, source = \"guess: as zen4-64\" }"), "{text}");
     }
 
     #[test]

@@ -69,8 +69,7 @@ impl Host {
     /// Names in a folder, sorted; none if it does not exist.
     pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         names
     }
@@ -100,13 +99,10 @@ impl Host {
     /// Short hash that stands for this machine in folder names; tells nothing about it.
     #[must_use]
     pub fn id(&self) -> String {
-        let machine = self
-            .read("etc/machine-id")
-            .or_else(|_| self.read("proc/sys/kernel/hostname"))
-            .unwrap_or_default();
+        let machine =
+            self.read("etc/machine-id").or_else(|_| self.read("proc/sys/kernel/hostname")).unwrap_or_default();
         // A virtual machine may be moved to another generation of processors that bear the same name.
-        let processor = ["model name", "cpu family", "model"]
-            .map(|field| self.cpu_field(field).unwrap_or_default());
+        let processor = ["model name", "cpu family", "model"].map(|field| self.cpu_field(field).unwrap_or_default());
         digest::identity(&("sweep-host", machine, processor))[..6].to_owned()
     }
 
@@ -178,16 +174,11 @@ impl Host {
         let supplies = self.names_in(folder);
         // A mouse has a battery, too.
         let of_machine = |name: &&String| !says(name, "scope", "Device");
-        let mains: Vec<&String> =
-            supplies.iter().filter(|name| says(name, "type", "Mains")).collect();
+        let mains: Vec<&String> = supplies.iter().filter(|name| says(name, "type", "Mains")).collect();
         if !mains.is_empty() {
             return Some(!mains.into_iter().any(|name| says(name, "online", "1")));
         }
-        let mut batteries = supplies
-            .iter()
-            .filter(of_machine)
-            .filter(|name| says(name, "type", "Battery"))
-            .peekable();
+        let mut batteries = supplies.iter().filter(of_machine).filter(|name| says(name, "type", "Battery")).peekable();
         batteries.peek()?;
         Some(batteries.any(|name| says(name, "status", "Discharging")))
     }

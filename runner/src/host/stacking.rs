@@ -86,12 +86,7 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
 }
 
 /// The thread that is woken from outside, wakes the other and works.
-fn begin_ticks(
-    pin: Option<usize>,
-    woken: &Receiver<()>,
-    next: &Sender<usize>,
-    done: &Sender<Option<bool>>,
-) {
+fn begin_ticks(pin: Option<usize>, woken: &Receiver<()>, next: &Sender<usize>, done: &Sender<Option<bool>>) {
     let is_placed = pin.is_none_or(pin_to);
     for () in woken {
         // The other thread is there until this one ends.

@@ -33,10 +33,8 @@ pub fn gather(results: &Path, own: &Path, record: &Record, personal: &Personal) 
     let mut files = Files::new();
     let of_host = format!("hosts/{}/", record.host);
     for path in parcel::paths(record, |path| results.join(path).is_file()) {
-        let place =
-            path.strip_prefix(&of_host).map_or_else(|| results.join(&path), |it| own.join(it));
-        let content =
-            fs::read(&place).with_context(|| format!("{} cannot be read", place.display()))?;
+        let place = path.strip_prefix(&of_host).map_or_else(|| results.join(&path), |it| own.join(it));
+        let content = fs::read(&place).with_context(|| format!("{} cannot be read", place.display()))?;
         refuse_personal(&place, &content, personal)?;
         files.insert(path, content);
     }
@@ -72,8 +70,7 @@ pub fn write(output: &Path, files: &Files) -> Result<()> {
         }
         tar.into_inner()?.finish()?.flush()
     };
-    whole_file::write(output, |out| write(out))
-        .with_context(|| format!("{} cannot be written", output.display()))
+    whole_file::write(output, |out| write(out)).with_context(|| format!("{} cannot be written", output.display()))
 }
 
 fn add(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Result<()> {
@@ -93,10 +90,8 @@ fn add(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Res
 pub fn read(path: &Path) -> Result<(Record, Files)> {
     let name = path.display().to_string();
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was unpacked"));
-    let damaged =
-        |error: io::Error| refused(format!("it is damaged, or no {ENDING} file: {error}"));
-    let file = File::open(path)
-        .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
+    let damaged = |error: io::Error| refused(format!("it is damaged, or no {ENDING} file: {error}"));
+    let file = File::open(path).map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
     let text = zstd::Decoder::new(file).map_err(damaged)?.take(MOST_BYTES + 1);
     let mut tar = Archive::new(text);
     let mut files = Files::new();
@@ -252,8 +247,7 @@ mod tests {
     fn no_byte_of_an_archive_names_people_or_the_machine() {
         let (folder, record) = results("clang");
         let output = folder.path().join("out.tar.zst");
-        let files = gather(folder.path(), &folder.path().join("hosts/1a2b3c"), &record, &made_up())
-            .unwrap();
+        let files = gather(folder.path(), &folder.path().join("hosts/1a2b3c"), &record, &made_up()).unwrap();
         write(&output, &files).unwrap();
         let bytes = zstd::decode_all(File::open(&output).unwrap()).unwrap();
         let mut texts = vec![String::from_utf8_lossy(&bytes).into_owned()];
@@ -268,10 +262,7 @@ mod tests {
         // Owners, their names and times are empty in every header.
         for entry in Archive::new(&*bytes).entries().unwrap() {
             let header = entry.unwrap().header().clone();
-            assert_eq!(
-                (header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()),
-                (0, 0, 0)
-            );
+            assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()), (0, 0, 0));
             assert_eq!((header.username(), header.groupname()), (Ok(Some("")), Ok(Some(""))));
         }
     }
@@ -282,8 +273,7 @@ mod tests {
             let (folder, record) = results(word);
             let error = format!(
                 "{:#}",
-                gather(folder.path(), &folder.path().join("hosts/1a2b3c"), &record, &made_up())
-                    .unwrap_err()
+                gather(folder.path(), &folder.path().join("hosts/1a2b3c"), &record, &made_up()).unwrap_err()
             );
             assert!(error.contains("--allow-word"), "{error}");
         }

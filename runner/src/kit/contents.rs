@@ -50,9 +50,7 @@ pub fn lines(path: &str, content: &[u8], mut see: impl FnMut(&str) -> Result<()>
         let line = str::from_utf8(&line).map_err(|error| refused(format!("no text: {error}")))?;
         if let Some(mark) = unprintable(line) {
             let mark = mark.escape_unicode();
-            bail!(refused(format!(
-                "has the character {mark}, which changes what a terminal shows"
-            )));
+            bail!(refused(format!("has the character {mark}, which changes what a terminal shows")));
         }
         see(line)?;
     }
@@ -80,9 +78,7 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
     for (path, content) in files.iter().filter(|(path, _)| !is_packed(Path::new(path))) {
         lines(&format!("{name}: {path}"), content, |_| Ok(()))?;
     }
-    let refused = |path: &str, why: String| {
-        Stop::BadInput(format!("{name}: {path}: {why}; nothing was unpacked"))
-    };
+    let refused = |path: &str, why: String| Stop::BadInput(format!("{name}: {path}: {why}; nothing was unpacked"));
     let text = |path: &str| String::from_utf8_lossy(&files[path]);
     let [_, doctor, here, charges] = OF_HOST.map(|file| format!("hosts/{}/{file}", record.host));
     serde_json::from_str::<Diagnosis>(&text(&doctor))
@@ -101,15 +97,11 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
     for sweep in record.sweeps() {
         let of = parcel::of_sweep(sweep, |path| files.contains_key(path));
         let manifest = Manifest::parse(&text(&of[0]), &format!("{name}: {}", of[0]))?;
-        let is_here =
-            manifest.asked.machine.as_ref().is_some_and(|it| it.title.contains(&record.host));
+        let is_here = manifest.asked.machine.as_ref().is_some_and(|it| it.title.contains(&record.host));
         if manifest.name != sweep || !(manifest.host == record.host || is_here) {
             bail!(refused(
                 &of[0],
-                format!(
-                    "calls itself {} of host {}, which it is not",
-                    manifest.name, manifest.host
-                )
+                format!("calls itself {} of host {}, which it is not", manifest.name, manifest.host)
             ));
         }
         let host: Value = serde_json::from_str(&text(&of[1])).unwrap_or_default();
@@ -145,8 +137,7 @@ fn check_records(place: &str, content: &[u8], manifest: &Manifest) -> Result<()>
     lines(place, content, |line| {
         let number = planned - missing.len() + 1;
         let wrong = |why: String| Stop::BadInput(format!("{place}: line {number}: {why}"));
-        let record: Record = serde_json::from_str(line)
-            .map_err(|error| wrong(format!("no trial record: {error}")))?;
+        let record: Record = serde_json::from_str(line).map_err(|error| wrong(format!("no trial record: {error}")))?;
         if !missing.remove(&record.trial) || !manifest.knows(&record) {
             bail!(wrong(format!("trial {} is there twice or was not planned", record.trial)));
         }
@@ -182,10 +173,7 @@ mod tests {
         let mut record = OfHost::read(&host).unwrap().unwrap();
         record.steps.retain(|done| !done.step.is_sweep() || done.step == Step::Study);
         let read = |path: String| (path.clone(), fs::read(results.join(path)).unwrap());
-        let files = parcel::paths(&record, |path| results.join(path).is_file())
-            .into_iter()
-            .map(read)
-            .collect();
+        let files = parcel::paths(&record, |path| results.join(path).is_file()).into_iter().map(read).collect();
         (record, files)
     }
 
@@ -242,9 +230,7 @@ mod tests {
 
     #[test]
     fn files_that_say_nothing_of_the_host_are_refused_by_name() {
-        for file in
-            ["doctor.json", "/here.toml", "charges-here.toml", "manifest.json", "/host.json"]
-        {
+        for file in ["doctor.json", "/here.toml", "charges-here.toml", "manifest.json", "/host.json"] {
             for garbage in ["", "{}", "[1]", "garbage", "\u{fffd}"] {
                 refused(file, |_| garbage.as_bytes().to_vec());
             }
@@ -280,8 +266,7 @@ mod tests {
         }
         let huge = refused("manifest.json", replaced("\"trials\": ", "\"trials\": 42949672"));
         assert!(huge.contains("more than 10000000 trials"), "{huge}");
-        let baseline =
-            refused("manifest.json", replaced("\"baseline\": \"", "\"baseline\": \"no-"));
+        let baseline = refused("manifest.json", replaced("\"baseline\": \"", "\"baseline\": \"no-"));
         assert!(baseline.contains("none of `branches`"), "{baseline}");
     }
 

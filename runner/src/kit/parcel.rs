@@ -27,11 +27,7 @@ pub fn of_sweep(sweep: &str, is_there: impl Fn(&str) -> bool) -> [String; 3] {
     OF_SWEEP.map(|file| {
         let path = |file| format!("sweeps/{sweep}/{file}");
         let before = path(PACKED_BEFORE);
-        if file == PACKED && is_there(&before) && !is_there(&path(file)) {
-            before
-        } else {
-            path(file)
-        }
+        if file == PACKED && is_there(&before) && !is_there(&path(file)) { before } else { path(file) }
     })
 }
 
@@ -64,17 +60,14 @@ pub fn check(name: &str, files: &Files, sums: &str) -> Result<Record> {
             bail!(refused(format!("`{path}` is missing; ask for the file again")));
         };
         if digest::of_bytes(content) != sum {
-            bail!(refused(format!(
-                "`{path}` is damaged (its checksum differs); ask for the file again"
-            )));
+            bail!(refused(format!("`{path}` is damaged (its checksum differs); ask for the file again")));
         }
         listed.insert(path.to_owned());
     }
     if let Some(extra) = files.keys().find(|path| !listed.contains(*path)) {
         bail!(refused(format!("`{extra}` is not in {SUMS}")));
     }
-    let is_record =
-        |path: &&String| path.starts_with("hosts/") && path.ends_with(&format!("/{RECORD}"));
+    let is_record = |path: &&String| path.starts_with("hosts/") && path.ends_with(&format!("/{RECORD}"));
     let Some(path) = files.keys().find(is_record) else {
         bail!(refused(format!("it has no {RECORD}, so it is not of `cargo runner on-this-host`")));
     };
@@ -107,8 +100,7 @@ pub(crate) mod tests {
     /// The files of a made-up host that measured one sweep.
     pub(crate) fn files() -> Files {
         let record = record(&[(Step::Doctor, "doctor.json"), (Step::Study, "2026-a-sweep")]);
-        let mut files: Files =
-            paths(&record, |_| false).into_iter().map(|path| (path, b"{}".to_vec())).collect();
+        let mut files: Files = paths(&record, |_| false).into_iter().map(|path| (path, b"{}".to_vec())).collect();
         let text = serde_json::to_vec(&record).unwrap();
         files.insert("hosts/1a2b3c/record.json".to_owned(), text);
         files
@@ -147,10 +139,7 @@ pub(crate) mod tests {
             let mut files = files();
             files.insert(foreign.to_owned(), Vec::new());
             let error = refused(&files, &sums(&files));
-            assert!(
-                error.contains(&format!("`{foreign}` does not belong to host 1a2b3c")),
-                "{error}"
-            );
+            assert!(error.contains(&format!("`{foreign}` does not belong to host 1a2b3c")), "{error}");
         }
     }
 

@@ -107,8 +107,7 @@ impl Personal {
 fn place(text: &str, word: &str) -> Option<usize> {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(word).map(|(start, _)| start).find(|&start| {
-        !is_part(text[..start].chars().next_back())
-            && !is_part(text[start + word.len()..].chars().next())
+        !is_part(text[..start].chars().next_back()) && !is_part(text[start + word.len()..].chars().next())
     })
 }
 
@@ -117,8 +116,7 @@ mod tests {
     use super::*;
 
     fn made_up() -> Personal {
-        let words =
-            ["mzapp", "zaphod.example.org", "Marie.Zapp@example.org", "Marie Zapp", "root", "ab"];
+        let words = ["mzapp", "zaphod.example.org", "Marie.Zapp@example.org", "Marie Zapp", "root", "ab"];
         Personal::new(words.map(str::to_owned), &[])
     }
 

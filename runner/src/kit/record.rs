@@ -16,9 +16,7 @@ use crate::stop::Stop;
 pub const RECORD: &str = "record.json";
 
 /// What is done on a host, in the order in which it is done.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Step {
@@ -149,11 +147,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn record(steps: &[(Step, &str)]) -> Record {
-        let done = |(step, made): &(Step, &str)| Done {
-            step: *step,
-            made: (*made).to_owned(),
-            seconds: 1,
-        };
+        let done = |(step, made): &(Step, &str)| Done { step: *step, made: (*made).to_owned(), seconds: 1 };
         Record {
             schema: protocol::SCHEMA,
             host: "1a2b3c".to_owned(),

@@ -40,10 +40,7 @@ pub(crate) fn asked(
         branches.retain(|branch| branch.baseline);
     }
     let host = Host::default();
-    let instrument = selection
-        .instrument
-        .map(|trials| instrument(trials, &branches, &start.loads))
-        .transpose()?;
+    let instrument = selection.instrument.map(|trials| instrument(trials, &branches, &start.loads)).transpose()?;
     let threads = selection.threads.as_deref().unwrap_or(&start.threads);
     let root = project.checkout.root();
     let machine = selection.machine.as_deref();
@@ -103,8 +100,7 @@ pub(crate) fn asked(
         bail!(Stop::BadInput(format!("{why}; ask for fewer --trials, --threads or --workloads")));
     }
     if let Some(shard) = selection.shard {
-        let names =
-            asked.branches.iter().chain(asked.instrument.iter().flat_map(|it| &it.branches));
+        let names = asked.branches.iter().chain(asked.instrument.iter().flat_map(|it| &it.branches));
         let names = names.map(|name| (name.clone(), String::new()));
         let blocks = plan::order(&asked, &names.collect()).blocks();
         if blocks < shard.of as usize {
@@ -141,13 +137,9 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
              `!{whole}` to --workloads"
         )));
     }
-    let names: Vec<String> =
-        branches.iter().filter_map(Branch::instrumented).map(|branch| branch.name).collect();
-    let silent: Vec<&str> = branches
-        .iter()
-        .filter(|branch| branch.instrumented().is_none())
-        .map(|branch| branch.name.as_str())
-        .collect();
+    let names: Vec<String> = branches.iter().filter_map(Branch::instrumented).map(|branch| branch.name).collect();
+    let silent: Vec<&str> =
+        branches.iter().filter(|branch| branch.instrumented().is_none()).map(|branch| branch.name.as_str()).collect();
     if names.is_empty() {
         bail!(Stop::BadInput(format!(
             "--instrument: only branches of rayon-fork/ can count events, and none of {} is one; \
@@ -265,15 +257,13 @@ fn modes(selection: &Selection) -> Result<Vec<Mode>> {
             frequency.check_modes(&modes, selection.allow_uncontrolled)?;
             Ok(modes)
         }
-        None if selection.preset == Some(Preset::Full) => {
-            Ok(match frequency.reason_against_fixed() {
-                None => vec![Mode::Dynamic, Mode::Fixed],
-                Some(reason) => {
-                    tell!("note: dynamic frequency only: {reason}");
-                    vec![Mode::Dynamic]
-                }
-            })
-        }
+        None if selection.preset == Some(Preset::Full) => Ok(match frequency.reason_against_fixed() {
+            None => vec![Mode::Dynamic, Mode::Fixed],
+            Some(reason) => {
+                tell!("note: dynamic frequency only: {reason}");
+                vec![Mode::Dynamic]
+            }
+        }),
         None => Ok(vec![Mode::Dynamic]),
     }
 }

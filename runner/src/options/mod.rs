@@ -158,9 +158,7 @@ pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
     let files = ["csv", "html", "json", "jsonl", "md", "pdf", "png", "svg", "toml", "txt", "zst"];
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if files.contains(&ending) && !path.is_dir() {
-        return Err(format!(
-            "a folder is meant, and this looks like a file; leave out `.{ending}`"
-        ));
+        return Err(format!("a folder is meant, and this looks like a file; leave out `.{ending}`"));
     }
     Ok(path)
 }
@@ -169,9 +167,6 @@ pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
 pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
-        _ => {
-            Err("write a positive number of seconds, at most 1000000, for example 60 or 0.5"
-                .to_owned())
-        }
+        _ => Err("write a positive number of seconds, at most 1000000, for example 60 or 0.5".to_owned()),
     }
 }

@@ -39,17 +39,14 @@ impl Project {
     /// The branches of a list in which one is in no file, as `compare` takes them: the first is the baseline.
     pub(crate) fn elsewhere(&self, list: Option<&str>) -> Result<Option<Config>> {
         let words: Vec<&str> = list.unwrap_or_default().split(',').map(str::trim).collect();
-        let is_spec =
-            |word: &&str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
-        let words =
-            words.iter().any(is_spec).then(|| words.into_iter().map(str::to_owned).collect());
+        let is_spec = |word: &&str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
+        let words = words.iter().any(is_spec).then(|| words.into_iter().map(str::to_owned).collect());
         words.map(|words: Vec<String>| self.named(&words)).transpose()
     }
 
     /// Folder that relative paths in the file of branches start from.
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
-        folder_of(&self.config)
-            .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
+        folder_of(&self.config).with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
     /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere
@@ -61,11 +58,7 @@ impl Project {
     }
 
     /// Instance files, one for each of the workloads; `given` is where a resumed sweep's lies now.
-    pub(crate) fn inputs(
-        &self,
-        asked: &Asked,
-        given: Option<&Path>,
-    ) -> Result<Vec<Option<PathBuf>>> {
+    pub(crate) fn inputs(&self, asked: &Asked, given: Option<&Path>) -> Result<Vec<Option<PathBuf>>> {
         let find = |input| selection::input_for_trials(input, self.checkout.root(), given);
         asked.workloads.iter().map(|load| load.input.as_ref().map(find).transpose()).collect()
     }

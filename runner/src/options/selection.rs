@@ -72,13 +72,7 @@ impl Preset {
     /// What it stands for.
     pub(crate) fn values(self) -> PresetValues {
         match self {
-            Self::Smoke => PresetValues {
-                workloads: HEADLINE,
-                size: "tiny",
-                threads: "1,2",
-                trials: 2,
-                iterations: 2,
-            },
+            Self::Smoke => PresetValues { workloads: HEADLINE, size: "tiny", threads: "1,2", trials: 2, iterations: 2 },
             Self::Quick => PresetValues {
                 workloads: HEADLINE,
                 size: "small",
@@ -86,13 +80,9 @@ impl Preset {
                 trials: 7,
                 iterations: 3,
             },
-            Self::Full => PresetValues {
-                workloads: "all",
-                size: "small",
-                threads: HEADLINE_THREADS,
-                trials: 11,
-                iterations: 5,
-            },
+            Self::Full => {
+                PresetValues { workloads: "all", size: "small", threads: HEADLINE_THREADS, trials: 11, iterations: 5 }
+            }
             // The price of joins, what a program of the study adds, and waking up; sizes that are mostly scheduling.
             Self::Simulated => PresetValues {
                 workloads: "fib-join,quicksort,ticks",
@@ -170,17 +160,11 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
 ///
 /// # Errors
 /// [`Stop::BadInput`] that names the word.
-pub fn loads(
-    list: &str,
-    size: &str,
-    parameters: &[String],
-    input: Option<&Path>,
-) -> Result<Vec<Load>> {
-    let picked: Vec<&'static Description> =
-        pick_grouped("--workloads", "workload", list, &catalogue::known())?
-            .into_iter()
-            .filter_map(catalogue::find)
-            .collect();
+pub fn loads(list: &str, size: &str, parameters: &[String], input: Option<&Path>) -> Result<Vec<Load>> {
+    let picked: Vec<&'static Description> = pick_grouped("--workloads", "workload", list, &catalogue::known())?
+        .into_iter()
+        .filter_map(catalogue::find)
+        .collect();
     let explicit = assign(parameters, &picked)?;
     let input = input.map(|path| read_input(path, &picked)).transpose()?;
     let size = Size::find(size).map_err(refused)?;
@@ -214,9 +198,7 @@ fn assign(
     let mut explicit: BTreeMap<&'static str, BTreeMap<String, String>> = BTreeMap::new();
     for text in parameters {
         let Some((key, value)) = text.split_once('=') else {
-            bail!(Stop::BadInput(format!(
-                "--parameter {text}: write NAME=VALUE or WORKLOAD.NAME=VALUE"
-            )));
+            bail!(Stop::BadInput(format!("--parameter {text}: write NAME=VALUE or WORKLOAD.NAME=VALUE")));
         };
         let (workload, name) = match key.split_once('.') {
             Some((workload, name)) => (Some(workload), name),
@@ -230,19 +212,14 @@ fn assign(
             .collect();
         if takers.is_empty() {
             // Of the workload that was named, if it was picked; else of all.
-            let named: Vec<&Description> =
-                picked.iter().copied().filter(|it| workload == Some(it.name)).collect();
+            let named: Vec<&Description> = picked.iter().copied().filter(|it| workload == Some(it.name)).collect();
             let among = if named.is_empty() { picked.to_vec() } else { named };
             let known: Vec<String> = among
                 .iter()
-                .flat_map(|it| {
-                    it.parameters.iter().map(|known| format!("{}.{}", it.name, known.name))
-                })
+                .flat_map(|it| it.parameters.iter().map(|known| format!("{}.{}", it.name, known.name)))
                 .collect();
             let own = known.iter().filter_map(|it| it.split_once('.')).map(|(_, own)| own);
-            let hint = nearest(name, own)
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
+            let hint = nearest(name, own).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             bail!(Stop::BadInput(format!(
                 "--parameter {text}: no picked workload has `{key}`; {hint}known: {}",
                 known.join(", ")
@@ -275,12 +252,9 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
         )));
     }
     check_regular(path)?;
-    let sha256 = digest::of_file(path).map_err(|error| {
-        Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display()))
-    })?;
-    let place = path
-        .canonicalize()
-        .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
+    let sha256 = digest::of_file(path)
+        .map_err(|error| Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display())))?;
+    let place = path.canonicalize().with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
     Ok(Input { path: path.display().to_string(), sha256, place: Some(place) })
 }
 
@@ -297,11 +271,7 @@ fn check_regular(path: &Path) -> Result<()> {
 
 /// The instance file as a trial's process must be given it, wherever the runner was started. What an
 /// earlier run was given lies below the checkout at `root`, or is `given` again.
-pub(crate) fn input_for_trials(
-    input: &Input,
-    root: &Path,
-    given: Option<&Path>,
-) -> Result<PathBuf> {
+pub(crate) fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>) -> Result<PathBuf> {
     let recorded = root.join(&input.path);
     let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
     check_regular(path)?;

@@ -260,12 +260,12 @@ impl Asked {
         let kinds = self.workloads.len().saturating_mul(self.threads.len().saturating_add(1));
         let rounds = self.trials.max(self.instrument.as_ref().map_or(1, |it| it.trials)).max(1);
         let regimes = self.modes.len().saturating_mul(self.placements.len());
-        let trials = [kinds, regimes, rounds as usize]
-            .iter()
-            .fold(names, |product, factor| product.saturating_mul(*factor));
-        let unpriced = self.machine.as_ref().and_then(|machine| {
-            self.workloads.iter().find(|load| !machine.charges_ns.contains_key(&load.workload))
-        });
+        let trials =
+            [kinds, regimes, rounds as usize].iter().fold(names, |product, factor| product.saturating_mul(*factor));
+        let unpriced = self
+            .machine
+            .as_ref()
+            .and_then(|machine| self.workloads.iter().find(|load| !machine.charges_ns.contains_key(&load.workload)));
         if trials > MOST_TRIALS || names > MOST_NAMES || regimes > 4 {
             let of = format!("{names} names, {kinds} programs, {regimes} regimes, {rounds} rounds");
             Some(format!("{of}: more than {MOST_TRIALS} trials, for which nobody waits"))
@@ -297,8 +297,7 @@ impl Asked {
 
     /// Every mode with every placement.
     pub(crate) fn regimes(&self) -> Vec<Regime> {
-        let of_mode =
-            |&mode| self.placements.iter().map(move |&placement| Regime { mode, placement });
+        let of_mode = |&mode| self.placements.iter().map(move |&placement| Regime { mode, placement });
         self.modes.iter().flat_map(of_mode).collect()
     }
 
@@ -314,8 +313,7 @@ impl Asked {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
         let is_same = |other: &Load| {
-            (&other.workload, &other.size, &other.input)
-                == (&wanted.workload, &wanted.size, &wanted.input)
+            (&other.workload, &other.size, &other.input) == (&wanted.workload, &wanted.size, &wanted.input)
                 && other.parameters.iter().filter(kept).eq(wanted.parameters.iter().filter(kept))
         };
         self.workloads.iter().position(is_same).unwrap_or(load)
@@ -323,9 +321,9 @@ impl Asked {
 
     /// Whether a parameter means nothing to the sequential program.
     pub(crate) fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
-        self.experiment.as_ref().is_some_and(|experiment| {
-            experiment.sequential_ignores.iter().any(|it| it == parameter)
-        })
+        self.experiment
+            .as_ref()
+            .is_some_and(|experiment| experiment.sequential_ignores.iter().any(|it| it == parameter))
     }
 
     /// What branches are to be built with.
@@ -341,13 +339,10 @@ impl Asked {
     /// Names and values of the parameters that tell a load from the others of its workload.
     pub(crate) fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
         let own = &self.workloads[load];
-        let rivals: Vec<&Load> =
-            self.workloads.iter().filter(|other| other.workload == own.workload).collect();
+        let rivals: Vec<&Load> = self.workloads.iter().filter(|other| other.workload == own.workload).collect();
         own.parameters
             .iter()
-            .filter(|(name, value)| {
-                rivals.iter().any(|rival| rival.parameters.get(*name) != Some(value))
-            })
+            .filter(|(name, value)| rivals.iter().any(|rival| rival.parameters.get(*name) != Some(value)))
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect()
     }

@@ -50,12 +50,8 @@ mod tests {
         let estimate = |size: &str, iterations, parameters: &[(&str, &str)]| {
             let own = parameters.iter().map(|(name, value)| (name.to_string(), value.to_string()));
             let workload = if parameters.is_empty() { "quicksort" } else { "packets" };
-            let load = Load {
-                workload: workload.to_owned(),
-                size: size.to_owned(),
-                parameters: own.collect(),
-                input: None,
-            };
+            let load =
+                Load { workload: workload.to_owned(), size: size.to_owned(), parameters: own.collect(), input: None };
             let asked = Asked { workloads: vec![load], iterations, ..asked() };
             let names = asked.branches.iter().map(|name| (name.clone(), String::new()));
             of(&asked, &plan::order(&asked, &names.collect::<BTreeMap<_, _>>()))

@@ -70,8 +70,7 @@ impl<'de> Deserialize<'de> for Id {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Id, E> {
                 let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
-                let is_one = text.len() == 16
-                    && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+                let is_one = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
                 if !is_one {
                     return Err(wrong());
                 }

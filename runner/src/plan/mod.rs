@@ -19,9 +19,7 @@ use serde::{Serialize, Serializer};
 use crate::plan::id::Id;
 
 pub(crate) use asked::is_free;
-pub use asked::{
-    Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime,
-};
+pub use asked::{Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime};
 pub use shard::Shard;
 
 /// One process to start.
@@ -226,8 +224,7 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let baseline = asked.branches.iter().position(|name| *name == asked.baseline);
     let baseline = [small(baseline.expect("the baseline is one of the branches"))];
     let timed = small(asked.branches.len() + usize::from(asked.twin));
-    let (pooled, counted): (Vec<u16>, Vec<u16>) =
-        (0..small(plan.names.len())).partition(|name| *name < timed);
+    let (pooled, counted): (Vec<u16>, Vec<u16>) = (0..small(plan.names.len())).partition(|name| *name < timed);
     // Where the pool is idle, all branches are one program: the baseline runs it, and its twin.
     let twin = asked.twin.then(|| timed - 1);
     let idle: Vec<u16> = baseline.into_iter().chain(twin).collect();
@@ -280,15 +277,8 @@ struct Draft {
 impl Draft {
     /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names` says in
     /// random order.
-    fn visit<'a>(
-        &mut self,
-        kinds: &[u32],
-        regimes: &[u8],
-        replicate: u32,
-        names: impl Fn(Kind) -> &'a [u16],
-    ) {
-        let places =
-            kinds.iter().flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
+    fn visit<'a>(&mut self, kinds: &[u32], regimes: &[u8], replicate: u32, names: impl Fn(Kind) -> &'a [u16]) {
+        let places = kinds.iter().flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
         let mut places: Vec<(u32, u8)> = places.collect();
         shuffle(&mut places, &mut self.random);
         for (kind, regime) in places {
@@ -296,9 +286,8 @@ impl Draft {
             self.plan.order.extend(names(self.plan.kinds[kind as usize]));
             shuffle(&mut self.plan.order[first..], &mut self.random);
             let trials = small(self.plan.order.len() - first);
-            let [number, first] = [self.plan.blocks.len(), first].map(|index| {
-                u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime")
-            });
+            let [number, first] = [self.plan.blocks.len(), first]
+                .map(|index| u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime"));
             self.plan.blocks.push(Block { number, kind, replicate, regime, first, trials });
         }
     }
@@ -378,10 +367,7 @@ fn identity_of_cell(
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,
-        machine: asked
-            .machine
-            .as_ref()
-            .map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
+        machine: asked.machine.as_ref().map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
     })
 }
 

@@ -25,9 +25,9 @@ impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('/').and_then(|(number, of)| {
-            Some(Self { number: number.parse().ok()?, of: of.parse().ok()? })
-        });
+        let parsed = text
+            .split_once('/')
+            .and_then(|(number, of)| Some(Self { number: number.parse().ok()?, of: of.parse().ok()? }));
         parsed
             .filter(|shard| (1..=shard.of).contains(&shard.number))
             .ok_or_else(|| "write NUMBER/COUNT, for example 1/4 to 4/4".to_owned())

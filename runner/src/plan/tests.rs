@@ -47,11 +47,8 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
 #[test]
 fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
     let plan = order(&asked(), &identities());
-    let first: Vec<_> = plan
-        .trials()
-        .take(6)
-        .map(|trial| (trial.block, trial.branch, trial.kind.load, trial.kind.threads))
-        .collect();
+    let first: Vec<_> =
+        plan.trials().take(6).map(|trial| (trial.block, trial.branch, trial.kind.load, trial.kind.threads)).collect();
     // Printed once from this function; a change here strands every unfinished sweep.
     assert_eq!(first, FIRST_SIX);
 }
@@ -78,8 +75,7 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
             assert_eq!(names, ["master", "master-again", "packed", "split"].into());
         }
         assert!(members.iter().all(|trial| {
-            (trial.kind, trial.regime, trial.replicate)
-                == (first.kind, first.regime, first.replicate)
+            (trial.kind, trial.regime, trial.replicate) == (first.kind, first.regime, first.replicate)
         }));
         let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
         assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
@@ -169,10 +165,8 @@ fn a_shuffle_puts_every_item_everywhere_about_equally_often() {
 
 /// The plan of [`asked`], with two instrumented builds beside it.
 fn counted() -> (Asked, Plan) {
-    let instrument = Instrument {
-        branches: vec!["packed-instrumented".to_owned(), "split-instrumented".to_owned()],
-        trials: 2,
-    };
+    let instrument =
+        Instrument { branches: vec!["packed-instrumented".to_owned(), "split-instrumented".to_owned()], trials: 2 };
     let mut identities = identities();
     for name in &instrument.branches {
         identities.insert(name.clone(), format!("binary of {name}"));
@@ -205,9 +199,8 @@ fn where_the_pool_is_idle_only_the_baseline_and_its_twin_run() {
     let identities = asked.branches.iter().chain(instrumented);
     let identities = identities.map(|name| (name.clone(), name.clone())).collect();
     let plan = order(&asked, &identities);
-    let names = |load| -> BTreeSet<&str> {
-        plan.trials().filter(|it| it.kind.load == load).map(|it| it.branch).collect()
-    };
+    let names =
+        |load| -> BTreeSet<&str> { plan.trials().filter(|it| it.kind.load == load).map(|it| it.branch).collect() };
     assert_eq!(names(0), BTreeSet::from(["master", "master-again"]));
     assert_eq!(names(1).len(), 4 + instrumented.len());
 }

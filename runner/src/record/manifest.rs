@@ -198,15 +198,14 @@ impl Manifest {
         let asked = &manifest.asked;
         let counted = asked.instrument.iter().flat_map(|it| &it.branches);
         let unknown = asked.branches.iter().chain(counted).find(|it| manifest.branch(it).is_none());
-        let fault = asked
-            .fault()
-            .or_else(|| unknown.map(|it| format!("`branches` has no `{it}`, which `asked` names")));
+        let fault =
+            asked.fault().or_else(|| unknown.map(|it| format!("`branches` has no `{it}`, which `asked` names")));
         match fault {
             None => Ok(manifest),
-            Some(why) => Err(Stop::BadInput(format!(
-                "{place}: {why}; sweeps are never edited by hand: put back a copy of it"
-            ))
-            .into()),
+            Some(why) => {
+                Err(Stop::BadInput(format!("{place}: {why}; sweeps are never edited by hand: put back a copy of it"))
+                    .into())
+            }
         }
     }
 
@@ -247,9 +246,7 @@ pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -
 }
 
 /// What a cell is known by: the binary, or, where there is none, the source that gave none.
-pub(crate) fn identities<'a>(
-    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
-) -> BTreeMap<String, String> {
+pub(crate) fn identities<'a>(builds: impl IntoIterator<Item = &'a MeasuredBranch>) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {
         Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
         Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),

@@ -36,9 +36,7 @@ pub enum FreqState {
 }
 
 /// How a trial ended.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Ending {
@@ -168,9 +166,7 @@ impl Record {
     #[must_use]
     pub fn load(&self, asked: &Asked) -> Option<usize> {
         asked.workloads.iter().position(|load| {
-            load.workload == self.workload
-                && load.size == self.size
-                && load.parameters == self.parameters
+            load.workload == self.workload && load.size == self.size && load.parameters == self.parameters
         })
     }
 }

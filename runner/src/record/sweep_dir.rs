@@ -39,10 +39,7 @@ impl SweepDir {
     ) -> Result<Self> {
         let path = parent.join(&manifest.name);
         if path.exists() {
-            bail!(Stop::BadInput(format!(
-                "{} exists already; choose another --output",
-                path.display()
-            )));
+            bail!(Stop::BadInput(format!("{} exists already; choose another --output", path.display())));
         }
         let partial = Self { path: parent.join(format!("{}.partial", manifest.name)) };
         let make = || -> Result<()> {
@@ -68,8 +65,7 @@ impl SweepDir {
             // Names begin with the time of creation.
             return Self::all(parent).pop().ok_or_else(|| {
                 let parent = checkout.shown(parent);
-                Stop::BadInput(format!("no sweep in {parent}; `cargo runner sweep` makes one"))
-                    .into()
+                Stop::BadInput(format!("no sweep in {parent}; `cargo runner sweep` makes one")).into()
             });
         }
         for path in [parent.join(which), PathBuf::from(which)] {
@@ -178,8 +174,7 @@ impl SweepDir {
     /// If it cannot be read, or is not what this version writes.
     pub fn manifest(&self) -> Result<Manifest> {
         let path = self.path.join("manifest.json");
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         Manifest::parse(&text, &path.display().to_string())
     }
 
@@ -189,10 +184,8 @@ impl SweepDir {
     /// If it cannot be read or is no JSON.
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
-        serde_json::from_str(&text)
-            .map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
+        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        serde_json::from_str(&text).map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
     }
 
     /// Replaces `manifest.json` as a whole.
@@ -250,9 +243,7 @@ impl HostLock {
         // Opened without `create` first: in a shared temporary folder the kernel may refuse to
         // create what another user owns, while a lock needs only read access.
         let file = File::open(&path)
-            .or_else(|_| {
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
-            })
+            .or_else(|_| OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path))
             .with_context(|| format!("{} cannot be opened", path.display()))?;
         let locked = if is_simulated { file.try_lock_shared() } else { file.try_lock() };
         match locked {
@@ -270,8 +261,7 @@ impl HostLock {
 
 impl HostLock {
     fn path() -> PathBuf {
-        std::env::var_os(HOST_LOCK)
-            .map_or_else(|| PathBuf::from("/var/tmp/work-stealing-sweep.lock"), PathBuf::from)
+        std::env::var_os(HOST_LOCK).map_or_else(|| PathBuf::from("/var/tmp/work-stealing-sweep.lock"), PathBuf::from)
     }
 
     /// Whether a sweep runs on this host now.
@@ -288,8 +278,7 @@ fn holder(file: &File) -> Option<String> {
     let locks = fs::read_to_string("/proc/locks").ok()?;
     let mut words = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let lock = words.find(|words| {
-        words.get(1) == Some(&"FLOCK")
-            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
+        words.get(1) == Some(&"FLOCK") && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
     })?;
     let process = Path::new("/proc").join(lock[4]);
     let line = fs::read(process.join("cmdline")).ok()?;

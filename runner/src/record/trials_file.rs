@@ -86,10 +86,7 @@ fn unpack(folder: &Path) -> io::Result<()> {
 }
 
 /// What comes out of the compressed content of a file of this name.
-pub(crate) fn unpacked<'a>(
-    path: &Path,
-    content: impl Read + Send + 'a,
-) -> io::Result<Box<dyn Read + Send + 'a>> {
+pub(crate) fn unpacked<'a>(path: &Path, content: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
     Ok(if path.ends_with(PACKED) {
         Box::new(zstd::Decoder::new(content)?)
     } else {
@@ -290,8 +287,7 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     let text = std::fs::read(path).with_context(describe)?;
     let (mut sound, mut aside, mut at) = (Vec::new(), Vec::new(), 0);
     for line in &broken {
-        let [start, end] =
-            [line.start, line.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+        let [start, end] = [line.start, line.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
         sound.extend_from_slice(&text[at..start]);
         aside.extend_from_slice(&text[start..end]);
         at = end;
@@ -321,8 +317,7 @@ impl Appender {
         let path = folder.join(PLAIN);
         let describe = || format!("{} cannot be opened for appending", path.display());
         unpack(folder).with_context(describe)?;
-        let mut file =
-            OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
         let torn = last_line(&mut file).with_context(describe)?;
         let torn = if torn.is_empty() {
             None
@@ -383,10 +378,9 @@ fn lock(folder: &Path) -> Result<File> {
     let file = OpenOptions::new().append(true).open(&path).with_context(describe)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
-            "another sweep writes to {}; wait for it or end it",
-            folder.display()
-        ))),
+        Err(TryLockError::WouldBlock) => {
+            bail!(Stop::HostNotFit(format!("another sweep writes to {}; wait for it or end it", folder.display())))
+        }
         Err(TryLockError::Error(error)) => Err(error).with_context(describe),
     }
 }
@@ -449,8 +443,7 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -467,8 +460,7 @@ mod tests {
         let mut read = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             let line = line.to_vec();
-            let [start, end] =
-                [lines.place.start, lines.place.end].map(|at| usize::try_from(at).unwrap());
+            let [start, end] = [lines.place.start, lines.place.end].map(|at| usize::try_from(at).unwrap());
             assert_eq!(line, content[start..end - 1]);
             read.push((line, lines.number));
         }
@@ -513,12 +505,9 @@ mod tests {
         let packed = std::fs::read(packed.path().join(PACKED)).unwrap();
         // Packing and unpacking: before the new file has its name, with both, and with the new one alone. Both with
         // a longer plain one does not happen; if it did, nothing would be lost either.
-        for (plain, is_packed) in [
-            (Some("one\n"), false),
-            (Some("one\n"), true),
-            (None, true),
-            (Some("one\ntwo\n"), true),
-        ] {
+        for (plain, is_packed) in
+            [(Some("one\n"), false), (Some("one\n"), true), (None, true), (Some("one\ntwo\n"), true)]
+        {
             let (folder, path) = file(plain.unwrap_or_default().as_bytes());
             std::fs::write(folder.path().join(".tmp123"), "half of someth").unwrap();
             if plain.is_none() {

@@ -38,8 +38,7 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
     probed.map(drop).map_err(|error| {
         let reason = error.kind();
         let path = path.display();
-        Stop::HostNotFit(format!("{path}: cannot be written: {reason}; choose another place"))
-            .into()
+        Stop::HostNotFit(format!("{path}: cannot be written: {reason}; choose another place")).into()
     })
 }
 

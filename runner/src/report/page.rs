@@ -58,16 +58,14 @@ impl Page<'_> {
         for version in self.versions() {
             let _ = writeln!(text, "- {version}");
         }
-        let _ =
-            writeln!(text, "\n**To repeat it{}:**\n\n```sh\n{}\n```", self.place(), self.command());
+        let _ = writeln!(text, "\n**To repeat it{}:**\n\n```sh\n{}\n```", self.place(), self.command());
         text
     }
 
     fn plain(&self, terminal: Terminal) -> String {
         let columns = terminal.columns.unwrap_or(100);
         let mut text = format!("{}\n\n{}\n", self.title(), self.table);
-        let _ =
-            writeln!(text, "{}", wrapped(&format!("host: {}", self.host_line()), columns, "  "));
+        let _ = writeln!(text, "{}", wrapped(&format!("host: {}", self.host_line()), columns, "  "));
         for version in self.versions() {
             let _ = writeln!(text, "{}", wrapped(&version, columns, "  "));
         }
@@ -77,12 +75,8 @@ impl Page<'_> {
 
     fn title(&self) -> String {
         let asked = &self.manifest.asked;
-        let others: Vec<String> = asked
-            .branches
-            .iter()
-            .filter(|name| **name != asked.baseline)
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let others: Vec<String> =
+            asked.branches.iter().filter(|name| **name != asked.baseline).map(|name| format!("`{name}`")).collect();
         format!("{} compared with `{}`", others.join(", "), asked.baseline)
     }
 
@@ -116,13 +110,11 @@ impl Page<'_> {
             words.push("virtual machine".to_owned());
         }
         words.extend(text("/kernel/osrelease").map(|release| format!("Linux {release}")));
-        let modes: Vec<String> =
-            self.manifest.asked.modes.iter().map(ToString::to_string).collect();
-        let driver =
-            text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
-                let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
-                format!("{}, {driver}, governor {governor}", modes.join(" and "))
-            });
+        let modes: Vec<String> = self.manifest.asked.modes.iter().map(ToString::to_string).collect();
+        let driver = text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
+            let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
+            format!("{}, {driver}, governor {governor}", modes.join(" and "))
+        });
         words.push(format!("CPU frequency {driver}"));
         let placements = &self.manifest.asked.placements;
         if !is_free(placements) {

@@ -5,8 +5,7 @@ use crate::config::Source;
 use crate::record::manifest::{Receipt, Toolchain};
 
 fn branch(name: &str, baseline: bool) -> MeasuredBranch {
-    let commit =
-        Commit { commit: (!baseline).then(|| "0123456789ab".to_owned()), dirty: Some(true) };
+    let commit = Commit { commit: (!baseline).then(|| "0123456789ab".to_owned()), dirty: Some(true) };
     MeasuredBranch {
         name: name.to_owned(),
         source: Source::Published { version: "1.13.0".to_owned() },

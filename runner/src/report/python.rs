@@ -27,9 +27,8 @@ impl Python {
     /// libraries cannot be installed.
     pub fn set_up(root: &Path) -> Result<Self> {
         let requirements = root.join("analysis/requirements.txt");
-        let wanted = digest::of_file(&requirements).map_err(|error| {
-            Stop::HostNotFit(format!("analysis/requirements.txt cannot be read: {error}"))
-        })?;
+        let wanted = digest::of_file(&requirements)
+            .map_err(|error| Stop::HostNotFit(format!("analysis/requirements.txt cannot be read: {error}")))?;
         let environment = root.join(".venv");
         let interpreter = environment.join("bin/python");
         let python = Self { interpreter, sources: root.join("analysis/src") };

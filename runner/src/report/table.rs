@@ -142,22 +142,14 @@ impl TextTable {
         for row in &self.rows {
             table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {
                 // A bar would end the cell.
-                let text = if is_markdown {
-                    text.replace('|', "\\|")
-                } else {
-                    textwrap::fill(text, width)
-                };
+                let text = if is_markdown { text.replace('|', "\\|") } else { textwrap::fill(text, width) };
                 let cell = Cell::new(text);
                 colour.map_or(cell.clone(), |colour| cell.fg(colour))
             }));
         }
         for (index, column) in table.column_iter_mut().enumerate() {
             let is_figure = self.columns[index].is_figure;
-            column.set_cell_alignment(if is_figure {
-                CellAlignment::Right
-            } else {
-                CellAlignment::Left
-            });
+            column.set_cell_alignment(if is_figure { CellAlignment::Right } else { CellAlignment::Left });
             if is_markdown {
                 column.set_padding((1, 1));
             } else {
@@ -166,8 +158,7 @@ impl TextTable {
                 column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
             }
         }
-        let lines: Vec<String> =
-            table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+        let lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
         lines.join("\n") + "\n"
     }
 
@@ -180,8 +171,7 @@ impl TextTable {
             cells.chain([column.title.len(), column.width]).max().unwrap_or(0)
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
-        let total =
-            widths.iter().sum::<usize>() + usize::from(GAP) * widths.len().saturating_sub(1);
+        let total = widths.iter().sum::<usize>() + usize::from(GAP) * widths.len().saturating_sub(1);
         let excess = columns.map_or(0, |columns| total.saturating_sub(columns));
         let words = (0..widths.len()).filter(|&index| !self.columns[index].is_figure);
         if let Some(index) = words.max_by_key(|&index| widths[index]) {
@@ -250,8 +240,7 @@ mod tests {
         }
         let rows = [Row { name: "one", count: 1 }, Row { name: "two", count: 2 }];
         assert_eq!(data(&rows, Format::Csv).unwrap().unwrap(), "name,count\none,1\ntwo,2\n");
-        let json: serde_json::Value =
-            serde_json::from_str(&data(&rows, Format::Json).unwrap().unwrap()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&data(&rows, Format::Json).unwrap().unwrap()).unwrap();
         assert_eq!(json[1]["count"], 2);
         assert!(data(&rows, Format::Table).unwrap().is_none());
     }

@@ -6,8 +6,7 @@ use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Shared between the signal handler's thread and the threads that wait for a process.
-static STATE: Mutex<State> =
-    Mutex::new(State { is_installed: false, is_requested: false, groups: Vec::new() });
+static STATE: Mutex<State> = Mutex::new(State { is_installed: false, is_requested: false, groups: Vec::new() });
 
 struct State {
     is_installed: bool,

@@ -19,12 +19,8 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Says something on standard error, in lines that fit where that is a terminal.
 pub fn tell(text: &str) {
-    let columns =
-        if std::io::stderr().is_terminal() { Term::stderr().size_checked() } else { None };
-    eprintln!(
-        "{}",
-        columns.map_or_else(|| text.to_owned(), |(_, width)| fitting(text, width.into()))
-    );
+    let columns = if std::io::stderr().is_terminal() { Term::stderr().size_checked() } else { None };
+    eprintln!("{}", columns.map_or_else(|| text.to_owned(), |(_, width)| fitting(text, width.into())));
 }
 
 /// A text whose lines are no longer than a terminal is wide, where words allow it.
@@ -34,11 +30,7 @@ fn fitting(text: &str, columns: usize) -> String {
 
 /// How long it takes to the end, at the pace so far.
 fn left(time: Duration) -> String {
-    if time.is_zero() {
-        "time left unknown".to_owned()
-    } else {
-        format!("about {} left", human(time))
-    }
+    if time.is_zero() { "time left unknown".to_owned() } else { format!("about {} left", human(time)) }
 }
 
 /// A bar that says what a narrow terminal must not cut before what it may; hidden where standard error is no terminal.
@@ -180,8 +172,7 @@ impl Watch for Progress {
 
 /// What to say of a sweep before it starts: its size in one line.
 pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
-    let mut workloads: Vec<&str> =
-        asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    let mut workloads: Vec<&str> = asked.workloads.iter().map(|load| load.workload.as_str()).collect();
     workloads.dedup();
     let sets = if asked.workloads.len() > workloads.len() {
         format!(" in {} sets of parameters", asked.workloads.len())

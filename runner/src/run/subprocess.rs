@@ -7,9 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
-};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid};
 
 use crate::run::interrupt::{self, Watched};
 
@@ -79,14 +77,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
     drop(watched);
     let (stdout, stderr) = readers.join();
-    Ok(Finished {
-        status,
-        stdout,
-        stderr,
-        elapsed,
-        is_timed_out,
-        is_interrupted: interrupt::is_requested(),
-    })
+    Ok(Finished { status, stdout, stderr, elapsed, is_timed_out, is_interrupted: interrupt::is_requested() })
 }
 
 /// Starts `command`, and says when.
@@ -98,9 +89,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     loop {
         let started = Instant::now();
         match command.spawn() {
-            Err(error)
-                if error.kind() == io::ErrorKind::ExecutableFileBusy && started < give_up =>
-            {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && started < give_up => {
                 thread::sleep(Duration::from_millis(5));
             }
             spawned => return spawned.map(|child| (child, started)),
@@ -137,11 +126,7 @@ fn die_with_parent(command: &mut Command) {
     let set = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have died before the line above.
-        if rustix::process::getppid() == Some(parent) {
-            Ok(())
-        } else {
-            Err(rustix::io::Errno::SRCH.into())
-        }
+        if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two system
     // calls, allocates nothing, takes no lock, and captures a plain number.

@@ -118,17 +118,12 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
         // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
-        timed(&mut tally.clocking, || {
-            around.frequency.before(trial.regime.mode, trial.kind.threads)
-        })?;
+        timed(&mut tally.clocking, || around.frequency.before(trial.regime.mode, trial.kind.threads))?;
         let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
-        let before =
-            Before { started_at: Timestamp::now(), core_to_core_ns, seen: around.gauges.look() };
+        let before = Before { started_at: Timestamp::now(), core_to_core_ns, seen: around.gauges.look() };
         let request = request(job, &trial);
-        let Some(ended) =
-            around.trials[0].run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
-        else {
+        let Some(ended) = around.trials[0].run_trial(job.asked.binary_of(trial.branch), trial.layout, &request) else {
             tally.is_interrupted = true;
             break;
         };

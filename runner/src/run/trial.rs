@@ -57,19 +57,14 @@ impl Subprocesses {
     /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out
     /// of what failing processes print.
     #[must_use]
-    pub fn new(
-        binaries: BTreeMap<String, Vec<PathBuf>>,
-        limit: Duration,
-        checkout: Checkout,
-    ) -> Self {
+    pub fn new(binaries: BTreeMap<String, Vec<PathBuf>>, limit: Duration, checkout: Checkout) -> Self {
         Self { binaries, limit, checkout }
     }
 }
 
 impl RunTrial for Subprocesses {
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
-        let Some(binary) = self.binaries.get(branch).and_then(|binaries| binaries.get(layout))
-        else {
+        let Some(binary) = self.binaries.get(branch).and_then(|binaries| binaries.get(layout)) else {
             let reason = "the branch could not be built; see the manifest".to_owned();
             let failure = TrialFailure { ending: Ending::BuildFailed, reason, stderr_tail: None };
             return Some(Ended { process: Duration::ZERO, result: Err(failure) });
@@ -165,14 +160,12 @@ fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
         return Ok(outcome);
     }
     Err(match serde_json::from_str::<Failure>(last_line) {
-        Ok(Failure::WrongAnswer { iteration, expected, actual }) => failure(
-            Ending::WrongAnswer,
-            format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
-        ),
-        Ok(Failure::Hang { iteration, waited_ms }) => failure(
-            Ending::Hang,
-            format!("iteration {iteration} got no further for {:.1} s", waited_ms as f64 / 1e3),
-        ),
+        Ok(Failure::WrongAnswer { iteration, expected, actual }) => {
+            failure(Ending::WrongAnswer, format!("iteration {iteration} gave {actual}, the known answer is {expected}"))
+        }
+        Ok(Failure::Hang { iteration, waited_ms }) => {
+            failure(Ending::Hang, format!("iteration {iteration} got no further for {:.1} s", waited_ms as f64 / 1e3))
+        }
         Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
         Err(_) => failure(Ending::Crash, how_it_ended(finished)),
     })
@@ -298,8 +291,7 @@ mod tests {
 
     #[test]
     fn a_refusal_keeps_its_message() {
-        let failure =
-            ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
+        let failure = ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
         assert_eq!((failure.ending, failure.reason.as_str()), (Ending::Refused, "no such size"));
     }
 

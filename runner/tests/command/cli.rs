@@ -31,8 +31,7 @@ fn config(folder: &TempDir, row: &str) -> String {
 fn made_up_rayon_core(folder: &TempDir, version: &str, source: &str) {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
-    let manifest =
-        format!("[package]\nname = \"rayon-core\"\nversion = \"{version}\"\n[workspace]\n");
+    let manifest = format!("[package]\nname = \"rayon-core\"\nversion = \"{version}\"\n[workspace]\n");
     fs::write(krate.join("Cargo.toml"), manifest).unwrap();
     fs::write(krate.join("src/lib.rs"), source).unwrap();
 }
@@ -62,8 +61,7 @@ fn list_shows_every_workload_with_its_sizes_in_80_columns() {
 
 #[test]
 fn list_as_json_is_data() {
-    let output =
-        run(&folder(), &["list", "--format", "json"]).success().get_output().stdout.clone();
+    let output = run(&folder(), &["list", "--format", "json"]).success().get_output().stdout.clone();
     let all: serde_json::Value = serde_json::from_slice(&output).unwrap();
     assert_eq!(all["branches"][0]["name"], "master");
     assert!(all["workloads"].as_array().unwrap().len() >= 3);
@@ -71,8 +69,7 @@ fn list_as_json_is_data() {
 
 #[test]
 fn plan_counts_cells_and_trials_and_runs_nothing() {
-    let arguments =
-        ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    let arguments = ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
     run(&folder(), &[&arguments[..], &["--trials", "3"]].concat())
         .success()
         // 2 thread counts × (master, its twin, packed) + 1 sequential.
@@ -82,8 +79,7 @@ fn plan_counts_cells_and_trials_and_runs_nothing() {
 
 #[test]
 fn plan_says_where_workers_run_and_both_placements_double_the_cells() {
-    let arguments =
-        ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    let arguments = ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
     run(&folder(), &arguments).success().stdout(is_match("placement +free\n").unwrap());
     run(&folder(), &[&arguments[..], &["--placement", "both", "--trials", "3"]].concat())
         .success()
@@ -104,8 +100,7 @@ fn experiments_say_where_workers_run() {
 
 #[test]
 fn plan_prints_the_order_on_request() {
-    let arguments =
-        ["plan", "--branches", "master", "--workloads", "tsp", "--threads", "2", "--order"];
+    let arguments = ["plan", "--branches", "master", "--workloads", "tsp", "--threads", "2", "--order"];
     let output = run(&folder(), &arguments).success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
     // A header, and 7 trials each of master, its twin and the sequential program.
@@ -115,8 +110,7 @@ fn plan_prints_the_order_on_request() {
 
 #[test]
 fn plan_tells_what_is_counted_and_which_branches_cannot_count() {
-    let arguments =
-        ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    let arguments = ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
     run(&folder(), &[&arguments[..], &["--trials", "3", "--instrument"]].concat())
         .success()
         .stdout(contains("counted     2 trials of each cell of packed-instrumented,"))
@@ -136,8 +130,7 @@ fn counting_needs_a_branch_that_can_count() {
         .stderr(contains("add for example `packed`"));
     let trace = |more: [&str; 2]| {
         let arguments = ["trace", "--threads", "2", more[0], more[1]];
-        let other =
-            if more[0] == "--branch" { ["--workload", "tsp"] } else { ["--branch", "packed"] };
+        let other = if more[0] == "--branch" { ["--workload", "tsp"] } else { ["--branch", "packed"] };
         run(&folder(), &[&arguments[..], &other[..]].concat()).code(2)
     };
     trace(["--branch", "master"]).stderr(contains("records nothing; only branches of rayon-fork/"));
@@ -181,9 +174,9 @@ fn a_plan_takes_branches_that_are_in_no_file_as_a_sweep_does() {
 #[test]
 fn a_group_is_picked_by_its_name_and_a_misspelt_one_is_refused_with_the_likely_one() {
     let folder = folder();
-    run(&folder, &["plan", "--experiment", "rivals"]).success().stdout(contains(
-        "branches    master\n            champion\n            chili\n            forte\n",
-    ));
+    run(&folder, &["plan", "--experiment", "rivals"])
+        .success()
+        .stdout(contains("branches    master\n            champion\n            chili\n            forte\n"));
     run(&folder, &["plan", "--branches", "group:rivls"])
         .code(2)
         .stderr(contains("--branches: rivls: no such group; known: designs, "))
@@ -258,10 +251,7 @@ fn what_cannot_be_meant_is_told_at_once_and_in_the_words_that_were_typed() {
         (&["sweep", "--output", "x.pdf"], "leave out `.pdf`"),
         (&["report", "--output", "x.pdf"], "leave out `.pdf`"),
         (&["merge", "nowhere.tar.zst"], "nowhere.tar.zst: there is no such file or folder"),
-        (
-            &["plan", "--experiment", "packets-awesome", "--workloads", "tsp"],
-            "--workloads tsp: none has",
-        ),
+        (&["plan", "--experiment", "packets-awesome", "--workloads", "tsp"], "--workloads tsp: none has"),
     ] {
         run(&folder(), arguments).code(2).stderr(contains(told));
     }
@@ -270,9 +260,7 @@ fn what_cannot_be_meant_is_told_at_once_and_in_the_words_that_were_typed() {
 #[test]
 fn a_parameter_given_twice_is_bad_input() {
     let twice = ["plan", "--parameter", "elements=5", "--parameter", "quicksort.elements=6"];
-    run(&folder(), &twice)
-        .code(2)
-        .stderr(contains("`quicksort.elements` is already 5; give each parameter once"));
+    run(&folder(), &twice).code(2).stderr(contains("`quicksort.elements` is already 5; give each parameter once"));
 }
 
 #[test]
@@ -314,24 +302,18 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
     }
     let sweeps = folder.path().display().to_string();
     // It has nothing to show, which is said of the sweep that was meant.
-    run(&folder, &["show", "2026-01-02", "--output", &sweeps])
+    run(&folder, &["show", "2026-01-02", "--output", &sweeps]).code(2).stderr(contains("2026-01-02T000000Z-a-1"));
+    run(&folder, &["show", "2026-01-0", "--output", &sweeps])
         .code(2)
-        .stderr(contains("2026-01-02T000000Z-a-1"));
-    run(&folder, &["show", "2026-01-0", "--output", &sweeps]).code(2).stderr(
-        contains("begin with `2026-01-0`").and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")),
-    );
+        .stderr(contains("begin with `2026-01-0`").and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")));
 }
 
 #[test]
 fn a_sweep_that_does_not_exist_is_bad_input() {
     let folder = folder();
     let sweeps = folder.path().display().to_string();
-    run(&folder, &["show", "nothing", "--output", &sweeps])
-        .code(2)
-        .stderr(contains("no sweep called `nothing`"));
-    run(&folder, &["show", "--output", &sweeps])
-        .code(2)
-        .stderr(contains("`cargo runner sweep` makes one"));
+    run(&folder, &["show", "nothing", "--output", &sweeps]).code(2).stderr(contains("no sweep called `nothing`"));
+    run(&folder, &["show", "--output", &sweeps]).code(2).stderr(contains("`cargo runner sweep` makes one"));
 }
 
 #[test]
@@ -380,8 +362,7 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     // Neither gets as far as a build: what a dead sweep left cannot be read.
     let journal = folder.path().join("journal.json");
     fs::write(&journal, "nothing").unwrap();
-    let measured =
-        ["sweep", "--branches", "packed", "--frequency-journal", journal.to_str().unwrap()];
+    let measured = ["sweep", "--branches", "packed", "--frequency-journal", journal.to_str().unwrap()];
     let simulated = [&measured[..], &["--machine", "zen4-64"]].concat();
     lock.lock_shared().unwrap();
     assert!(!is_refused(&simulated));
@@ -394,9 +375,9 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
 
 #[test]
 fn prices_that_cannot_be_written_are_not_measured() {
-    run(&folder(), &["calibrate", "--output", "/nowhere/charges.toml"]).code(4).stderr(
-        contains("/nowhere/charges.toml: cannot be written").and(contains("building").not()),
-    );
+    run(&folder(), &["calibrate", "--output", "/nowhere/charges.toml"])
+        .code(4)
+        .stderr(contains("/nowhere/charges.toml: cannot be written").and(contains("building").not()));
 }
 
 #[test]

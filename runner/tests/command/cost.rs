@@ -52,8 +52,7 @@ fn planned(asked: &Asked) -> Plan {
 /// A record as long as most.
 fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
     let load = &asked.workloads[trial.kind.load];
-    let iteration =
-        Iteration { elapsed_ns: 24_893_463, user_ns: 24_851_000, system_ns: 0, work_units: 21_600 };
+    let iteration = Iteration { elapsed_ns: 24_893_463, user_ns: 24_851_000, system_ns: 0, work_units: 21_600 };
     let metric = |name: &str| (name.to_owned(), Metric { value: 0.5, unit: "switches".to_owned() });
     Record {
         schema: SCHEMA,

@@ -5,9 +5,7 @@ use std::fs;
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use runner::host::Host;
-use runner::host::doctor::{
-    Circumstances, Diagnosis, Disk, Severity, Stacking, Tool, examine, first_look,
-};
+use runner::host::doctor::{Circumstances, Diagnosis, Disk, Severity, Stacking, Tool, examine, first_look};
 use runner::host::frequency::clock::Clock;
 use tempfile::TempDir;
 
@@ -170,12 +168,7 @@ fn cpus_of_unequal_strength_are_a_warning_that_names_the_strong_ones() {
 #[test]
 fn a_quota_below_the_number_of_cpus_is_unfit_and_one_above_it_a_note() {
     let file = "sys/fs/cgroup/cpu.max";
-    assert_finds(
-        &[(file, "150000 100000")],
-        Severity::Unfit,
-        "quota",
-        "(1.50 CPUs' time for 4 CPUs)",
-    );
+    assert_finds(&[(file, "150000 100000")], Severity::Unfit, "quota", "(1.50 CPUs' time for 4 CPUs)");
     assert_finds(&[(file, "400000 100000")], Severity::Note, "quota", "4.00 CPUs' time");
 }
 
@@ -300,22 +293,12 @@ fn circumstances_are_judged_like_files() {
         assert_one(&examine(&Host::at(root.path()), &around), severity, id, seen);
     };
     let (unfit, warning) = (Severity::Unfit, Severity::Warning);
-    judge(
-        &|it| it.fixable = Err("no permission".to_owned()),
-        unfit,
-        "frequency-control",
-        "no permission",
-    );
+    judge(&|it| it.fixable = Err("no permission".to_owned()), unfit, "frequency-control", "no permission");
     judge(&|it| it.fix_in_force = Some("since noon".to_owned()), unfit, "fix-left", "since noon");
     judge(&|it| it.clock = Some(None), warning, "clock", "do not agree");
     judge(&|it| it.is_another_sweep_running = true, unfit, "another-sweep", "held");
     judge(&|it| it.usable_cpus = 2, warning, "few-cpus", "2 CPUs");
-    judge(
-        &|it| it.compilers[0].seen = Err("not found".to_owned()),
-        unfit,
-        "compiler",
-        "`cargo --version`",
-    );
+    judge(&|it| it.compilers[0].seen = Err("not found".to_owned()), unfit, "compiler", "`cargo --version`");
     judge(&|it| it.python = Err("too old".to_owned()), warning, "python", "too old");
     judge(&|it| it.linker = Err("no ld.lld".to_owned()), warning, "linker", "no ld.lld");
     judge(&|it| it.disks = vec![disk(Some(1 << 30), true)], warning, "disk", "1.0 GiB");
@@ -327,8 +310,7 @@ fn circumstances_are_judged_like_files() {
 fn whoever_begins_a_sweep_is_told_what_makes_times_doubtful_and_nothing_else() {
     let file = format!("{CPUS}/smt/active");
     let root = host(&[("proc/loadavg", "9 0 0 1/1 1"), (&file, "1")]);
-    let ids: Vec<String> =
-        first_look(&Host::at(root.path())).into_iter().map(|finding| finding.id).collect();
+    let ids: Vec<String> = first_look(&Host::at(root.path())).into_iter().map(|finding| finding.id).collect();
     assert_eq!(ids, ["load"]);
 }
 

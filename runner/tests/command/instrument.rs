@@ -68,18 +68,14 @@ fn counted_trials_hold_what_the_program_is_known_to_do() {
     let (timed, counted) = records.split_at(TIMED);
     assert!(timed.iter().all(|record| record.get("events").is_none()));
     for record in counted {
-        assert_eq!(
-            (&record["branch"], &record["outcome"]),
-            (&"packed-instrumented".into(), &"ok".into())
-        );
+        assert_eq!((&record["branch"], &record["outcome"]), (&"packed-instrumented".into(), &"ok".into()));
         assert_eq!(record["iterations"], Value::Array(Vec::new()));
         let events = &record["events"];
         let workers = events["workers"].as_array().unwrap();
         assert_eq!(workers.len(), 2);
         let pushes: u64 = workers.iter().map(|worker| worker["pushes"].as_u64().unwrap()).sum();
         // A tree of n calls has (n - 1) / 2 inner ones; each is a join, and a join pushes one job.
-        let (calls, iterations) =
-            (events["work_units"].as_u64().unwrap(), events["iterations"].as_u64().unwrap());
+        let (calls, iterations) = (events["work_units"].as_u64().unwrap(), events["iterations"].as_u64().unwrap());
         assert_eq!(pushes, (calls - iterations) / 2);
         assert!(workers.iter().any(|worker| worker["packed_word_loads"].as_u64() > Some(0)));
     }
@@ -138,8 +134,7 @@ fn a_changed_instrumented_build_is_not_gone_on_with() {
 #[test]
 fn a_timed_binary_has_nothing_of_counts_and_traces_in_it() {
     let (_folder, sweep) = copy();
-    let manifest: Value =
-        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
     let target = std::env::var_os("CARGO_TARGET_DIR");
     let target = target.map_or_else(|| common::root().join("target"), PathBuf::from);
     let has = |build: &Value, word: &str| {
@@ -168,10 +163,8 @@ fn a_trace_has_a_track_for_each_worker_on_which_nothing_overlaps() {
     let trace: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     for track in 0..=2 {
-        let spans: Vec<&Value> = events
-            .iter()
-            .filter(|event| event["tid"] == track && event["ts"].is_number())
-            .collect();
+        let spans: Vec<&Value> =
+            events.iter().filter(|event| event["tid"] == track && event["ts"].is_number()).collect();
         assert!(spans.is_sorted_by_key(|event| event["ts"].as_f64().unwrap()));
         for pair in spans.chunks(2) {
             assert_eq!((&pair[0]["ph"], &pair[1]["ph"]), (&"B".into(), &"E".into()));

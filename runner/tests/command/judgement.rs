@@ -49,13 +49,9 @@ fn the_table_ends_with_what_the_analysis_says_in_as_many_columns() {
         .stdout(contains("CPU ratio"))
         .stdout(predicates::str::ends_with("\nasked: verdict in 80\n"));
     show(folder.path(), PACED, &[]).stdout(is_match("CPU time +CPU ratio +time +ratio").unwrap());
-    show(folder.path(), SWEEP, &["--format", "markdown"])
-        .success()
-        .stdout(contains("\nasked: verdict"));
+    show(folder.path(), SWEEP, &["--format", "markdown"]).success().stdout(contains("\nasked: verdict"));
     for format in ["csv", "json"] {
-        show(folder.path(), SWEEP, &["--format", format])
-            .success()
-            .stdout(contains("asked:").not());
+        show(folder.path(), SWEEP, &["--format", format]).success().stdout(contains("asked:").not());
     }
 }
 
@@ -65,9 +61,7 @@ fn an_analysis_that_fails_leaves_the_table_and_says_why_and_what_to_do() {
     show(folder.path(), SWEEP, &[])
         .success()
         .stdout(contains("CPU ratio"))
-        .stdout(contains(
-            "\nNot judged: the analysis failed: error: no such thing. Once that is mended,\n",
-        ))
+        .stdout(contains("\nNot judged: the analysis failed: error: no such thing. Once that is mended,\n"))
         .stdout(is_match("judgement\\.\n$").unwrap());
 }
 

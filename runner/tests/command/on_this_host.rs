@@ -88,9 +88,8 @@ fn interrupted_it_goes_on_and_what_it_packs_is_taken_once_elsewhere() {
     let all = ["doctor", "calibrate", "predict", "study", "classics", "validate", "report"];
     assert_eq!(names, all);
     let of = |step: usize| results.join("sweeps").join(steps[step]["made"].as_str().unwrap());
-    let manifest = |step| -> Value {
-        serde_json::from_slice(&fs::read(of(step).join("manifest.json")).unwrap()).unwrap()
-    };
+    let manifest =
+        |step| -> Value { serde_json::from_slice(&fs::read(of(step).join("manifest.json")).unwrap()).unwrap() };
     let (predicted, measured) = (manifest(2), manifest(5));
     assert_eq!(predicted["asked"]["machine"]["name"], "here");
     assert!(predicted["runs"][0]["ended_at"].as_str() < measured["created_at"].as_str());

@@ -123,15 +123,9 @@ impl Watch for Nobody {
     fn end(&mut self, _record: &Record) {}
 }
 
-fn run(
-    asked: &Asked,
-    plan: &Plan,
-    done: HashSet<Id>,
-    fake: &mut Fake,
-) -> (Tally, Vec<Record>, Vec<Mode>) {
+fn run(asked: &Asked, plan: &Plan, done: HashSet<Id>, fake: &mut Fake) -> (Tally, Vec<Record>, Vec<Mode>) {
     let inputs = asked.workloads.iter().map(|_| None).collect();
-    let job =
-        Job { root: Path::new("."), asked, plan, inputs, done, cpus: 2, settle: Duration::ZERO };
+    let job = Job { root: Path::new("."), asked, plan, inputs, done, cpus: 2, settle: Duration::ZERO };
     let mut records = Vec::new();
     let mut modes = Modes::default();
     let tally = sweep::run(
@@ -216,10 +210,7 @@ fn a_failed_trial_is_recorded_and_the_sweep_goes_on() {
     let plan = plan_of(&asked);
     let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
     assert_eq!((tally.trials, tally.failed), (plan.len(), 1));
-    assert_eq!(
-        (records[3].outcome, records[3].reason.as_deref()),
-        (Ending::Timeout, Some("no answer"))
-    );
+    assert_eq!((records[3].outcome, records[3].reason.as_deref()), (Ending::Timeout, Some("no answer")));
     assert_eq!(records[4].outcome, Ending::Ok);
 }
 
@@ -276,8 +267,7 @@ fn modes_change_once_a_round_and_mark_their_trials() {
     let (_, records, modes) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
     assert!(modes.len() <= 2 * asked.trials as usize, "{modes:?}");
     for record in records {
-        let expected =
-            if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
+        let expected = if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
         assert_eq!(record.freq_state, expected);
         assert_eq!((record.ghz_before, record.ghz_after), (Some(2.0), Some(2.5)));
     }

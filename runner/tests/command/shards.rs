@@ -16,8 +16,7 @@ use crate::common;
 /// 1 workload × (2 thread counts × (master, twin) + sequential) × 4 trials.
 const PLANNED: usize = 20;
 
-const ASKED: [&str; 7] =
-    ["--preset", "smoke", "--branches", "master", "--workloads", "quicksort", "--trials=4"];
+const ASKED: [&str; 7] = ["--preset", "smoke", "--branches", "master", "--workloads", "quicksort", "--trials=4"];
 
 fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
     common::runner(folder.path()).args(arguments).assert()
@@ -31,8 +30,7 @@ fn shown(path: &Path) -> String {
 fn shard(folder: &TempDir, shard: &str, more: &[&str]) -> PathBuf {
     let own = folder.path().join(shard.replace('/', "-of-") + &more.concat());
     let output = shown(&own);
-    run(folder, &[&["sweep", "--shard", shard, "--output", &output], &ASKED[..], more].concat())
-        .success();
+    run(folder, &[&["sweep", "--shard", shard, "--output", &output], &ASKED[..], more].concat()).success();
     own
 }
 
@@ -46,14 +44,12 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (shard(&folder, "1/2", &[]), shard(&folder, "2/2", &[]));
     let output = shown(&folder.path().join("merged"));
-    let merged =
-        run(&folder, &["merge", &shown(&two), &shown(&one), "--output", &output]).success();
+    let merged = run(&folder, &["merge", &shown(&two), &shown(&one), "--output", &output]).success();
     let stdout = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let sweep = PathBuf::from(stdout.trim());
 
     let records = trials(&sweep);
-    let identities: BTreeSet<&str> =
-        records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
+    let identities: BTreeSet<&str> = records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
     assert_eq!((records.len(), identities.len()), (PLANNED, PLANNED));
     let blocks: Vec<u64> = records.iter().map(|record| record["block"].as_u64().unwrap()).collect();
     assert!(blocks.is_sorted(), "{blocks:?}");
@@ -93,7 +89,5 @@ fn a_shard_that_is_none_is_bad_input() {
 fn the_plan_of_a_shard_has_its_share_of_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
     // 12 blocks in all: 4 each of one thread, two threads, and the sequential program.
-    run(&folder, &[&["plan", "--shard", "1/3"], &ASKED[..]].concat())
-        .success()
-        .stdout(contains("4 blocks"));
+    run(&folder, &[&["plan", "--shard", "1/3"], &ASKED[..]].concat()).success().stdout(contains("4 blocks"));
 }

@@ -18,12 +18,8 @@ fn plan(more: &[&str]) -> Assert {
     let of = |name: &'static str, default: &'static str| {
         if more.contains(&name) { vec![] } else { vec![name, default] }
     };
-    let defaults = [
-        of("--machine", "zen4-64"),
-        of("--branches", "packed"),
-        of("--workloads", "fib-join"),
-        of("--threads", "8"),
-    ];
+    let defaults =
+        [of("--machine", "zen4-64"), of("--branches", "packed"), of("--workloads", "fib-join"), of("--threads", "8")];
     common::runner(folder.path()).arg("plan").args(defaults.concat()).args(more).assert()
 }
 
@@ -53,28 +49,22 @@ fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
     let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("fence-ns")).collect();
     fs::write(&path, kept.join("\n")).unwrap();
     let root = folder.path().display().to_string();
-    plan(&["--root", &root])
-        .code(2)
-        .stderr(contains("machines/zen4-64.toml").and(contains("fence-ns")));
+    plan(&["--root", &root]).code(2).stderr(contains("machines/zen4-64.toml").and(contains("fence-ns")));
 }
 
 #[test]
-fn a_machine_of_two_hardware_threads_a_core_has_twice_as_many_cpus_and_the_prices_of_the_one_it_is_like()
- {
+fn a_machine_of_two_hardware_threads_a_core_has_twice_as_many_cpus_and_the_prices_of_the_one_it_is_like() {
     plan(&["--machine", "ice-lake-2x32-smt", "--threads", "cores,cpus"])
         .success()
         .stdout(contains("threads     64 128"));
-    plan(&["--machine", "ice-lake-2x32-smt", "--prices", "wake-ns"])
-        .success()
-        .stdout(contains("price=wake-ns*0.5"));
+    plan(&["--machine", "ice-lake-2x32-smt", "--prices", "wake-ns"]).success().stdout(contains("price=wake-ns*0.5"));
 }
 
 #[test]
 fn hardware_threads_that_no_machine_has_are_refused_with_file_line_key_and_remedy() {
     let other = "machines/ice-lake-2x32.toml";
     let folder = checkout_with(other);
-    let written =
-        fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
+    let written = fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
     let path = folder.path().join("machines/m.toml");
     fs::write(&path, written.replace("per-core = 2", "per-core = 3")).unwrap();
     let root = folder.path().display().to_string();
@@ -95,9 +85,7 @@ fn more_threads_than_the_machine_has_cores_share_them() {
 
 #[test]
 fn a_workload_that_charges_nothing_is_refused_by_name_and_left_out_of_a_group() {
-    plan(&["--workloads", "pcap-verify"])
-        .code(2)
-        .stderr(contains("not for simulated machines: pcap-verify"));
+    plan(&["--workloads", "pcap-verify"]).code(2).stderr(contains("not for simulated machines: pcap-verify"));
     plan(&["--workloads", "all"]).success().stderr(contains("without pcap-verify"));
 }
 
@@ -132,17 +120,13 @@ fn sweep_of(tree: &Path) -> Assert {
 #[test]
 fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
     let tree = tree("libc = \"0.2\"", "");
-    sweep_of(tree.path())
-        .code(2)
-        .stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
+    sweep_of(tree.path()).code(2).stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
 }
 
 #[test]
 fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
     let renamed = tree("", "\nuse std as library;\n");
-    sweep_of(renamed.path())
-        .code(2)
-        .stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
+    sweep_of(renamed.path()).code(2).stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
 }
 
 #[test]
@@ -171,12 +155,8 @@ fn trials_side_by_side_are_refused_on_a_host() {
 #[test]
 fn machines_are_listed_with_their_cores() {
     let folder = tempfile::tempdir().unwrap();
-    let list = |format: &str| {
-        common::runner(folder.path())
-            .args(["list", "machines", "--format", format])
-            .assert()
-            .success()
-    };
+    let list =
+        |format: &str| common::runner(folder.path()).args(["list", "machines", "--format", format]).assert().success();
     list("table").stdout(contains("zen4-64\n").and(contains("64 cores, 1 socket\n")));
     list("table").stdout(contains("64 cores with two hardware threads each, 2 sockets\n"));
     list("json").stdout(contains("\"cores\": 1024").and(contains("\"cpus\": 128")));
@@ -203,15 +183,7 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let output = parent.join(jobs);
     common::runner(folder.path())
-        .args([
-            "sweep",
-            "--machine",
-            "zen4-64",
-            "--branches",
-            "packed,champion",
-            "--workloads",
-            "ticks,fib-join",
-        ])
+        .args(["sweep", "--machine", "zen4-64", "--branches", "packed,champion", "--workloads", "ticks,fib-join"])
         .args(["--size", "tiny", "--threads", "1,8", "--trials", "2", "--jobs", jobs, "--output"])
         .arg(&output)
         .assert()
@@ -219,8 +191,7 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
         .stdout(contains("waits:   cargo runner analysis lines "));
     let sweep = fs::read_dir(&output).unwrap().next().unwrap().unwrap().path();
     let text = Text::open(&trials_file::of(&sweep)).and_then(io::read_to_string).unwrap();
-    let mut records: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for record in &mut records {
         for field in ["started_at", "process_ns"] {
             record.as_object_mut().unwrap().remove(field).unwrap();
@@ -247,8 +218,7 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
     let one = records(folder.path(), "1");
     assert!(one.len() > 8, "{} records", one.len());
     // Branches share the seeds of their replicates; the twin has its own.
-    let seeds: BTreeSet<_> =
-        one.iter().map(|it| it["simulated_seed"].as_u64().expect("a seed")).collect();
+    let seeds: BTreeSet<_> = one.iter().map(|it| it["simulated_seed"].as_u64().expect("a seed")).collect();
     assert_eq!(seeds.len(), 4, "{seeds:?}");
     for (branch, lines) in [
         ("master", ["rayon-core-1.13.0/src/sleep/mod.rs:", "crossbeam-deque-"]),

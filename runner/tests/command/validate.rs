@@ -52,9 +52,7 @@ fn what_validate_decides_by_itself_is_refused() {
 #[test]
 fn arguments_are_looked_at_before_the_host_is_measured() {
     let folder = tempfile::tempdir().unwrap();
-    for (option, told) in
-        [(["--trials", "1000000000"], "nobody waits"), (["--threads", "-1"], "no thread count")]
-    {
+    for (option, told) in [(["--trials", "1000000000"], "nobody waits"), (["--threads", "-1"], "no thread count")] {
         let refused = runner(folder.path()).arg("validate").args(option).assert();
         refused.code(2).stderr(contains(told).and(contains("building").not()));
     }
@@ -62,8 +60,7 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
 
 /// Manifests of the sweeps in a folder, oldest first.
 fn manifests(sweeps: &Path) -> Vec<Value> {
-    let mut names: Vec<_> =
-        fs::read_dir(sweeps).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut names: Vec<_> = fs::read_dir(sweeps).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
     let read = |name: &std::path::PathBuf| fs::read(name.join("manifest.json")).unwrap();
     names.iter().map(|name| serde_json::from_slice(&read(name)).unwrap()).collect()

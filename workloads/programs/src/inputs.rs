@@ -9,12 +9,7 @@ use protocol::WholeInput;
 use workloads::random::Random;
 
 /// Makes the input in a folder unless it is there; never half of it.
-pub(crate) fn make(
-    folder: &Path,
-    input: WholeInput,
-    amount: u64,
-    seed: u64,
-) -> io::Result<PathBuf> {
+pub(crate) fn make(folder: &Path, input: WholeInput, amount: u64, seed: u64) -> io::Result<PathBuf> {
     let name = match input {
         WholeInput::Bytes => "bytes",
         WholeInput::Sources => "sources",
@@ -85,10 +80,8 @@ fn picture(path: &Path, lines: u64, random: &mut Random) -> io::Result<()> {
     for y in 0..lines {
         for x in 0..u64::from(WIDTH) {
             let noise = random.below(4);
-            colours.extend(
-                [x / 4 + noise, (x + y) / 8 + noise, 255 - (y / 4 + noise) % 256]
-                    .map(|it| (it % 256) as u8),
-            );
+            colours
+                .extend([x / 4 + noise, (x + y) / 8 + noise, 255 - (y / 4 + noise) % 256].map(|it| (it % 256) as u8));
         }
     }
     let mut encoder = Encoder::new(fs::File::create(path)?, WIDTH, lines as u32);

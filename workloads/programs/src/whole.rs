@@ -97,8 +97,7 @@ impl Run {
         let first = match fs::read_to_string(&self.known) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let folder = self.known.parent().unwrap_or(&self.known);
-                let kept =
-                    fs::create_dir_all(folder).and_then(|()| fs::write(&self.known, &answer));
+                let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&self.known, &answer));
                 kept.map(|()| answer.clone())
             }
             read => read,
@@ -132,13 +131,10 @@ impl Instance for Run {
         match self.last.take() {
             Some(Ok(Output { status, stdout, .. })) if status.success() && !stdout.is_empty() => {
                 let digest = Sha256::digest(&stdout);
-                let start =
-                    digest.iter().take(8).fold(0_u64, |it, byte| it << 8 | u64::from(*byte));
+                let start = digest.iter().take(8).fold(0_u64, |it, byte| it << 8 | u64::from(*byte));
                 self.known(format!("{start:016x}"))
             }
-            Some(Ok(Output { status, stdout, .. })) => {
-                Err(wrong(format!("{status} and {} bytes", stdout.len())))
-            }
+            Some(Ok(Output { status, stdout, .. })) => Err(wrong(format!("{status} and {} bytes", stdout.len()))),
             Some(Err(error)) => Err(wrong(format!("{}: {error}", self.binary.display()))),
             None => Err(wrong("no run".to_owned())),
         }
@@ -156,11 +152,7 @@ mod tests {
     use super::*;
 
     /// A trial of two iterations of a shell script in the place of a program.
-    fn trial(
-        common: &Path,
-        script: &str,
-        change: impl FnOnce(&mut Request),
-    ) -> Result<Outcome, Failure> {
+    fn trial(common: &Path, script: &str, change: impl FnOnce(&mut Request)) -> Result<Outcome, Failure> {
         let row = format!(
             "[[program]]\nname = \"made-up\"\nsummary = \"\"\nstresses = \"\"\npackage = \"\"\nbinary = \"sh\"\n\
              arguments = [\"-c\", '''{script}''', \"{{amount}}\"]\nunit = \"lines\"\namounts = [7, 8, 9, 10]"
@@ -214,12 +206,8 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_or_prints_nothing_is_a_wrong_answer_that_says_how() {
-        for (script, told) in
-            [("echo; exit 7", "7"), ("true", "0 bytes"), ("kill -9 $$", "signal: 9")]
-        {
-            let Err(Failure::WrongAnswer { actual, .. }) = alone(script) else {
-                panic!("{script} is no wrong answer")
-            };
+        for (script, told) in [("echo; exit 7", "7"), ("true", "0 bytes"), ("kill -9 $$", "signal: 9")] {
+            let Err(Failure::WrongAnswer { actual, .. }) = alone(script) else { panic!("{script} is no wrong answer") };
             assert!(actual.contains(told), "{script}: {actual}");
         }
     }

@@ -92,9 +92,7 @@ fn main() -> ExitCode {
     match Cli::parse() {
         Cli { command: Some(Command::List { json }), .. } => cli::list(SERVICES, json),
         Cli { command: Some(Command::Serve(server)), .. } => match server {
-            AnyServer { without_workload: Some(WithoutWorkload::Files(arguments)), .. } => {
-                files::serve(&arguments)
-            }
+            AnyServer { without_workload: Some(WithoutWorkload::Files(arguments)), .. } => files::serve(&arguments),
             AnyServer { service: Some(arguments), .. } => run_server(arguments),
             AnyServer { .. } => usage(),
         },

@@ -81,9 +81,7 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
         ..Limits::DEFAULT
     };
     let refuse = |error: std::io::Error| {
-        Refusal::new(format!(
-            "serve {service}: {address}: {error}; choose another --port, or 0 for any free one"
-        ))
+        Refusal::new(format!("serve {service}: {address}: {error}; choose another --port, or 0 for any free one"))
     };
     let server = Server::bind(address, limits).map_err(refuse)?;
     ready(server.address().map_err(refuse)?, Stop(server.stopper()));
@@ -91,9 +89,7 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
         "kv" => kv::serve(server, &values, &pool, serve.threads),
         _ => forum::serve(server, &values, &pool),
     };
-    report.map_err(|error| {
-        Refusal::new(format!("serve {service}: {error}; ask for fewer threads or connections"))
-    })
+    report.map_err(|error| Refusal::new(format!("serve {service}: {error}; ask for fewer threads or connections")))
 }
 
 fn pool(threads: usize) -> Result<ThreadPool, Refusal> {
@@ -101,7 +97,8 @@ fn pool(threads: usize) -> Result<ThreadPool, Refusal> {
     if threads == 0 || threads > most {
         return Err(Refusal::new(format!("threads = {threads}: expected 1 to {most}")));
     }
-    ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
-        Refusal::new(format!("threads = {threads}: the pool cannot be built: {error}"))
-    })
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Refusal::new(format!("threads = {threads}: the pool cannot be built: {error}")))
 }

@@ -133,8 +133,7 @@ fn curl_fetches_a_file_and_gets_none_from_outside() {
 #[test]
 fn a_browser_opens_a_page_with_what_the_page_asks_for() {
     let root = tempfile::tempdir().unwrap();
-    let page =
-        "<!doctype html><title>t</title><p id=p>before</p><script src=\"sub/after.js\"></script>";
+    let page = "<!doctype html><title>t</title><p id=p>before</p><script src=\"sub/after.js\"></script>";
     fs::write(root.path().join("index.html"), page).unwrap();
     fs::create_dir(root.path().join("sub")).unwrap();
     let script = "document.getElementById('p').textContent = 'a script was here'";
@@ -178,10 +177,7 @@ fn more_clients_than_descriptors_wait_and_the_server_goes_on() {
 
 #[test]
 fn a_root_that_is_missing_is_bad_input() {
-    let assert = cargo_bin_cmd!("service")
-        .args(["serve", "files", "--root", "no/such/folder"])
-        .assert()
-        .code(2);
+    let assert = cargo_bin_cmd!("service").args(["serve", "files", "--root", "no/such/folder"]).assert().code(2);
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
     assert!(said.starts_with("error: --root no/such/folder: No such file"), "{said}");
 }

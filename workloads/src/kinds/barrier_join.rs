@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
@@ -36,12 +34,7 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
         Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),
-        Parameter::whole(
-            "cold-writes",
-            "words out of all caches that are written just before a join",
-            (0, 124),
-            "0",
-        ),
+        Parameter::whole("cold-writes", "words out of all caches that are written just before a join", (0, 124), "0"),
     ],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("joins", "20"), ("gap-us", "50")] },
@@ -63,8 +56,7 @@ impl Workload for BarrierJoin {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
             return Err(Refusal::new(
-                "cold-writes: a simulated store buffer does not reorder what others see; leave it 0"
-                    .to_owned(),
+                "cold-writes: a simulated store buffer does not reorder what others see; leave it 0".to_owned(),
             ));
         }
         let longest = Duration::from_micros(setup.values.whole("gap-us"));

@@ -23,25 +23,10 @@ static DESCRIPTION: Description = Description {
     charge: Some("bfs"),
     parameters: &[
         Parameter::whole("vertices", "vertices of the graph", (2, 1 << 28), "1000"),
-        Parameter::whole(
-            "edges",
-            "edges drawn for each vertex; it has twice as many",
-            (1, 15),
-            "4",
-        ),
-        Parameter::whole(
-            "reach",
-            "how far apart, in numbers, neighbours are at most; 0: anywhere",
-            (0, 1 << 28),
-            "0",
-        ),
+        Parameter::whole("edges", "edges drawn for each vertex; it has twice as many", (1, 15), "4"),
+        Parameter::whole("reach", "how far apart, in numbers, neighbours are at most; 0: anywhere", (0, 1 << 28), "0"),
     ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("vertices", "300000")],
-        &[("vertices", "2000000")],
-        &[("vertices", "10000000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("vertices", "300000")], &[("vertices", "2000000")], &[("vertices", "10000000")]),
 };
 
 /// The workload `bfs`.
@@ -54,8 +39,7 @@ impl Workload for Bfs {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let number =
-            |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 2^28");
+        let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 2^28");
         let graph = draw(setup.seed, number("vertices"), number("edges"), number("reach"));
         Ok(Box::new(Search::new(graph)))
     }
@@ -130,8 +114,7 @@ impl Search {
     fn claim(&self, vertex: u32, distance: u32) -> bool {
         let place = &self.distances[vertex as usize];
         // Relaxed: whoever comes second does nothing, and the end of the loop orders a level before the next.
-        place.load(Relaxed) == UNREACHED
-            && place.compare_exchange(UNREACHED, distance, Relaxed, Relaxed).is_ok()
+        place.load(Relaxed) == UNREACHED && place.compare_exchange(UNREACHED, distance, Relaxed, Relaxed).is_ok()
     }
 
     fn edges(&self) -> u64 {
@@ -145,15 +128,12 @@ impl Search {
             return Some(format!("the first vertex is at {}", distances[0]));
         }
         (0..).zip(distances).find_map(|(vertex, &distance)| {
-            let of_neighbours =
-                || graph.neighbours(vertex).iter().map(|&other| distances[other as usize]);
+            let of_neighbours = || graph.neighbours(vertex).iter().map(|&other| distances[other as usize]);
             let too_far = of_neighbours().find(|&other| other > distance.saturating_add(1));
             if let Some(other) = too_far {
                 return Some(format!("vertex {vertex} is at {distance}, a neighbour at {other}"));
             }
-            let has_nearer = || {
-                distance.checked_sub(1).is_some_and(|nearer| of_neighbours().any(|it| it == nearer))
-            };
+            let has_nearer = || distance.checked_sub(1).is_some_and(|nearer| of_neighbours().any(|it| it == nearer));
             if vertex == 0 || distance == UNREACHED || has_nearer() {
                 return None;
             }
@@ -214,9 +194,7 @@ impl Instance for Search {
         );
         match Self::fault(&self.graph, &distances) {
             None => Ok(answer),
-            Some(actual) => {
-                Err(Mismatch { expected: "the distances of every edge fit".to_owned(), actual })
-            }
+            Some(actual) => Err(Mismatch { expected: "the distances of every edge fit".to_owned(), actual }),
         }
     }
 }
@@ -255,8 +233,7 @@ mod tests {
 
     #[test]
     fn all_vertices_beyond_an_edge_that_are_one_too_far_are_rejected() {
-        let wrong =
-            RIGHT.map(|distance| if distance > 1 { distance.saturating_add(1) } else { distance });
+        let wrong = RIGHT.map(|distance| if distance > 1 { distance.saturating_add(1) } else { distance });
         assert!(Search::fault(&Graph::new(8, &PAIRS), &wrong).is_some());
     }
 

@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 
 use crate::kinds::batch::Batch;
@@ -145,20 +143,13 @@ impl Instance for Arrivals {
             latencies.end_run();
         }
         let describe = |right: usize| {
-            format!(
-                "{right} of {} bursts ran each job once, sum {:016x}",
-                self.bursts,
-                self.batch.known_sum()
-            )
+            format!("{right} of {} bursts ran each job once, sum {:016x}", self.bursts, self.batch.known_sum())
         };
         Mismatch::unless_equal(&describe(self.bursts), &describe(self.right))
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        [&self.latencies, &self.first_jobs, &self.lateness]
-            .into_iter()
-            .flat_map(Latencies::metrics)
-            .collect()
+        [&self.latencies, &self.first_jobs, &self.lateness].into_iter().flat_map(Latencies::metrics).collect()
     }
 }
 
@@ -172,9 +163,7 @@ mod tests {
 
     #[test]
     fn a_lost_and_a_doubled_job_are_rejected() {
-        for (ran, is_right) in
-            [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)]
-        {
+        for (ran, is_right) in [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)] {
             let mut arrivals = arrivals();
             arrivals.reset();
             arrivals.run(|_, job| ran.iter().copied().for_each(job));

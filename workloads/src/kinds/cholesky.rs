@@ -26,12 +26,7 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     charge: Some("cholesky"),
-    parameters: &[Parameter::whole(
-        "tiles",
-        "tiles in a row of the matrix, 32 numbers each",
-        (1, 256),
-        "2",
-    )],
+    parameters: &[Parameter::whole("tiles", "tiles in a row of the matrix, 32 numbers each", (1, 256), "2")],
     sizes: &SizeOverrides::all(&[], &[("tiles", "28")], &[("tiles", "60")], &[("tiles", "130")]),
 };
 
@@ -92,18 +87,13 @@ impl KnownFactor {
     }
 
     fn factor(&self) -> Columns {
-        self.tiled(
-            |row, column| {
-                if column <= row { self.rows[row] * self.columns[column] } else { 0.0 }
-            },
-        )
+        self.tiled(|row, column| if column <= row { self.rows[row] * self.columns[column] } else { 0.0 })
     }
 
     fn tiled(&self, element: impl Fn(usize, usize) -> f64) -> Columns {
         let tiles = self.rows.len() / SIDE;
         let tile = |tile_row: usize, tile_column: usize| {
-            let place =
-                |index: usize| (tile_row * SIDE + index / SIDE, tile_column * SIDE + index % SIDE);
+            let place = |index: usize| (tile_row * SIDE + index / SIDE, tile_column * SIDE + index % SIDE);
             (0..SIDE * SIDE).map(place).map(|(row, column)| element(row, column)).collect()
         };
         (0..tiles).map(|column| (column..tiles).map(|row| tile(row, column)).collect()).collect()
@@ -179,8 +169,7 @@ impl Instance for Factorisation {
         let expected = self.known.factor();
         let is_equal = expected == self.columns;
         let actual = describe(&self.columns);
-        let actual =
-            if is_equal { actual } else { format!("another matrix than the factor, {actual}") };
+        let actual = if is_equal { actual } else { format!("another matrix than the factor, {actual}") };
         Mismatch::unless_equal(&describe(&expected), &actual)
     }
 }
@@ -256,9 +245,7 @@ mod tests {
         let known = KnownFactor::random(2, SIDE);
         let (product, factor) = (known.product(), known.factor());
         for (row, column) in [(0, 0), (5, 3), (31, 30), (31, 31)] {
-            let dot: f64 = (0..SIDE)
-                .map(|k| factor[0][0][row * SIDE + k] * factor[0][0][column * SIDE + k])
-                .sum();
+            let dot: f64 = (0..SIDE).map(|k| factor[0][0][row * SIDE + k] * factor[0][0][column * SIDE + k]).sum();
             assert_eq!(product[0][0][row * SIDE + column].to_bits(), dot.to_bits());
         }
     }

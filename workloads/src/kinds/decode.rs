@@ -68,9 +68,7 @@ impl Workload for Decode {
         let layers = values.count("layers");
         let kept = values.count("layers-kept").min(layers);
         let first = (0..width).map(|_| byte(&mut random)).collect::<Vec<i8>>();
-        let mut matrix = |(rows, columns): (usize, usize)| {
-            Matrix::random(rows * width, columns * width, &mut random)
-        };
+        let mut matrix = |(rows, columns): (usize, usize)| Matrix::random(rows * width, columns * width, &mut random);
         let weights = (0..kept).map(|_| SHAPES.map(&mut matrix)).collect();
         let model = Model { weights, layers, task_rows: values.count("task-rows") };
         Ok(Box::new(Decoder {
@@ -212,16 +210,13 @@ impl Instance for Decoder {
             return pool.install(|| self.run(inside));
         }
         self.run(|model, first| {
-            model.token(first, |matrix, vector| {
-                pool.install(|| matrix.times_in_parallel(vector, model.task_rows))
-            })
+            model.token(first, |matrix, vector| pool.install(|| matrix.times_in_parallel(vector, model.task_rows)))
         })
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
         self.took.end_run();
-        let describe =
-            |right: usize| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
+        let describe = |right: usize| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
         Mismatch::unless_equal(&describe(self.tokens), &describe(self.right))
     }
 
@@ -237,8 +232,7 @@ mod tests {
     #[test]
     fn a_wrong_entry_of_a_matrix_makes_another_token() {
         let mut random = Random::new(1);
-        let weights =
-            vec![SHAPES.map(|(rows, columns)| Matrix::random(8 * rows, 8 * columns, &mut random))];
+        let weights = vec![SHAPES.map(|(rows, columns)| Matrix::random(8 * rows, 8 * columns, &mut random))];
         let mut model = Model { weights, layers: 2, task_rows: 3 };
         let first = [100; 8];
         let known = model.token(&first, Matrix::times_by_columns);

@@ -61,16 +61,10 @@ impl Instance for Product {
         let describe = |zeros: u64, remainders: [u64; 2]| {
             format!("{zeros} binary zeros at the end, {remainders:?} modulo {MODULI:?}")
         };
-        let expected =
-            describe(trailing_zeros(self.n), MODULI.map(|modulus| remainder(self.n, modulus)));
+        let expected = describe(trailing_zeros(self.n), MODULI.map(|modulus| remainder(self.n, modulus)));
         let actual = self.answer.as_ref().map_or_else(
             || "none".to_owned(),
-            |answer| {
-                describe(
-                    answer.trailing_zeros().unwrap_or(0),
-                    MODULI.map(|modulus| small(&(answer % modulus))),
-                )
-            },
+            |answer| describe(answer.trailing_zeros().unwrap_or(0), MODULI.map(|modulus| small(&(answer % modulus)))),
         );
         Mismatch::unless_equal(&expected, &actual)
     }
@@ -90,8 +84,7 @@ fn multiply_with_join(first: u64, last: u64) -> BigUint {
         return multiply(first, last);
     }
     let middle = first.midpoint(last);
-    let (low, high) =
-        rayon::join(|| multiply_with_join(first, middle), || multiply_with_join(middle + 1, last));
+    let (low, high) = rayon::join(|| multiply_with_join(first, middle), || multiply_with_join(middle + 1, last));
     low * high
 }
 

@@ -88,8 +88,7 @@ fn recurse_with_join(n: u64) -> u64 {
     if n < 2 {
         return n;
     }
-    let (one_less, two_less) =
-        rayon::join(|| recurse_with_join(n - 1), || recurse_with_join(n - 2));
+    let (one_less, two_less) = rayon::join(|| recurse_with_join(n - 1), || recurse_with_join(n - 2));
     one_less + two_less
 }
 

@@ -22,12 +22,7 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("elements", "length of the slice", (1, 1 << 30), "1000000"),
         Parameter::whole("searches", "searches, one after the other", (1, 1_000_000), "10"),
-        Parameter::one_of(
-            "which",
-            "find any match, or the first (there is only one)",
-            &["any", "first"],
-            "any",
-        ),
+        Parameter::one_of("which", "find any match, or the first (there is only one)", &["any", "first"], "any"),
     ],
     sizes: &SizeOverrides::all(
         &[("elements", "10000")],
@@ -48,8 +43,7 @@ impl Workload for Find {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
-        let elements =
-            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+        let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
         let mut values: Vec<u32> = (0..elements).collect();
         random.shuffle(&mut values);
         let places = (0..setup.values.whole("searches"))
@@ -88,13 +82,9 @@ impl Problem for Searches {
 
     fn parallel(&self) -> u64 {
         if self.is_first {
-            self.sum_of_places(|wanted| {
-                self.values.par_iter().position_first(|&value| is_wanted(value, wanted))
-            })
+            self.sum_of_places(|wanted| self.values.par_iter().position_first(|&value| is_wanted(value, wanted)))
         } else {
-            self.sum_of_places(|wanted| {
-                self.values.par_iter().position_any(|&value| is_wanted(value, wanted))
-            })
+            self.sum_of_places(|wanted| self.values.par_iter().position_any(|&value| is_wanted(value, wanted)))
         }
     }
 

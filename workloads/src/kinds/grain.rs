@@ -62,11 +62,7 @@ impl Workload for Grain {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Work::new(
-            setup.seed,
-            setup.values.whole("steps"),
-            setup.threads.min(machine::cores()),
-        )))
+        Ok(Box::new(Work::new(setup.seed, setup.values.whole("steps"), setup.threads.min(machine::cores()))))
     }
 }
 
@@ -119,15 +115,8 @@ impl Work {
             .iter()
             .map(|&(steps, label)| {
                 let tasks = usize::try_from((total_steps / steps).max(1)).unwrap_or(usize::MAX);
-                let mut cut = Cut {
-                    label,
-                    steps,
-                    tasks,
-                    known: 0,
-                    answer: 0,
-                    elapsed: Duration::ZERO,
-                    runs: Vec::new(),
-                };
+                let mut cut =
+                    Cut { label, steps, tasks, known: 0, answer: 0, elapsed: Duration::ZERO, runs: Vec::new() };
                 cut.known = cut.in_turn(seed);
                 cut
             })
@@ -173,8 +162,7 @@ fn step_ns(seed: u64, steps: u64) -> f64 {
 fn metg50(efficiencies: &[(f64, f64)]) -> Option<f64> {
     let first = efficiencies.iter().position(|&(_, efficiency)| efficiency >= 0.5)?;
     let (grain, efficiency) = efficiencies[first];
-    let Some(&(finer, worse)) = first.checked_sub(1).and_then(|before| efficiencies.get(before))
-    else {
+    let Some(&(finer, worse)) = first.checked_sub(1).and_then(|before| efficiencies.get(before)) else {
         return Some(grain);
     };
     let part = (0.5 - worse) / (efficiency - worse);
@@ -214,8 +202,8 @@ impl Instance for Work {
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let efficiencies = self.efficiencies();
-        let metg50 = metg50(&efficiencies)
-            .map(|grain| ("metg50".to_owned(), Metric { value: grain, unit: "ns".to_owned() }));
+        let metg50 =
+            metg50(&efficiencies).map(|grain| ("metg50".to_owned(), Metric { value: grain, unit: "ns".to_owned() }));
         let by_grain = self.cuts.iter().zip(efficiencies).map(|(cut, (_, efficiency))| {
             let name = format!("efficiency_at_{}", cut.label);
             (name, Metric { value: efficiency, unit: "share".to_owned() })

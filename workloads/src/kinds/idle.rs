@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -68,12 +66,7 @@ struct Heartbeat {
 }
 
 /// Calls `spawn` with each number at its time, and with the start of time.
-fn pace(
-    spawns: usize,
-    period: Duration,
-    lateness: &mut Latencies,
-    mut spawn: impl FnMut(usize, Instant),
-) -> u64 {
+fn pace(spawns: usize, period: Duration, lateness: &mut Latencies, mut spawn: impl FnMut(usize, Instant)) -> u64 {
     let start = Instant::now();
     let mut due = start;
     for number in 0..spawns {
@@ -86,10 +79,7 @@ fn pace(
 }
 
 /// From when each job was due to when it began; both times since the start.
-fn waits(
-    began: impl Iterator<Item = Duration>,
-    period: Duration,
-) -> impl Iterator<Item = Duration> {
+fn waits(began: impl Iterator<Item = Duration>, period: Duration) -> impl Iterator<Item = Duration> {
     let due = std::iter::successors(Some(Duration::ZERO), move |due| Some(*due + period));
     began.zip(due).map(|(began, due)| began.saturating_sub(due))
 }
@@ -124,8 +114,7 @@ impl Instance for Heartbeat {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let describe = |ran: usize| format!("{ran} of {} jobs ran once", self.spawns);
-        let answer =
-            Mismatch::unless_equal(&describe(self.spawns), &describe(self.jobs.ran_once()))?;
+        let answer = Mismatch::unless_equal(&describe(self.spawns), &describe(self.jobs.ran_once()))?;
         waits(self.jobs.noted(), self.period).for_each(|wait| self.latencies.note(wait));
         self.latencies.end_run();
         self.lateness.end_run();
@@ -150,9 +139,7 @@ mod tests {
             latencies: Latencies::new("latency"),
             lateness: Latencies::new("lateness"),
         };
-        for (ran, is_right) in
-            [(&[0, 1, 2][..], true), (&[0, 1], false), (&[0, 1, 1], false), (&[0, 1, 1, 2], false)]
-        {
+        for (ran, is_right) in [(&[0, 1, 2][..], true), (&[0, 1], false), (&[0, 1, 1], false), (&[0, 1, 1, 2], false)] {
             heartbeat.reset();
             for &job in ran {
                 heartbeat.jobs.note(job, Instant::now());
@@ -163,10 +150,9 @@ mod tests {
 
     #[test]
     fn latency_counts_from_when_a_job_was_due() {
-        let [begun, period] = [&[1, 12, 23][..], &[10]]
-            .map(|ms| ms.iter().map(|&ms| Duration::from_millis(ms)).collect::<Vec<_>>());
-        let waits: Vec<u128> =
-            waits(begun.into_iter(), period[0]).map(|wait| wait.as_millis()).collect();
+        let [begun, period] =
+            [&[1, 12, 23][..], &[10]].map(|ms| ms.iter().map(|&ms| Duration::from_millis(ms)).collect::<Vec<_>>());
+        let waits: Vec<u128> = waits(begun.into_iter(), period[0]).map(|wait| wait.as_millis()).collect();
         assert_eq!(waits, [1, 2, 3]);
     }
 }

@@ -169,8 +169,7 @@ mod tests {
     #[test]
     fn no_two_installs_do_the_same_work() {
         let injection = Injection::new(2, 3, 1, 1);
-        let sums: Vec<u64> =
-            injection.submitters.iter().map(|submitter| submitter.known_sum).collect();
+        let sums: Vec<u64> = injection.submitters.iter().map(|submitter| submitter.known_sum).collect();
         assert_ne!(sums[0], sums[1]);
     }
 }

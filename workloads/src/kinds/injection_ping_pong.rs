@@ -13,9 +13,7 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -148,9 +146,7 @@ mod tests {
 
     #[test]
     fn a_lost_and_a_doubled_answer_are_rejected() {
-        for (answers, is_right) in
-            [(&[1, 2, 3][..], true), (&[1, 3], false), (&[1, 2, 2, 3], false), (&[], false)]
-        {
+        for (answers, is_right) in [(&[1, 2, 3][..], true), (&[1, 3], false), (&[1, 2, 2, 3], false), (&[], false)] {
             let mut ping_pong = PingPong {
                 jobs: 3,
                 gaps: Gaps::up_to(1, Duration::ZERO),

@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -156,9 +154,7 @@ impl Visits {
         if self.is_open {
             // Ends with the last answer; this thread stays outside the pool.
             let visits = self;
-            pool.in_place_scope(move |scope| {
-                visits.send(|request| scope.spawn(|_| request.answer()))
-            })
+            pool.in_place_scope(move |scope| visits.send(|request| scope.spawn(|_| request.answer())))
         } else {
             self.call(|seed, steps| pool.install(|| chain(seed, steps)))
         }

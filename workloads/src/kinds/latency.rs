@@ -8,8 +8,7 @@ use protocol::Metric;
 use crate::usage::nanoseconds;
 
 /// Percentiles that are reported, with their names. Nearly all users of a pool wait for the tail.
-const PERCENTILES: [(&str, f64); 4] =
-    [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
+const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// Longest latency that the histogram tells apart from longer ones: an hour, in ns.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -36,8 +35,7 @@ impl Latencies {
     /// Never: the bounds are in order.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        let histogram =
-            Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
         Self { name, noted: Vec::new(), histogram, slow: 0 }
     }
 
@@ -86,9 +84,7 @@ impl Latencies {
     pub fn summary(&self) -> Vec<(String, Metric)> {
         let mut metrics = self.metrics();
         if !metrics.is_empty() {
-            for (suffix, value) in
-                [("mean", self.histogram.mean()), ("min", self.histogram.min() as f64)]
-            {
+            for (suffix, value) in [("mean", self.histogram.mean()), ("min", self.histogram.min() as f64)] {
                 let metric = Metric { value, unit: "ns".to_owned() };
                 metrics.push((format!("{}_{suffix}", self.name), metric));
             }
@@ -104,20 +100,12 @@ impl Latencies {
             return Vec::new();
         }
         let metric = |suffix: &str, value: u64, unit: &str| {
-            (
-                format!("{}_{suffix}", self.name),
-                Metric { value: value as f64, unit: unit.to_owned() },
-            )
+            (format!("{}_{suffix}", self.name), Metric { value: value as f64, unit: unit.to_owned() })
         };
         PERCENTILES
             .iter()
-            .map(|(name, percentile)| {
-                metric(name, self.histogram.value_at_percentile(*percentile), "ns")
-            })
-            .chain([
-                metric("max", self.histogram.max(), "ns"),
-                metric("over_10ms", self.slow, "times"),
-            ])
+            .map(|(name, percentile)| metric(name, self.histogram.value_at_percentile(*percentile), "ns"))
+            .chain([metric("max", self.histogram.max(), "ns"), metric("over_10ms", self.slow, "times")])
             .collect()
     }
 }
@@ -144,9 +132,7 @@ mod tests {
         run(&mut latencies, 1_u64..501);
         run(&mut latencies, 501_u64..1_001);
         let values = values(&latencies);
-        for (name, expected) in
-            [("p50", 5e5), ("p90", 9e5), ("p99", 9.9e5), ("p99.9", 9.99e5), ("max", 1e6)]
-        {
+        for (name, expected) in [("p50", 5e5), ("p90", 9e5), ("p99", 9.9e5), ("p99.9", 9.99e5), ("max", 1e6)] {
             let value = values[&format!("latency_{name}")];
             assert!((value / expected - 1.0).abs() < 0.002, "{name}: {value}, not {expected}");
         }

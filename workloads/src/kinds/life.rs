@@ -57,11 +57,9 @@ impl Workload for Life {
         let (rows, columns) = (values.count("rows"), values.count("columns"));
         let mut random = Random::new(setup.seed);
         // Three cells in ten live: with fewer or more, most die at once.
-        let initial: Vec<u8> =
-            (0..rows * columns).map(|_| u8::from(random.below(10) < 3)).collect();
+        let initial: Vec<u8> = (0..rows * columns).map(|_| u8::from(random.below(10) < 3)).collect();
         let generations = values.whole("generations");
-        let last =
-            (0..generations).fold(initial.clone(), |cells, _| next_by_boxes(&cells, columns));
+        let last = (0..generations).fold(initial.clone(), |cells, _| next_by_boxes(&cells, columns));
         Ok(Box::new(Torus {
             known: describe(&last),
             cells: initial.clone(),
@@ -168,8 +166,7 @@ fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
         let [above, here, below] = lines;
         let around = above.windows(3).zip(here.windows(3)).zip(below.windows(3));
         for (next, ((above, here), below)) in next[1..last].iter_mut().zip(around) {
-            let neighbours =
-                above[0] + above[1] + above[2] + here[0] + here[2] + below[0] + below[1] + below[2];
+            let neighbours = above[0] + above[1] + above[2] + here[0] + here[2] + below[0] + below[1] + below[2];
             *next = rule(neighbours, here[1]);
         }
     }
@@ -230,9 +227,8 @@ mod tests {
             for rows in 1..5 {
                 for seed in 0..20 {
                     let mut random = Random::new(seed);
-                    let cells: String = (0..rows * columns)
-                        .map(|_| if random.below(2) == 0 { '#' } else { '.' })
-                        .collect();
+                    let cells: String =
+                        (0..rows * columns).map(|_| if random.below(2) == 0 { '#' } else { '.' }).collect();
                     let mut torus = torus(columns, &cells);
                     let expected = next_by_boxes(&torus.cells, columns);
                     torus.advance_in_parallel();

@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 
 use crate::kinds::batch::Batch;
 use crate::kinds::latency::Latencies;
@@ -33,12 +31,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("leaf-us", "time that a long job takes in us", (1, 60_000_000), "5000"),
         Parameter::whole("jobs", "small jobs behind it", (1, 1_000_000), "32"),
         // 7 us.
-        Parameter::whole(
-            "job-steps",
-            "work of a small job, some 3 ns a step",
-            (0, 1 << 32),
-            "2000",
-        ),
+        Parameter::whole("job-steps", "work of a small job, some 3 ns a step", (0, 1 << 32), "2000"),
     ],
     sizes: &[
         SizeOverrides {
@@ -112,8 +105,7 @@ impl Rounds {
             let start = Instant::now();
             let begun = play(batch.jobs(), &|job| batch.run(job, start));
             let before = begun.saturating_duration_since(start);
-            let [first, last] =
-                self.batch.first_and_last().map(|moment| moment.saturating_sub(before));
+            let [first, last] = self.batch.first_and_last().map(|moment| moment.saturating_sub(before));
             self.first_jobs.note(first);
             self.last_jobs.note(last);
             self.waited += u64::from(last >= self.leaf);
@@ -124,12 +116,7 @@ impl Rounds {
 }
 
 /// Keeps every other worker of the pool busy from when this returns until `is_over`.
-fn occupy_others<'s>(
-    scope: &rayon::Scope<'s>,
-    is_over: &'s AtomicBool,
-    others: usize,
-    busy: &'s AtomicUsize,
-) {
+fn occupy_others<'s>(scope: &rayon::Scope<'s>, is_over: &'s AtomicBool, others: usize, busy: &'s AtomicUsize) {
     let place = rayon::current_thread_index();
     scope.spawn_broadcast(move |_, worker| {
         if Some(worker.index()) != place {
@@ -195,11 +182,7 @@ impl Instance for Rounds {
         self.waited_in_all += self.waited;
         self.leaves_in_all += self.leaves as u64;
         let describe = |right: usize| {
-            format!(
-                "behind {right} of {} leaves each job ran once, sum {:016x}",
-                self.leaves,
-                self.batch.known_sum()
-            )
+            format!("behind {right} of {} leaves each job ran once, sum {:016x}", self.leaves, self.batch.known_sum())
         };
         Mismatch::unless_equal(&describe(self.leaves), &describe(self.right))
     }
@@ -207,8 +190,7 @@ impl Instance for Rounds {
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let value = self.waited_in_all as f64 / self.leaves_in_all as f64;
         let waited = Metric { value, unit: "share of leaves".to_owned() };
-        let latencies =
-            [&self.first_jobs, &self.last_jobs].into_iter().flat_map(Latencies::metrics);
+        let latencies = [&self.first_jobs, &self.last_jobs].into_iter().flat_map(Latencies::metrics);
         latencies.chain([("waited".to_owned(), waited)]).collect()
     }
 }
@@ -223,9 +205,7 @@ mod tests {
 
     #[test]
     fn a_lost_and_a_doubled_job_are_rejected() {
-        for (ran, is_right) in
-            [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)]
-        {
+        for (ran, is_right) in [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)] {
             let mut rounds = rounds();
             rounds.reset();
             rounds.run(|_, job| {

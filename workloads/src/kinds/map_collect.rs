@@ -31,12 +31,7 @@ static DESCRIPTION: Description = Description {
             "collect",
         ),
     ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("pairs", "400000")],
-        &[("pairs", "1500000")],
-        &[("pairs", "10000000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("pairs", "400000")], &[("pairs", "1500000")], &[("pairs", "10000000")]),
 };
 
 /// The workload `map-collect`.
@@ -95,23 +90,18 @@ fn gather_by_collect(seed: u64, count: u64) -> Map {
 
 /// What the pieces of the range give, each in a vector of its own.
 fn pieces(seed: u64, count: u64) -> impl ParallelIterator<Item = Vec<(u64, u64)>> {
-    (0..count).into_par_iter().map(move |index| pair(seed, index)).fold(
-        Vec::new,
-        |mut piece, pair| {
-            piece.push(pair);
-            piece
-        },
-    )
+    (0..count).into_par_iter().map(move |index| pair(seed, index)).fold(Vec::new, |mut piece, pair| {
+        piece.push(pair);
+        piece
+    })
 }
 
 fn gather_by_lists(seed: u64, count: u64) -> Map {
-    let list = pieces(seed, count).map(|piece| LinkedList::from([piece])).reduce(
-        LinkedList::new,
-        |mut list, mut next| {
+    let list =
+        pieces(seed, count).map(|piece| LinkedList::from([piece])).reduce(LinkedList::new, |mut list, mut next| {
             list.append(&mut next);
             list
-        },
-    );
+        });
     with_all(list.iter().map(Vec::len).sum(), list.into_iter().flatten())
 }
 
@@ -157,14 +147,10 @@ impl Instance for Pairs {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe =
-            |pairs: u64, fingerprint| format!("{pairs} pairs, contents {fingerprint:016x}");
+        let describe = |pairs: u64, fingerprint| format!("{pairs} pairs, contents {fingerprint:016x}");
         let expected = fingerprint((0..self.count).map(|index| word(pair(self.seed, index))));
         let actual = fingerprint(self.map.iter().map(|(&key, &value)| word((key, value))));
-        Mismatch::unless_equal(
-            &describe(self.count, expected),
-            &describe(self.map.len() as u64, actual),
-        )
+        Mismatch::unless_equal(&describe(self.count, expected), &describe(self.map.len() as u64, actual))
     }
 }
 
@@ -179,8 +165,7 @@ mod tests {
 
     #[test]
     fn a_missing_pair_and_a_wrong_value_are_rejected() {
-        let mut pairs =
-            Pairs { count: 100, seed: 3, gather: gather_by_lists, map: gather_by_vectors(3, 100) };
+        let mut pairs = Pairs { count: 100, seed: 3, gather: gather_by_lists, map: gather_by_vectors(3, 100) };
         assert!(pairs.check().is_ok());
         let (key, value) = pair(3, 50);
         pairs.map.insert(key, value + 1);

@@ -23,18 +23,8 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     charge: Some("matmul"),
-    parameters: &[Parameter::whole(
-        "log2-side",
-        "the matrices have 2^log2-side rows",
-        (0, 14),
-        "6",
-    )],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("log2-side", "9")],
-        &[("log2-side", "10")],
-        &[("log2-side", "11")],
-    ),
+    parameters: &[Parameter::whole("log2-side", "the matrices have 2^log2-side rows", (0, 14), "6")],
+    sizes: &SizeOverrides::all(&[], &[("log2-side", "9")], &[("log2-side", "10")], &[("log2-side", "11")]),
 };
 
 /// The workload `matmul`.
@@ -112,10 +102,7 @@ impl Instance for Product {
         };
         let is_wrong = |probe: &Vec<f64>| {
             let expected = apply(&self.left, &apply(&self.right, probe));
-            apply(&self.answer, probe)
-                .iter()
-                .zip(&expected)
-                .any(|(a, b)| a.to_bits() != b.to_bits())
+            apply(&self.answer, probe).iter().zip(&expected).any(|(a, b)| a.to_bits() != b.to_bits())
         };
         Mismatch::unless_equal(&describe(None), &describe(self.probes.iter().position(is_wrong)))
     }
@@ -204,10 +191,7 @@ mod tests {
         let tile = TILE_SIDE * TILE_SIDE;
         let firsts = |side: usize| -> Vec<usize> {
             let starts = (0..side).step_by(TILE_SIDE);
-            starts
-                .clone()
-                .flat_map(|row| starts.clone().map(move |column| place(row, column, side) / tile))
-                .collect()
+            starts.clone().flat_map(|row| starts.clone().map(move |column| place(row, column, side) / tile)).collect()
         };
         assert_eq!(firsts(2 * TILE_SIDE), [0, 1, 2, 3]);
         assert_eq!(firsts(4 * TILE_SIDE), [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
@@ -223,8 +207,7 @@ mod tests {
         multiply(&mut products[0], &left, &right, side);
         multiply_with_join(&mut products[1], &left, &right, side);
         for (row, column) in [(0, 0), (1, 2), (side - 1, side / 2), (side / 2, side - 1)] {
-            let expected: f64 =
-                (0..side).map(|k| left[place(row, k, side)] * right[place(k, column, side)]).sum();
+            let expected: f64 = (0..side).map(|k| left[place(row, k, side)] * right[place(k, column, side)]).sum();
             for product in &products {
                 assert_eq!(product[place(row, column, side)].to_bits(), expected.to_bits());
             }
@@ -236,8 +219,7 @@ mod tests {
         let side = 2;
         let (left, right) = (vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0, 7.0, 8.0]);
         let probes = vec![vec![3.0, 1_000.0]];
-        let mut instance =
-            Product { side, left, right, probes, answer: vec![19.0, 22.0, 43.0, 50.0] };
+        let mut instance = Product { side, left, right, probes, answer: vec![19.0, 22.0, 43.0, 50.0] };
         assert!(instance.check().is_ok());
         instance.answer[2] = 44.0;
         assert!(instance.check().unwrap_err().actual.starts_with("not the product by probe 0"));

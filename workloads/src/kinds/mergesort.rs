@@ -65,8 +65,7 @@ impl Workload for Mergesort {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let elements = setup.values.whole("elements");
-        let original: Vec<Element> =
-            Random::new(setup.seed).keys_with_positions(elements).map(Element).collect();
+        let original: Vec<Element> = Random::new(setup.seed).keys_with_positions(elements).map(Element).collect();
         Ok(Box::new(Sort {
             fingerprint: fingerprint(original.iter().map(|element| element.0)),
             values: original.clone(),

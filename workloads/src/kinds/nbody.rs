@@ -47,12 +47,7 @@ static DESCRIPTION: Description = Description {
             "inside",
         ),
     ],
-    sizes: &SizeOverrides::all(
-        &[("bodies", "100")],
-        &[("steps", "8")],
-        &[("steps", "80")],
-        &[("steps", "800")],
-    ),
+    sizes: &SizeOverrides::all(&[("bodies", "100")], &[("steps", "8")], &[("steps", "80")], &[("steps", "800")]),
 };
 
 /// The workload `nbody`.
@@ -67,9 +62,8 @@ impl Workload for Nbody {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
         let mut vector = || Vector([(); 3].map(|()| random.unit()));
-        let initial: Vec<Body> = (0..setup.values.whole("bodies"))
-            .map(|_| Body { position: vector(), velocity: vector() * 0.1 })
-            .collect();
+        let initial: Vec<Body> =
+            (0..setup.values.whole("bodies")).map(|_| Body { position: vector(), velocity: vector() * 0.1 }).collect();
         let steps = setup.values.whole("steps");
         let fixed = (setup.values.word("length") == "fixed").then_some(FIXED_LENGTH);
         let split = match setup.values.word("tasks") {
@@ -221,10 +215,7 @@ impl Cloud {
             }
         };
         match *split {
-            Split::Any => bodies
-                .par_iter()
-                .map(|body| acceleration(bodies, body))
-                .collect_into_vec(accelerations),
+            Split::Any => bodies.par_iter().map(|body| acceleration(bodies, body)).collect_into_vec(accelerations),
             Split::Tasks(task) => bodies
                 .par_chunks(task)
                 .zip(accelerations.par_chunks_mut(task))
@@ -244,18 +235,16 @@ impl Cloud {
     }
 
     fn advance(&mut self, time: f64) {
-        let advance =
-            |(body, acceleration): (&mut Body, &Vector)| body.advance(*acceleration, time);
+        let advance = |(body, acceleration): (&mut Body, &Vector)| body.advance(*acceleration, time);
         match self.split {
             Split::Any => self.bodies.par_iter_mut().zip(&self.accelerations).for_each(advance),
-            Split::Tasks(task) => self
-                .bodies
-                .par_chunks_mut(task)
-                .zip(self.accelerations.par_chunks(task))
-                .with_max_len(1)
-                .for_each(|(bodies, accelerations)| {
-                    bodies.iter_mut().zip(accelerations).for_each(advance);
-                }),
+            Split::Tasks(task) => {
+                self.bodies.par_chunks_mut(task).zip(self.accelerations.par_chunks(task)).with_max_len(1).for_each(
+                    |(bodies, accelerations)| {
+                        bodies.iter_mut().zip(accelerations).for_each(advance);
+                    },
+                )
+            }
             Split::Shares(share) => {
                 let accelerations = &self.accelerations;
                 in_shares(&mut self.bodies, share, |first, bodies| {
@@ -287,9 +276,9 @@ impl Instance for Cloud {
             for (body, result) in self.bodies.iter().zip(&mut self.accelerations) {
                 *result = acceleration(&self.bodies, body);
             }
-            let time = self.fixed.unwrap_or_else(|| {
-                step_length(self.accelerations.iter().map(|a| a.square()).fold(0.0, f64::max))
-            });
+            let time = self
+                .fixed
+                .unwrap_or_else(|| step_length(self.accelerations.iter().map(|a| a.square()).fold(0.0, f64::max)));
             for (body, acceleration) in self.bodies.iter_mut().zip(&self.accelerations) {
                 body.advance(*acceleration, time);
             }
@@ -332,9 +321,7 @@ fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
             accelerations[earlier] = accelerations[earlier] - attraction;
         }
     }
-    let time = fixed.unwrap_or_else(|| {
-        step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max))
-    });
+    let time = fixed.unwrap_or_else(|| step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max)));
     for (body, acceleration) in bodies.iter_mut().zip(accelerations) {
         body.advance(acceleration, time);
     }
@@ -347,8 +334,7 @@ mod tests {
     fn cloud(steps: u64) -> Cloud {
         let mut random = Random::new(5);
         let mut vector = || Vector([(); 3].map(|()| random.unit()));
-        let initial: Vec<Body> =
-            (0..50).map(|_| Body { position: vector(), velocity: Vector::ZERO }).collect();
+        let initial: Vec<Body> = (0..50).map(|_| Body { position: vector(), velocity: Vector::ZERO }).collect();
         let mut expected = initial.clone();
         (0..steps).for_each(|_| step_by_pairs(&mut expected, None));
         Cloud {

@@ -82,8 +82,7 @@ impl Tree {
                 return chain(self.first, steps);
             }
             let [left, right] = self.halves();
-            let (left, right) =
-                rayon::join(|| left.visit(there, here, steps), || right.visit(there, here, steps));
+            let (left, right) = rayon::join(|| left.visit(there, here, steps), || right.visit(there, here, steps));
             left.wrapping_add(right)
         })
     }

@@ -51,12 +51,7 @@ static DESCRIPTION: Description = Description {
             "3",
         ),
     ],
-    sizes: &SizeOverrides::all(
-        &[("queens", "7")],
-        &[("queens", "13")],
-        &[("queens", "14")],
-        &[("queens", "15")],
-    ),
+    sizes: &SizeOverrides::all(&[("queens", "7")], &[("queens", "13")], &[("queens", "14")], &[("queens", "15")]),
 };
 
 /// The workload `nqueens`.
@@ -69,8 +64,7 @@ impl Workload for Nqueens {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let number =
-            |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
+        let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
         let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
         Ok(Box::new(OneNumber::new(Board { queens, parallel_rows })))
     }

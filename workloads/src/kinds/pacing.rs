@@ -23,12 +23,7 @@ pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
 
 /// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The
 /// next gap begins when the call has ended, so the call itself is when its latency begins.
-pub fn call_after_gaps(
-    count: usize,
-    gaps: &Gaps,
-    latencies: &mut Latencies,
-    mut call: impl FnMut(usize),
-) -> u64 {
+pub fn call_after_gaps(count: usize, gaps: &Gaps, latencies: &mut Latencies, mut call: impl FnMut(usize)) -> u64 {
     for (number, gap) in (0..count).zip(gaps.iter()) {
         spin_until(Instant::now() + gap);
         let begun = Instant::now();

@@ -27,12 +27,7 @@ static DESCRIPTION: Description = Description {
         // 200 ns.
         Parameter::whole("line-steps", "work on a line, some 3 ns a step", (0, 1 << 32), "50"),
     ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("lines", "100000")],
-        &[("lines", "1000000")],
-        &[("lines", "10000000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("lines", "100000")], &[("lines", "1000000")], &[("lines", "10000000")]),
 };
 
 /// The workload `par-bridge`.

@@ -54,8 +54,9 @@ impl Workload for PcapVerify {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let capture = match setup.input {
-            Some(path) => Capture::read(path)
-                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
+            Some(path) => {
+                Capture::read(path).map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?
+            }
             None => Capture::parse(made_up::capture(setup.seed, setup.values.count("packets")).0)
                 .expect("made-up captures are sound"),
         };

@@ -119,8 +119,7 @@ mod tests {
     #[test]
     fn a_pool_whose_job_is_lost_or_done_twice_is_rejected() {
         let mut visits = Visits::new(2, 3, 2, 1);
-        for (seeds, is_right) in [(&[1, 2, 3][..], true), (&[1, 3], false), (&[1, 2, 3, 3], false)]
-        {
+        for (seeds, is_right) in [(&[1, 2, 3][..], true), (&[1, 3], false), (&[1, 2, 3, 3], false)] {
             visits.sum = chains(seeds.iter().copied(), 2);
             assert_eq!(visits.check().is_ok(), is_right, "{seeds:?}");
         }

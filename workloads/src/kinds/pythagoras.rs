@@ -20,12 +20,7 @@ static DESCRIPTION: Description = Description {
     // The squares of legs up to 2^25 add up to less than 2^53, what a float holds exactly.
     charge: Some("pythagoras"),
     parameters: &[Parameter::whole("limit", "longest leg", (1, 1 << 25), "200")],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("limit", "4000")],
-        &[("limit", "12000")],
-        &[("limit", "40000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("limit", "4000")], &[("limit", "12000")], &[("limit", "40000")]),
 };
 
 /// The workload `pythagoras`.

@@ -65,8 +65,7 @@ impl Workload for Quicksort {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
-        let original: Vec<u32> =
-            (0..setup.values.count("elements")).map(|_| (random.word() >> 32) as u32).collect();
+        let original: Vec<u32> = (0..setup.values.count("elements")).map(|_| (random.word() >> 32) as u32).collect();
         Ok(Box::new(Sort {
             fingerprint: fingerprint(original.iter().copied().map(u64::from)),
             values: original.clone(),
@@ -216,11 +215,7 @@ mod tests {
     fn sorted_reversed_and_constant_inputs_are_no_worse_than_random_ones() {
         // Quadratic time or a recursion as deep as the input would show as a hang or an overflow.
         let length = 200_000;
-        for mut values in [
-            (0..length).collect::<Vec<u32>>(),
-            (0..length).rev().collect(),
-            vec![7; length as usize],
-        ] {
+        for mut values in [(0..length).collect::<Vec<u32>>(), (0..length).rev().collect(), vec![7; length as usize]] {
             let expected = sorted(&values);
             sort_sequential(&mut values);
             assert_eq!(values, expected);

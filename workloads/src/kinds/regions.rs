@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -65,12 +63,7 @@ static DESCRIPTION: Description = Description {
             // 5 us.
             "1500",
         ),
-        Parameter::whole(
-            "pause-us",
-            "sleep of the caller before each region in us",
-            (0, 60_000_000),
-            "0",
-        ),
+        Parameter::whole("pause-us", "sleep of the caller before each region in us", (0, 60_000_000), "0"),
     ],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("regions", "10"), ("jobs", "8")] },
@@ -103,13 +96,7 @@ impl Workload for Regions {
             jobs => jobs,
         };
         Ok(Box::new(Stream {
-            region: Region::new(
-                shape,
-                setup.threads,
-                jobs,
-                values.whole("job-steps"),
-                values.word("work") == "uneven",
-            ),
+            region: Region::new(shape, setup.threads, jobs, values.whole("job-steps"), values.word("work") == "uneven"),
             is_inside: values.word("from") == "inside",
             series: Series {
                 regions: values.count("regions"),
@@ -212,10 +199,7 @@ impl Region {
             return self.jobs[jobs.start].run(jobs.start, number);
         }
         let middle = jobs.start + jobs.len() / 2;
-        rayon::join(
-            || self.run_by_joins(jobs.start..middle, number),
-            || self.run_by_joins(middle..jobs.end, number),
-        );
+        rayon::join(|| self.run_by_joins(jobs.start..middle, number), || self.run_by_joins(middle..jobs.end, number));
     }
 
     /// Runs the jobs that are worker `worker`'s if each of so many `workers` gets as many.
@@ -357,9 +341,7 @@ impl Instance for Stream {
                 });
                 regions as u64
             }
-            _ if *is_inside => {
-                pool.install(|| series.run(region, |number| region.run(number, None)))
-            }
+            _ if *is_inside => pool.install(|| series.run(region, |number| region.run(number, None))),
             _ => series.run(region, |number| region.run(number, Some(pool))),
         }
     }

@@ -24,12 +24,7 @@ static DESCRIPTION: Description = Description {
     charge: Some("saturate"),
     parameters: &[
         // 64 MiB.
-        Parameter::whole(
-            "elements",
-            "length of the array of 64-bit words",
-            (1, 1 << 32),
-            "8388608",
-        ),
+        Parameter::whole("elements", "length of the array of 64-bit words", (1, 1 << 32), "8388608"),
         Parameter::whole("folds", "sums of the whole array per iteration", (1, 1_000_000), "4"),
     ],
     sizes: &[
@@ -94,19 +89,13 @@ impl Instance for Bandwidth {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        self.run(|array| {
-            pool.install(|| array.par_chunks(CHUNK).map(sum).reduce(|| 0, u64::wrapping_add))
-        })
+        self.run(|array| pool.install(|| array.par_chunks(CHUNK).map(sum).reduce(|| 0, u64::wrapping_add)))
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe =
-            |right: usize, folds: usize| format!("{right} of {folds} sums are {:016x}", self.known);
+        let describe = |right: usize, folds: usize| format!("{right} of {folds} sums are {:016x}", self.known);
         let right = self.answers.iter().filter(|&&answer| answer == self.known).count();
-        Mismatch::unless_equal(
-            &describe(self.folds, self.folds),
-            &describe(right, self.answers.len()),
-        )
+        Mismatch::unless_equal(&describe(self.folds, self.folds), &describe(right, self.answers.len()))
     }
 }
 
@@ -116,9 +105,7 @@ mod tests {
 
     #[test]
     fn a_wrong_and_a_missing_sum_are_rejected() {
-        for (answers, is_right) in
-            [(vec![6, 6], true), (vec![6, 5], false), (vec![6], false), (vec![6; 3], false)]
-        {
+        for (answers, is_right) in [(vec![6, 6], true), (vec![6, 5], false), (vec![6], false), (vec![6; 3], false)] {
             let mut bandwidth = Bandwidth { array: vec![1, 2, 3], known: 6, folds: 2, answers };
             assert_eq!(bandwidth.check().is_ok(), is_right, "{:?}", bandwidth.answers);
         }

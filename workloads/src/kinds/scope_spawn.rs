@@ -22,12 +22,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("spawns", "jobs spawned into each scope", (1, 1 << 30), "100000"),
         Parameter::whole("repeats", "scopes, one after the other", (1, 1_000_000), "1"),
     ],
-    sizes: &SizeOverrides::all(
-        &[("spawns", "1000")],
-        &[("repeats", "6")],
-        &[("repeats", "60")],
-        &[("repeats", "600")],
-    ),
+    sizes: &SizeOverrides::all(&[("spawns", "1000")], &[("repeats", "6")], &[("repeats", "60")], &[("repeats", "600")]),
 };
 
 /// The workload `scope-spawn`.

@@ -47,10 +47,7 @@ impl Workload for Sieve {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(OneNumber::new(Primes {
-            limit: setup.values.count("limit"),
-            chunk: setup.values.count("chunk"),
-        })))
+        Ok(Box::new(OneNumber::new(Primes { limit: setup.values.count("limit"), chunk: setup.values.count("chunk") })))
     }
 }
 
@@ -93,8 +90,7 @@ impl Problem for Primes {
     fn sequential(&self) -> u64 {
         let small_primes = odd_primes_to(self.limit.isqrt());
         let mut buffer = Vec::new();
-        let odd: u64 =
-            (0..self.chunks()).map(|chunk| self.count(chunk, &small_primes, &mut buffer)).sum();
+        let odd: u64 = (0..self.chunks()).map(|chunk| self.count(chunk, &small_primes, &mut buffer)).sum();
         odd + self.even_primes()
     }
 
@@ -121,8 +117,7 @@ impl Problem for Primes {
 fn cross_out(prime: usize, first: usize, is_composite: &mut [bool]) {
     let square = (prime * prime - 3) / 2;
     // Neighbours among the odd multiples are `prime` indices apart.
-    let start =
-        if square >= first { square - first } else { (prime - (first - square) % prime) % prime };
+    let start = if square >= first { square - first } else { (prime - (first - square) % prime) % prime };
     charge((is_composite.len().saturating_sub(start) / prime) as u64);
     for flag in is_composite.iter_mut().skip(start).step_by(prime) {
         *flag = true;
@@ -150,8 +145,7 @@ fn count_by_quotients(limit: usize) -> u64 {
     let root = limit.isqrt();
     // Survivors up to v for small v, and up to limit / k for small k; 1 is none.
     let mut up_to: Vec<usize> = (0..=root).map(|v| v.saturating_sub(1)).collect();
-    let mut up_to_quotient: Vec<usize> =
-        (0..=root).map(|k| limit.checked_div(k).map_or(0, |v| v - 1)).collect();
+    let mut up_to_quotient: Vec<usize> = (0..=root).map(|k| limit.checked_div(k).map_or(0, |v| v - 1)).collect();
     for prime in 2..=root {
         let smaller_primes = up_to[prime - 1];
         if up_to[prime] == smaller_primes {
@@ -159,8 +153,7 @@ fn count_by_quotients(limit: usize) -> u64 {
         }
         for k in 1..=root.min(limit / (prime * prime)) {
             let quotient = k * prime;
-            let survivors =
-                if quotient <= root { up_to_quotient[quotient] } else { up_to[limit / quotient] };
+            let survivors = if quotient <= root { up_to_quotient[quotient] } else { up_to[limit / quotient] };
             up_to_quotient[k] -= survivors - smaller_primes;
         }
         for v in (prime * prime..=root).rev() {
@@ -177,9 +170,7 @@ mod tests {
 
     #[test]
     fn counting_by_quotients_gives_the_published_numbers_of_primes() {
-        for (exponent, primes) in
-            [(1, 4), (2, 25), (3, 168), (4, 1_229), (6, 78_498), (8, 5_761_455)]
-        {
+        for (exponent, primes) in [(1, 4), (2, 25), (3, 168), (4, 1_229), (6, 78_498), (8, 5_761_455)] {
             assert_eq!(count_by_quotients(10_usize.pow(exponent)), primes);
         }
     }

@@ -114,10 +114,7 @@ fn iterators(first: u64, leaves: u64) -> u64 {
     if leaves == 1 {
         return first;
     }
-    children(first, leaves)
-        .into_par_iter()
-        .map(|child| iterators(child, leaves / FAN_OUT as u64))
-        .sum()
+    children(first, leaves).into_par_iter().map(|child| iterators(child, leaves / FAN_OUT as u64)).sum()
 }
 
 #[cfg(test)]

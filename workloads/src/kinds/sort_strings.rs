@@ -27,12 +27,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("prefix", "bytes that all strings begin with", (0, 1 << 16), "20"),
         Parameter::one_of("sort", "which of the two sorts", &["stable", "unstable"], "stable"),
     ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("strings", "100000")],
-        &[("strings", "600000")],
-        &[("strings", "4000000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("strings", "100000")], &[("strings", "600000")], &[("strings", "4000000")]),
 };
 
 /// What prefixes are cut from.
@@ -49,8 +44,7 @@ impl Workload for SortStrings {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let is_stable = setup.values.word("sort") == "stable";
-        let strings =
-            write(setup.seed, setup.values.whole("strings"), setup.values.count("prefix"));
+        let strings = write(setup.seed, setup.values.whole("strings"), setup.values.count("prefix"));
         let known = Sorted::of(strings.iter().map(|it| it.word), is_stable);
         Ok(Box::new(Sort { strings, known }))
     }
@@ -152,8 +146,7 @@ mod tests {
         sort.strings.swap(10, 11);
         assert!(sort.check().is_err(), "exchanged");
         sort.reset();
-        let texts =
-            |strings: &[Entry]| strings.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
+        let texts = |strings: &[Entry]| strings.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
         assert_eq!(texts(&sort.strings), texts(&strings));
         sort.run_sequential();
         sort.strings.pop();

@@ -22,10 +22,7 @@ impl Sorted {
     ///
     /// # Errors
     /// If one is missing, or out of order.
-    pub(super) fn check(
-        &self,
-        words: impl Iterator<Item = u64> + Clone,
-    ) -> Result<String, Mismatch> {
+    pub(super) fn check(&self, words: impl Iterator<Item = u64> + Clone) -> Result<String, Mismatch> {
         let are_in_order = |low: u64, high: u64| {
             if self.is_stable { low < high } else { low >> 32 <= high >> 32 }
         };

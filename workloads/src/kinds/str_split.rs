@@ -20,12 +20,7 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("str-split"),
     parameters: &[Parameter::whole("words", "words of the text", (1, 1 << 28), "2000")],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("words", "1000000")],
-        &[("words", "10000000")],
-        &[("words", "100000000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("words", "1000000")], &[("words", "10000000")], &[("words", "100000000")]),
 };
 
 /// Letters of one, two and three bytes, so that not every byte begins one.

@@ -41,8 +41,7 @@ impl Workload for Sum {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let elements =
-            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+        let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
         let mut values: Vec<u32> = (0..elements).collect();
         Random::new(setup.seed).shuffle(&mut values);
         Ok(Box::new(OneNumber::new(Passes { values, repeats: setup.values.whole("repeats") })))

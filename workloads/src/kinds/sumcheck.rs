@@ -20,12 +20,7 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: None,
     parameters: &[
-        Parameter::whole(
-            "rounds",
-            "rounds of a proof: the tables have 2^rounds entries",
-            (1, 28),
-            "12",
-        ),
+        Parameter::whole("rounds", "rounds of a proof: the tables have 2^rounds entries", (1, 28), "12"),
         Parameter::whole("proofs", "proofs per iteration", (1, 1_000_000), "1"),
     ],
     sizes: &SizeOverrides::all(
@@ -232,8 +227,7 @@ impl Instance for Prover {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let right = self.made.iter().filter(|proof| proof.proved() == Some(self.known)).count();
-        let describe =
-            |right: usize| format!("{right} of {} proofs show {:016x}", self.proofs, self.known.0);
+        let describe = |right: usize| format!("{right} of {} proofs show {:016x}", self.proofs, self.known.0);
         Mismatch::unless_equal(&describe(self.proofs), &describe(right))
     }
 }

@@ -10,9 +10,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -112,9 +110,7 @@ struct Tick {
 impl Tick {
     /// All bursts, each by `burst`, and the stretches after them.
     fn run(self, mut burst: impl FnMut(usize) -> u64) -> u64 {
-        (0..self.bursts).fold(self.seed, |word, number| {
-            chain(word.wrapping_add(burst(number)), self.serial_steps)
-        })
+        (0..self.bursts).fold(self.seed, |word, number| chain(word.wrapping_add(burst(number)), self.serial_steps))
     }
 
     fn job(self, burst: usize, job: usize) -> u64 {
@@ -127,11 +123,7 @@ impl Tick {
 
     /// Each job by itself, since a caller with so few of them would not want them lumped together.
     fn burst_on_current_pool(self, burst: usize) -> u64 {
-        (0..self.jobs)
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|job| self.job(burst, job))
-            .reduce(|| 0, u64::wrapping_add)
+        (0..self.jobs).into_par_iter().with_max_len(1).map(|job| self.job(burst, job)).reduce(|| 0, u64::wrapping_add)
     }
 }
 
@@ -207,14 +199,9 @@ impl Instance for ControlLoop {
     fn check(&mut self) -> Result<String, Mismatch> {
         self.latencies.end_run();
         self.lateness.end_run();
-        let describe = |right: usize, ticks: usize| {
-            format!("{right} of {ticks} ticks gave {:016x}", self.known)
-        };
+        let describe = |right: usize, ticks: usize| format!("{right} of {ticks} ticks gave {:016x}", self.known);
         let right = self.answers.iter().filter(|&&answer| answer == self.known).count();
-        Mismatch::unless_equal(
-            &describe(self.ticks, self.ticks),
-            &describe(right, self.answers.len()),
-        )
+        Mismatch::unless_equal(&describe(self.ticks, self.ticks), &describe(right, self.answers.len()))
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
@@ -235,12 +222,9 @@ mod tests {
     fn a_wrong_a_missing_and_an_extra_tick_are_rejected() {
         let mut control_loop = control_loop(3);
         let known = control_loop.known;
-        for (answers, is_right) in [
-            (vec![known, known], true),
-            (vec![known, known ^ 1], false),
-            (vec![known], false),
-            (vec![known; 3], false),
-        ] {
+        for (answers, is_right) in
+            [(vec![known, known], true), (vec![known, known ^ 1], false), (vec![known], false), (vec![known; 3], false)]
+        {
             control_loop.answers = answers;
             assert_eq!(control_loop.check().is_ok(), is_right, "{:?}", control_loop.answers);
         }

@@ -113,9 +113,8 @@ mod tests {
     }
 
     fn numbers(tree: &Tree) -> Vec<u64> {
-        tree.as_ref().map_or_else(Vec::new, |node| {
-            [numbers(&node.left), vec![node.value], numbers(&node.right)].concat()
-        })
+        tree.as_ref()
+            .map_or_else(Vec::new, |node| [numbers(&node.left), vec![node.value], numbers(&node.right)].concat())
     }
 
     #[test]

@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
@@ -36,10 +34,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "1000"),
     ],
     sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("joins", "3"), ("task-us", "200"), ("gap-us", "100")],
-        },
+        SizeOverrides { size: Size::Tiny, overrides: &[("joins", "3"), ("task-us", "200"), ("gap-us", "100")] },
         SizeOverrides { size: Size::Small, overrides: &[] },
         SizeOverrides { size: Size::Medium, overrides: &[("joins", "30")] },
         SizeOverrides { size: Size::Large, overrides: &[("joins", "300")] },
@@ -112,18 +107,12 @@ impl Tally {
     }
 
     fn metrics(self, task: Duration) -> [(String, Metric); 3] {
-        let metric = |name: &str, value: f64, unit: &str| {
-            (name.to_owned(), Metric { value, unit: unit.to_owned() })
-        };
+        let metric = |name: &str, value: f64, unit: &str| (name.to_owned(), Metric { value, unit: unit.to_owned() });
         let joins = self.joins as f64;
         [
             metric("unshared", self.unshared as f64 / joins, "share of joins"),
             metric("doubled", self.doubled as f64 / joins, "share of joins"),
-            metric(
-                "wall_ratio",
-                self.elapsed_ns as f64 / joins / nanoseconds(task) as f64,
-                "times one task",
-            ),
+            metric("wall_ratio", self.elapsed_ns as f64 / joins / nanoseconds(task) as f64, "times one task"),
         ]
     }
 }

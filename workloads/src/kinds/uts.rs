@@ -159,20 +159,11 @@ struct Search {
 impl Search {
     fn new(tree: Tree, chunk: usize) -> Self {
         let published = PUBLISHED.iter().find(|(it, _)| *it == tree);
-        Self {
-            tree,
-            chunk,
-            known: published.map_or_else(|| children_along_paths(&tree), |it| it.1),
-        }
+        Self { tree, chunk, known: published.map_or_else(|| children_along_paths(&tree), |it| it.1) }
     }
 
     /// Counts the nodes of the trees that begin with `open`, and gives away what is left over.
-    fn explore<'scope>(
-        &'scope self,
-        mut open: VecDeque<Node>,
-        counted: &'scope AtomicU64,
-        scope: &Scope<'scope>,
-    ) {
+    fn explore<'scope>(&'scope self, mut open: VecDeque<Node>, counted: &'scope AtomicU64, scope: &Scope<'scope>) {
         let mut nodes = 0;
         while let Some(node) = open.pop_back() {
             nodes += 1;

@@ -26,12 +26,7 @@ static DESCRIPTION: Description = Description {
             "all",
         ),
     ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("words", "6000000")],
-        &[("words", "60000000")],
-        &[("words", "200000000")],
-    ),
+    sizes: &SizeOverrides::all(&[], &[("words", "6000000")], &[("words", "60000000")], &[("words", "200000000")]),
 };
 
 /// The workload `vec-collect`.
@@ -79,11 +74,8 @@ impl Instance for Words {
 
     fn run_sequential(&mut self) -> u64 {
         let words = (0..self.count).map(self.word());
-        self.collected = Some(if self.only_odd {
-            words.filter(|&word| is_odd(word)).collect()
-        } else {
-            words.collect()
-        });
+        self.collected =
+            Some(if self.only_odd { words.filter(|&word| is_odd(word)).collect() } else { words.collect() });
         self.count
     }
 
@@ -92,11 +84,8 @@ impl Instance for Words {
         let word = self.word();
         // Over `usize`, whose ranges know their length: places can be assigned.
         let words = (0..count).into_par_iter().map(move |index| word(index as u64));
-        self.collected = Some(if self.only_odd {
-            words.filter(|&word| is_odd(word)).collect()
-        } else {
-            words.collect()
-        });
+        self.collected =
+            Some(if self.only_odd { words.filter(|&word| is_odd(word)).collect() } else { words.collect() });
         self.count
     }
 
@@ -135,10 +124,7 @@ mod tests {
                 words.collected = Some(changed);
                 words.check().map_err(|mismatch| mismatch.actual)
             };
-            assert_eq!(
-                check(|v| v.truncate(v.len() - 1)).unwrap_err(),
-                "1 words are missing at the end"
-            );
+            assert_eq!(check(|v| v.truncate(v.len() - 1)).unwrap_err(), "1 words are missing at the end");
             assert_eq!(check(|v| v.swap(3, 4)).unwrap_err(), "another word at index 3");
             assert!(check(|v| v.push(5)).is_err());
         }

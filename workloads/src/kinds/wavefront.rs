@@ -23,12 +23,7 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("wavefront"),
     parameters: &[
-        Parameter::whole(
-            "letters",
-            "letters of each text; the grid has their square",
-            (1, 1 << 20),
-            "400",
-        ),
+        Parameter::whole("letters", "letters of each text; the grid has their square", (1, 1 << 20), "400"),
         // A guess: some 20 us a block.
         Parameter::whole("block", "rows and columns of a block", (1, 1 << 20), "128"),
         Parameter::one_of(
@@ -103,8 +98,7 @@ struct Strip<'a> {
 
 impl<'a> Strip<'a> {
     fn cut(text: &'a [u8], block: usize, more: usize) -> Vec<Self> {
-        let new =
-            |letters: &'a [u8]| Self { letters, cells: Mutex::new(vec![0; letters.len() + more]) };
+        let new = |letters: &'a [u8]| Self { letters, cells: Mutex::new(vec![0; letters.len() + more]) };
         text.chunks(block).map(new).collect()
     }
 }
@@ -231,18 +225,11 @@ mod tests {
 
     #[test]
     fn blocks_of_any_size_and_both_orders_give_the_length_that_bits_give() {
-        for (down, across, block) in
-            [(1, 1, 1), (1, 9, 2), (40, 40, 7), (64, 65, 64), (130, 40, 8), (33, 200, 500)]
-        {
+        for (down, across, block) in [(1, 1, 1), (1, 9, 2), (40, 40, 7), (64, 65, 64), (130, 40, 8), (33, 200, 500)] {
             for are_counted in [true, false] {
                 let mut random = Random::new(block as u64);
                 let mut text = |letters| (0..letters).map(|_| letter(&mut random)).collect();
-                assert_solves(&Texts {
-                    down: text(down),
-                    across: text(across),
-                    block,
-                    are_counted,
-                });
+                assert_solves(&Texts { down: text(down), across: text(across), block, are_counted });
             }
         }
     }

@@ -7,8 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use pcap_parser::{
-    Block, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be,
-    parse_pcap_header,
+    Block, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header,
 };
 
 /// Longest file that is read, in bytes: it is held in memory as a whole.
@@ -112,8 +111,7 @@ impl Capture {
             None => {
                 return Err(CaptureError {
                     offset: Some(bytes.len()),
-                    message: "the file ends within its first four bytes; expected pcap or pcapng"
-                        .to_owned(),
+                    message: "the file ends within its first four bytes; expected pcap or pcapng".to_owned(),
                 });
             }
         };
@@ -163,11 +161,7 @@ impl fmt::Display for CaptureError {
 type Parsed<'a, T> = Result<(&'a [u8], T), nom::Err<PcapError<&'a [u8]>>>;
 
 /// The result of the library, or what to say about the record that begins at `offset`.
-fn sound<'a, T>(
-    parsed: Parsed<'a, T>,
-    offset: usize,
-    what: &str,
-) -> Result<(&'a [u8], T), CaptureError> {
+fn sound<'a, T>(parsed: Parsed<'a, T>, offset: usize, what: &str) -> Result<(&'a [u8], T), CaptureError> {
     parsed.map_err(|error| {
         let message = match error {
             nom::Err::Incomplete(nom::Needed::Size(missing)) => format!(
@@ -203,10 +197,7 @@ fn classic(bytes: &[u8]) -> Result<Contents, CaptureError> {
     if version != (2, 4) {
         return Err(CaptureError {
             offset: Some(0),
-            message: format!(
-                "version {}.{} of pcap is not read; expected 2.4",
-                version.0, version.1
-            ),
+            message: format!("version {}.{} of pcap is not read; expected 2.4", version.0, version.1),
         });
     }
     let parse = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
@@ -216,11 +207,7 @@ fn classic(bytes: &[u8]) -> Result<Contents, CaptureError> {
         let offset = bytes.len() - rest.len();
         let what = format!("packet {}", frames.len() + 1);
         let (after, record) = sound(parse(rest), offset, &what)?;
-        frames.push(Frame {
-            bytes: place(bytes, record.data),
-            original_length: record.origlen as usize,
-            link,
-        });
+        frames.push(Frame { bytes: place(bytes, record.data), original_length: record.origlen as usize, link });
         rest = after;
     }
     Ok(Contents { frames, ..Contents::default() })
@@ -242,8 +229,7 @@ fn obsolete_packet(data: &[u8], is_big_endian: bool) -> Option<(u16, &[u8], usiz
         Some(if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     };
     let interface = *data.first_chunk::<2>()?;
-    let interface =
-        if is_big_endian { u16::from_be_bytes(interface) } else { u16::from_le_bytes(interface) };
+    let interface = if is_big_endian { u16::from_be_bytes(interface) } else { u16::from_le_bytes(interface) };
     let content = data.get(HEADER_BYTES..)?;
     // Before them: a count of drops, and the time in two words.
     let (captured, original) = (word(12)? as usize, word(16)? as usize);
@@ -270,10 +256,7 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
         }
         let of_interface = |number: u32| {
             interfaces.get(number as usize).ok_or_else(|| {
-                wrong(format!(
-                    "{what} names interface {number}, but the section describes {}",
-                    interfaces.len()
-                ))
+                wrong(format!("{what} names interface {number}, but the section describes {}", interfaces.len()))
             })
         };
         let mut add = |captured: &[u8], original_length: usize, link: Link| {
@@ -297,11 +280,7 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
             Block::EnhancedPacket(packet) => {
                 let link = of_interface(packet.if_id)?.link;
                 let captured = packet.data.get(..packet.caplen as usize).ok_or_else(|| {
-                    wrong(format!(
-                        "{what} says that it holds {} bytes, and has {}",
-                        packet.caplen,
-                        packet.data.len()
-                    ))
+                    wrong(format!("{what} says that it holds {} bytes, and has {}", packet.caplen, packet.data.len()))
                 })?;
                 add(captured, packet.origlen as usize, link);
             }
@@ -316,18 +295,10 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
             }
             // The library leaves its numbers as they are in the file.
             Block::Unknown(unknown) => {
-                let kind = if is_big_endian {
-                    unknown.block_type.swap_bytes()
-                } else {
-                    unknown.block_type
-                };
+                let kind = if is_big_endian { unknown.block_type.swap_bytes() } else { unknown.block_type };
                 if kind == OBSOLETE_PACKET {
-                    let (interface, captured, original_length) =
-                        obsolete_packet(unknown.data, is_big_endian).ok_or_else(|| {
-                            wrong(format!(
-                                "{what} is shorter than the packet that it says it holds"
-                            ))
-                        })?;
+                    let (interface, captured, original_length) = obsolete_packet(unknown.data, is_big_endian)
+                        .ok_or_else(|| wrong(format!("{what} is shorter than the packet that it says it holds")))?;
                     add(captured, original_length, of_interface(interface.into())?.link);
                 } else {
                     *contents.unknown_blocks.entry(kind).or_insert(0) += 1;

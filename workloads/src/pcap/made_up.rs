@@ -93,9 +93,8 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
 #[must_use]
 pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
-    let mut below = move |bound: usize| {
-        usize::try_from(random.below(bound as u64)).expect("below a number of this size")
-    };
+    let mut below =
+        move |bound: usize| usize::try_from(random.below(bound as u64)).expect("below a number of this size");
     let mut file = file_header();
     let mut tally = Tally::default();
     for _ in 0..packets {
@@ -112,8 +111,8 @@ pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
                 tally.wrong += 1;
             }
             1 => {
-                let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
-                    || matches!(bytes[12..14], [0x81, 0x00]);
+                let is_udp_over_4 =
+                    matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17 || matches!(bytes[12..14], [0x81, 0x00]);
                 bytes[checksum..checksum + 2].fill(0);
                 // There, zero means that the sender wants none.
                 *if is_udp_over_4 { &mut tally.correct } else { &mut tally.offloaded } += 1;

@@ -33,11 +33,7 @@ fn sound_packets_of_every_kind_are_correct_at_even_and_odd_lengths() {
     for kind in 0..KINDS {
         for length in [0, 1, 2, 3, 100, 1401] {
             let (bytes, _) = frame(kind, &vec![0xa5; length]);
-            assert_eq!(
-                verdicts(single(&bytes, bytes.len())),
-                [Verdict::Correct],
-                "{kind} {length}"
-            );
+            assert_eq!(verdicts(single(&bytes, bytes.len())), [Verdict::Correct], "{kind} {length}");
         }
     }
 }
@@ -77,9 +73,7 @@ fn a_flipped_byte_is_reported_in_exactly_that_packet_with_the_checksum_that_it_s
 fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
     let (mut bytes, _) = frame(1, b"content");
     bytes[14 + 8] -= 1; // a router that forgot to mend the sum
-    let Verdict::Wrong(faults) = verdicts(single(&bytes, bytes.len())).remove(0) else {
-        panic!("not noticed")
-    };
+    let Verdict::Wrong(faults) = verdicts(single(&bytes, bytes.len())).remove(0) else { panic!("not noticed") };
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].layer, Layer::Ipv4Header);
     assert_eq!(faults[0].offset, HEADER_BYTES + RECORD_BYTES + 14 + 10);
@@ -87,12 +81,9 @@ fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
 
 #[test]
 fn a_checksum_left_to_the_network_card_is_no_error() {
-    for (kind, zero_is) in [
-        (0, Verdict::Offloaded),
-        (1, Verdict::Correct),
-        (3, Verdict::Offloaded),
-        (4, Verdict::Offloaded),
-    ] {
+    for (kind, zero_is) in
+        [(0, Verdict::Offloaded), (1, Verdict::Correct), (3, Verdict::Offloaded), (4, Verdict::Offloaded)]
+    {
         let (mut bytes, field) = frame(kind, b"content");
         bytes[field..field + 2].fill(0);
         assert_eq!(verdicts(single(&bytes, bytes.len())), [zero_is], "zero, kind {kind}");
@@ -302,12 +293,8 @@ fn packets_behind_any_number_of_vlan_tags_are_checked() {
         for tags in 0..6 {
             let tag = [[0x81, 0x00, 0, 5], [0x88, 0xa8, 0, 6], [0x91, 0x00, 0, 7]];
             let tags = tag.iter().cycle().take(tags).copied().flatten();
-            let mut tagged: Vec<u8> = bytes[..12]
-                .iter()
-                .copied()
-                .chain(tags)
-                .chain(bytes[12..].iter().copied())
-                .collect();
+            let mut tagged: Vec<u8> =
+                bytes[..12].iter().copied().chain(tags).chain(bytes[12..].iter().copied()).collect();
             let length = tagged.len();
             assert_eq!(verdicts(single(&tagged, length)), [Verdict::Correct], "{kind}");
             tagged[length - 1] ^= 1;

@@ -163,9 +163,7 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
             let extensions = ip.extensions();
-            let is_routed = extensions
-                .first_header()
-                .is_some_and(|first| has_routing(first, extensions.slice()));
+            let is_routed = extensions.first_header().is_some_and(|first| has_routing(first, extensions.slice()));
             if is_routed || ip.payload().fragmented {
                 // The sum is over the last address of the route, or over all fragments.
                 return Verdict::Other;
@@ -173,11 +171,7 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
             (ip.payload(), &ip.header().slice()[8..40])
         }
         _ => {
-            return if is_cut && packet.stop_err.is_some() {
-                Verdict::Truncated
-            } else {
-                Verdict::Other
-            };
+            return if is_cut && packet.stop_err.is_some() { Verdict::Truncated } else { Verdict::Other };
         }
     };
     let is_version_4 = addresses.len() == 8;
@@ -202,11 +196,7 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
         }
         Some((layer, field, _)) => {
             let Some(covered) = covered(layer, payload.payload) else {
-                return conclude(
-                    faults,
-                    is_offloaded,
-                    if is_cut { Rest::Cut } else { Rest::Unknown },
-                );
+                return conclude(faults, is_offloaded, if is_cut { Rest::Cut } else { Rest::Unknown });
             };
             let number = payload.ip_number.0;
             let pseudo = match layer {
@@ -230,11 +220,8 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
 }
 
 /// What may stand before the type of a frame's content: tags of customers, of providers, and an older number.
-const VLAN_TAGS: [EtherType; 3] = [
-    EtherType::VLAN_TAGGED_FRAME,
-    EtherType::PROVIDER_BRIDGING,
-    EtherType::VLAN_DOUBLE_TAGGED_FRAME,
-];
+const VLAN_TAGS: [EtherType; 3] =
+    [EtherType::VLAN_TAGGED_FRAME, EtherType::PROVIDER_BRIDGING, EtherType::VLAN_DOUBLE_TAGGED_FRAME];
 
 /// What there is to say beside wrong and offloaded checksums.
 #[derive(Clone, Copy)]
@@ -285,12 +272,7 @@ fn covered(layer: Layer, payload: &[u8]) -> Option<&[u8]> {
 }
 
 /// Addresses, protocol and length: what TCP, UDP and `ICMPv6` add to their own bytes.
-fn pseudo_header(
-    addresses: &[u8],
-    protocol: u8,
-    length: usize,
-    sum: &impl Fn(&[u8]) -> u16,
-) -> u16 {
+fn pseudo_header(addresses: &[u8], protocol: u8, length: usize, sum: &impl Fn(&[u8]) -> u16) -> u16 {
     let length = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
     let length_and_protocol = add(sum(&length), u16::from(protocol));
     add(sum(addresses), length_and_protocol)
@@ -315,8 +297,7 @@ impl Checked {
 
     fn fault(&self, layer: Layer, offset: usize) -> Fault {
         // A UDP checksum of zero would mean that there is none.
-        let expected =
-            if layer == Layer::Udp && self.expected == 0 { 0xffff } else { self.expected };
+        let expected = if layer == Layer::Udp && self.expected == 0 { 0xffff } else { self.expected };
         Fault { layer, offset, found: self.found, expected }
     }
 }

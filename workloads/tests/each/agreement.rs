@@ -42,9 +42,7 @@ fn is_among(list: &[(&str, &str, &str)], description: &Description, parameter: &
 /// The smallest and largest value under which the input is the same for every number of threads.
 fn bounds(description: &Description, parameter: &Parameter) -> Option<(u64, u64)> {
     match parameter.accepts {
-        Accepts::Whole { min: 0, max } if is_among(&FROM_ONE, description, parameter) => {
-            Some((1, max))
-        }
+        Accepts::Whole { min: 0, max } if is_among(&FROM_ONE, description, parameter) => Some((1, max)),
         Accepts::Whole { min, max } => Some((min, max)),
         Accepts::OneOf(_) => None,
     }
@@ -117,9 +115,7 @@ fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
                 let with = |program, threads| {
                     let mut request = request(description.name, program, threads, 3);
                     request.parameters.insert(parameter.name.to_owned(), value.to_string());
-                    run("test", CATALOGUE, &request)
-                        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
-                        .answer
+                    run("test", CATALOGUE, &request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
                 };
                 let sequential = with(Program::Sequential, 1);
                 for threads in THREADS {
@@ -142,10 +138,7 @@ fn a_zero_that_means_no_work_is_refused_by_every_workload() {
             request.parameters.insert(parameter.name.to_owned(), "0".to_owned());
             let failure = run("test", CATALOGUE, &request).expect_err("refused");
             let Failure::Refused { message } = failure else { panic!("{failure:?}") };
-            assert!(
-                message.contains(&format!("parameter `{}` = `0`", parameter.name)),
-                "{message}"
-            );
+            assert!(message.contains(&format!("parameter `{}` = `0`", parameter.name)), "{message}");
         }
     }
 }

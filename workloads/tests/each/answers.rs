@@ -10,14 +10,7 @@ use crate::CATALOGUE;
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request {
-        program,
-        threads,
-        seed,
-        warmup_iterations: 1,
-        iterations: 2,
-        ..Request::tiny(workload)
-    }
+    Request { program, threads, seed, warmup_iterations: 1, iterations: 2, ..Request::tiny(workload) }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -25,9 +18,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn answer(request: &Request) -> String {
-    run("test", CATALOGUE, request)
-        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
-        .answer
+    run("test", CATALOGUE, request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
 }
 
 #[test]
@@ -46,8 +37,7 @@ fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
 #[test]
 fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
     for name in names() {
-        let outcome =
-            run("some-variant", CATALOGUE, &request(name, Program::Parallel, 2, 3)).unwrap();
+        let outcome = run("some-variant", CATALOGUE, &request(name, Program::Parallel, 2, 3)).unwrap();
         assert_eq!(outcome.schema, SCHEMA);
         assert_eq!(outcome.variant, "some-variant");
         assert_eq!((outcome.warmup.len(), outcome.iterations.len()), (1, 2));

@@ -76,9 +76,7 @@ pub(super) fn table(suites: &[String], rows: &[(String, Vec<Counts>)]) -> String
     text += &line("variant", suites);
     text += &line(&"-".repeat(name_width), &rule);
     for (name, row) in rows.iter().chain([&sum]) {
-        let cells = row
-            .iter()
-            .map(|Counts { passed, failed, ignored }| format!("{passed} / {failed} / {ignored}"));
+        let cells = row.iter().map(|Counts { passed, failed, ignored }| format!("{passed} / {failed} / {ignored}"));
         text += &line(name, &cells.collect::<Vec<_>>());
     }
     text.pop();

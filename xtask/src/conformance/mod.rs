@@ -84,13 +84,7 @@ fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn run_suite(
-    sh: &Shell,
-    suite: &Suite,
-    variant: &Variant,
-    title: &str,
-    passed: &mut Passed,
-) -> Result<Counts> {
+fn run_suite(sh: &Shell, suite: &Suite, variant: &Variant, title: &str, passed: &mut Passed) -> Result<Counts> {
     let start = Instant::now();
     let counts = suite.run(sh, variant)?;
     eprintln!("   {counts}, in {:.0} s", start.elapsed().as_secs_f64());

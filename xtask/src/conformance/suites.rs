@@ -111,8 +111,7 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
 /// A package that has nothing but the integration tests of the published one.
 fn move_tests(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     let tests = published.join("tests");
-    copy_folder(&tests, &folder.join("tests"))
-        .with_context(|| format!("copying {}", tests.display()))?;
+    copy_folder(&tests, &folder.join("tests")).with_context(|| format!("copying {}", tests.display()))?;
     let manifest = manifest_for_tests(&registry::manifest(sh, published)?, fork::dependency(sh))?;
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // Cargo wants more than tests in a package.
@@ -173,8 +172,7 @@ pub(crate) fn count(test: Cmd<'_>) -> Result<Counts> {
 fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
     let edition = published.get("package").and_then(|package| package.get("edition"));
     let edition = edition.context("the published manifest names no edition")?.clone();
-    let mut manifest: Table =
-        toml::toml! { package = { name = "published-tests", version = "0.0.0" } };
+    let mut manifest: Table = toml::toml! { package = { name = "published-tests", version = "0.0.0" } };
     if let Some(package) = manifest["package"].as_table_mut() {
         package.insert("edition".into(), edition);
     }

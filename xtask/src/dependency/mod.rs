@@ -20,7 +20,8 @@ const OLDEST: [(&str, &str); 3] =
 /// Features that make no variant, and that a program may ask for.
 const OTHER_FEATURES: [&str; 3] = ["instrument", "record", "web_spin_lock"];
 
-const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
+const PROGRAM: &str =
+    "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
 /// A program with the oldest libraries that do for the published crate takes the fork by a patch: its lock
 /// file stays as it is but for the version of rayon-core, and the oldest compiler takes it without a warning. Without
@@ -60,10 +61,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     );
     write(manifest(&[]) + &patch)?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
-    ensure!(
-        !is_fork,
-        "Cargo uses a patch in spite of a lock file now ({core}): the READMEs say it does not"
-    );
+    ensure!(!is_fork, "Cargo uses a patch in spite of a lock file now ({core}): the READMEs say it does not");
     let take = || {
         let _dir = sh.push_dir(&folder);
         cmd!(sh, "cargo update --quiet --package rayon-core").quiet().run()
@@ -85,10 +83,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         ensure!(fork::linked_core(sh, &folder)?.1, "{features:?} leaves the published crate");
         write(manifest(&[]))?;
         let (core, is_fork) = fork::linked_core(sh, &folder)?;
-        ensure!(
-            !is_fork,
-            "without the patch the program still has `{core}`: the READMEs say it goes back"
-        );
+        ensure!(!is_fork, "without the patch the program still has `{core}`: the READMEs say it goes back");
         let left = added(&before, &locked(sh, &folder)?);
         ensure!(left.is_empty(), "a program that goes back keeps {}", left.join(", "));
         write(manifest(&[]) + &patch)?;

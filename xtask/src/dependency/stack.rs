@@ -66,8 +66,7 @@ fn measure(sh: &Shell, profile: &str, name: &str, requirement: &str) -> Result<L
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
     let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
     let _dir = sh.push_dir(&folder);
-    let output =
-        cmd!(sh, "cargo run --quiet --profile {profile}").quiet().ignore_status().output()?;
+    let output = cmd!(sh, "cargo run --quiet --profile {profile}").quiet().ignore_status().output()?;
     ensure!(
         output.status.success(),
         "nested levels on {name}, profile {profile}: {}\n{}{}",
@@ -128,8 +127,7 @@ mod tests {
         let levels = |bytes| vec![("scope".to_owned(), bytes)];
         let excess_of = |bytes: &[usize]| {
             let name = |i: usize| format!("variant {i}");
-            let measured: Vec<_> =
-                bytes.iter().enumerate().map(|(i, &bytes)| (name(i), levels(bytes))).collect();
+            let measured: Vec<_> = bytes.iter().enumerate().map(|(i, &bytes)| (name(i), levels(bytes))).collect();
             excess("release", &rows(&levels(128), &measured).unwrap()[0])
         };
         assert_eq!(excess_of(&[96, 128, 144]), None);

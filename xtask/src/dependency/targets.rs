@@ -27,10 +27,7 @@ pub(super) fn test(sh: &Shell) -> Result<()> {
             eprintln!("   champion on {target}: left out, its standard library cannot be had");
             continue;
         }
-        let check = cmd!(
-            sh,
-            "cargo check --quiet --package rayon-core --features champion --target {target}"
-        );
+        let check = cmd!(sh, "cargo check --quiet --package rayon-core --features champion --target {target}");
         step(&format!("champion on {target}"), check)?;
     }
     Ok(())

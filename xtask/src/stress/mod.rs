@@ -50,20 +50,15 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
         .map(|branch| {
             eprintln!("── building {}", branch.name);
             // In the linker's own layout, of which there is one.
-            Ok((
-                branch,
-                builder.build(branch, builder.prepare(branch)?, 0)?.binaries.swap_remove(0),
-            ))
+            Ok((branch, builder.build(branch, builder.prepare(branch)?, 0)?.binaries.swap_remove(0)))
         })
         .collect::<Result<_>>()?;
     println!("{}", table::heading());
     let mut failures = 0;
     for (branch, binary) in &binaries {
         for scenario in &SCENARIOS {
-            let ended =
-                trial::ask(binary, &scenario.request(form), PROCESS_LIMIT).ok_or_else(|| {
-                    Stop::Interrupted("interrupted; the rows above are complete".to_owned())
-                })?;
+            let ended = trial::ask(binary, &scenario.request(form), PROCESS_LIMIT)
+                .ok_or_else(|| Stop::Interrupted("interrupted; the rows above are complete".to_owned()))?;
             println!("{}", table::row(&branch.name, scenario, &ended.result));
             if let Err(failure) = &ended.result {
                 failures += 1;
@@ -83,13 +78,9 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
 
 impl Scope {
     fn chosen(&self, config: Config) -> Result<Vec<Branch>> {
-        let list = if self.branches.is_empty() {
-            "all,group:designs,group:parts".to_owned()
-        } else {
-            self.branches.join(",")
-        };
-        let picked: Vec<String> =
-            config.pick("--branch", &list)?.into_iter().map(str::to_owned).collect();
+        let list =
+            if self.branches.is_empty() { "all,group:designs,group:parts".to_owned() } else { self.branches.join(",") };
+        let picked: Vec<String> = config.pick("--branch", &list)?.into_iter().map(str::to_owned).collect();
         Ok(config.branches.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
     }
 }

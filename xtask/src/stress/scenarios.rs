@@ -113,11 +113,8 @@ impl Scenario {
             Form::Short => self.short,
             Form::Long => self.long,
         };
-        let mut parameters: BTreeMap<String, String> = self
-            .parameters
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
+        let mut parameters: BTreeMap<String, String> =
+            self.parameters.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         parameters.insert(self.repetitions.to_owned(), often.in_iteration.to_string());
         Request {
             size: "small".to_owned(),
@@ -149,8 +146,7 @@ pub(super) mod tests {
 
     /// A build of the branch `packed`, as sweeps have it.
     static PACKED: LazyLock<PathBuf> = LazyLock::new(|| {
-        let checkout =
-            Checkout::find(Some(&crate::shell::at_root().unwrap().current_dir())).unwrap();
+        let checkout = Checkout::find(Some(&crate::shell::at_root().unwrap().current_dir())).unwrap();
         let folder = checkout.root().to_owned();
         let config = Config::read(&folder.join("branches.toml")).unwrap();
         let branch = config.branches.iter().find(|branch| branch.name == "packed").unwrap();

@@ -27,11 +27,7 @@ pub(super) fn heading() -> String {
 }
 
 /// How one scenario went on one branch, from what the branch's binary answered.
-pub(super) fn row(
-    branch: &str,
-    scenario: &Scenario,
-    result: &Result<Outcome, TrialFailure>,
-) -> String {
+pub(super) fn row(branch: &str, scenario: &Scenario, result: &Result<Outcome, TrialFailure>) -> String {
     let (figures, ended) = match result {
         Ok(outcome) => (figures(outcome, scenario.tells_cpu_time), "ok".to_owned()),
         Err(failure) => (Figures::default(), failure.ending.to_string()),
@@ -62,12 +58,11 @@ fn figures(outcome: &Outcome, tells_cpu_time: bool) -> Figures {
 
 fn line(cells: &[String; 9], ended: &str) -> String {
     let columns = cells.iter().zip(COLUMNS).enumerate();
-    let padded =
-        columns.map(
-            |(index, (text, (_, width)))| {
-                if index < 2 { format!("{text:<width$}") } else { format!("{text:>width$}") }
-            },
-        );
+    let padded = columns.map(
+        |(index, (text, (_, width)))| {
+            if index < 2 { format!("{text:<width$}") } else { format!("{text:>width$}") }
+        },
+    );
     format!("{}  {ended}", padded.collect::<Vec<_>>().join(" "))
 }
 
@@ -84,8 +79,7 @@ mod tests {
     }
 
     fn hang() -> String {
-        let failure =
-            TrialFailure { ending: Ending::Hang, reason: String::new(), stderr_tail: None };
+        let failure = TrialFailure { ending: Ending::Hang, reason: String::new(), stderr_tail: None };
         row("mine", &SCENARIOS[0], &Err(failure))
     }
 
@@ -105,17 +99,13 @@ mod tests {
         let row = row("mine", &SCENARIOS[1], &Ok(outcome));
         assert_eq!(
             words(&row),
-            [
-                "mine", "two", "long", "tasks", "6", "5012.3", "10.50", "2", "-", "25.0", "12.5",
-                "ok"
-            ]
+            ["mine", "two", "long", "tasks", "6", "5012.3", "10.50", "2", "-", "25.0", "12.5", "ok"]
         );
     }
 
     #[test]
     fn only_a_scenario_that_sleeps_shows_cpu_time() {
-        let cpu_of =
-            |scenario: &Scenario| figures(&outcome(scenario), scenario.tells_cpu_time)[4].is_some();
+        let cpu_of = |scenario: &Scenario| figures(&outcome(scenario), scenario.tells_cpu_time)[4].is_some();
         assert!(cpu_of(&SCENARIOS[4]) && !cpu_of(&SCENARIOS[0]));
     }
 
@@ -129,10 +119,7 @@ mod tests {
 
     #[test]
     fn a_hang_is_a_row_without_figures() {
-        assert_eq!(
-            words(&hang()),
-            ["mine", "barrier-join", "-", "-", "-", "-", "-", "-", "-", "hang"]
-        );
+        assert_eq!(words(&hang()), ["mine", "barrier-join", "-", "-", "-", "-", "-", "-", "-", "hang"]);
     }
 
     #[test]

@@ -37,9 +37,9 @@ fn answers(features: &Set) -> [(&'static str, bool); 4] {
 fn paths(features: &Set) -> BTreeSet<String> {
     let state = |name: &str| if features.contains(name) { "on" } else { "off" };
     let alone = modifiers().into_iter().map(|name| format!("{name} {}", state(name)));
-    let met = ASK.into_iter().flat_map(|part| {
-        answers(features).map(|(what, answer)| format!("{part} {}, {what}: {answer}", state(part)))
-    });
+    let met = ASK
+        .into_iter()
+        .flat_map(|part| answers(features).map(|(what, answer)| format!("{part} {}, {what}: {answer}", state(part))));
     alone.chain(met).collect()
 }
 
@@ -81,8 +81,7 @@ fn builds_in_which_the_champions_searchers_are_not_counted_are_found_out() {
     let champion = Features::of_the_fork().champion.clone();
     let uncounted = ["split", "sleepers-only", "no-jec", "asymmetric-fence"];
     let everything: Set = champion.iter().cloned().chain(set(&uncounted)).collect();
-    let missing =
-        missing(&[("champion", champion)].into(), &[set(&[]), set(&["push-fence"]), everything]);
+    let missing = missing(&[("champion", champion)].into(), &[set(&[]), set(&["push-fence"]), everything]);
     let told = ("champion", "demand on, searchers are counted: true".to_owned());
     assert!(missing.contains(&told), "{missing:?}");
 }

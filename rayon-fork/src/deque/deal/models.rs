@@ -90,8 +90,7 @@ struct Model {
 
 impl Model {
     fn new(jobs: usize) -> Arc<Self> {
-        let model =
-            Self { deal: Deal::new(1), times: (0..jobs).map(|_| AtomicUsize::new(0)).collect() };
+        let model = Self { deal: Deal::new(1), times: (0..jobs).map(|_| AtomicUsize::new(0)).collect() };
         model.deal.open(0);
         Arc::new(model)
     }

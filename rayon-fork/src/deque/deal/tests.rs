@@ -71,8 +71,7 @@ fn a_thread_outside_deals_to_any_group_and_hands_all_who_wait_there_on() {
         deal.show_again(128);
         deal.show_again(129);
     }
-    let mut jobs: Vec<_> =
-        (127..130).map(|worker| deal.close::<Numbered>(worker).unwrap().0).collect();
+    let mut jobs: Vec<_> = (127..130).map(|worker| deal.close::<Numbered>(worker).unwrap().0).collect();
     jobs.sort_unstable();
     assert_eq!(jobs, [0, 1, 2]);
 }

@@ -80,10 +80,7 @@ fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_showed_
     });
     assert!(stealer.has_stirred(), "nobody has shown any");
     assert!(stealer.expose_for_owner() && !stealer.has_stirred());
-    assert_eq!(
-        ([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()),
-        ([Some(0), Some(1)], false)
-    );
+    assert_eq!(([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()), ([Some(0), Some(1)], false));
     deque.push(Numbered(3));
     assert!(stealer.has_stirred());
 }

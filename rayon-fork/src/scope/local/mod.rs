@@ -75,11 +75,7 @@ mod direct {
 
     /// The closure of the scope of `count` has ended. What its thread waits for now.
     #[inline]
-    pub(crate) fn end_closure(
-        count: &CountLatch,
-        _registry: &Registry,
-        _owner: Option<&Worker>,
-    ) -> Awaited {
+    pub(crate) fn end_closure(count: &CountLatch, _registry: &Registry, _owner: Option<&Worker>) -> Awaited {
         // SAFETY: alive, as we have it by reference; the closure was counted.
         unsafe { CountLatch::set(count) };
         Awaited::NONE
@@ -198,11 +194,7 @@ mod reserved {
 
     /// The closure of the scope of `count` has ended. What its thread waits for now.
     #[inline]
-    pub(crate) fn end_closure<'s>(
-        count: &'s CountLatch,
-        registry: &Registry,
-        owner: Option<&Worker>,
-    ) -> Awaited<'s> {
+    pub(crate) fn end_closure<'s>(count: &'s CountLatch, registry: &Registry, owner: Option<&Worker>) -> Awaited<'s> {
         match owner {
             Some(owner) if owner.is_in(registry) => {
                 owner.held().end_job(count);

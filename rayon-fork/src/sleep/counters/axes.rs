@@ -44,9 +44,7 @@ impl<A: Axes> Axes for LookFirst<A> {
     type LeaveRule = WakeWhereWorkIs;
 
     const MODIFIERS: &'static [&'static str] = {
-        let [events, fence, wake_rule, padding] = A::MODIFIERS else {
-            panic!("an axis more is an axis more here")
-        };
+        let [events, fence, wake_rule, padding] = A::MODIFIERS else { panic!("an axis more is an axis more here") };
         &[*events, *fence, *wake_rule, *padding, "+wake-where-work-is"]
     };
 }
@@ -136,11 +134,7 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
 
     /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if
     /// the answer depends on it.
-    fn sleepers_to_wake(
-        sleeping: usize,
-        queue_was_empty: bool,
-        searching: impl FnOnce() -> usize,
-    ) -> usize;
+    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize;
 }
 
 /// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of
@@ -155,11 +149,7 @@ impl WakeRule for IdleFirst {
     const COUNTS_SEARCHERS: bool = true;
 
     #[inline]
-    fn sleepers_to_wake(
-        sleeping: usize,
-        queue_was_empty: bool,
-        searching: impl FnOnce() -> usize,
-    ) -> usize {
+    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize {
         debug_or_loom_assert!(sleeping > 0);
         // A queue that was not empty says that those who search do not keep up with it, however
         // many they are.
@@ -172,11 +162,7 @@ impl WakeRule for SleepersOnly {
     const COUNTS_SEARCHERS: bool = false;
 
     #[inline]
-    fn sleepers_to_wake(
-        sleeping: usize,
-        _queue_was_empty: bool,
-        _searching: impl FnOnce() -> usize,
-    ) -> usize {
+    fn sleepers_to_wake(sleeping: usize, _queue_was_empty: bool, _searching: impl FnOnce() -> usize) -> usize {
         debug_or_loom_assert!(sleeping > 0);
         1
     }

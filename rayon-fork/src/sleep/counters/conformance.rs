@@ -5,8 +5,7 @@ use super::counts::Counts;
 use super::fences::*;
 use super::variants::for_every_variant;
 use super::{
-    COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split,
-    SplitIdle, WakeRuleOf,
+    COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split, SplitIdle, WakeRuleOf,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -117,8 +116,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
         workers[worker] = match workers[worker] {
             doing if choice < 2 => {
                 let queue_was_empty = choice == 0;
-                let is_left_to_searcher =
-                    WakeRuleOf::<C>::COUNTS_SEARCHERS && queue_was_empty && searching > 0;
+                let is_left_to_searcher = WakeRuleOf::<C>::COUNTS_SEARCHERS && queue_was_empty && searching > 0;
                 let expected = usize::from(asleep > 0 && !is_left_to_searcher);
                 assert_eq!(counters.announce_job(queue_was_empty), expected, "step {step}");
                 announcements += 1;
@@ -132,9 +130,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
                 assert_eq!(counters.end_search(worker), asleep.min(2), "step {step}");
                 Doing::Working
             }
-            Doing::Searching => {
-                Doing::Sleepy { ticket: counters.become_sleepy(worker), announcements }
-            }
+            Doing::Searching => Doing::Sleepy { ticket: counters.become_sleepy(worker), announcements },
             Doing::Sleepy { ticket, announcements: then } => {
                 let may_sleep = !EventsOf::<C>::COUNTED || announcements == then;
                 assert_eq!(counters.try_begin_sleep(worker, ticket), may_sleep, "step {step}");
@@ -154,20 +150,13 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
             counters.end_search(worker);
         }
     }
-    assert_eq!(
-        (counters.sleeping(), counters.inactive()),
-        (0, 0),
-        "all work, so nothing may be counted"
-    );
+    assert_eq!((counters.sleeping(), counters.inactive()), (0, 0), "all work, so nothing may be counted");
 }
 
 fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
     let counters = pool::<C>(MAX_WORKERS, 0);
     let inactive = if C::COUNTS_SEARCHERS { MAX_WORKERS } else { 0 };
-    assert_eq!(
-        (counters.sleeping(), counters.inactive(), counters.events()),
-        (MAX_WORKERS, inactive, 0)
-    );
+    assert_eq!((counters.sleeping(), counters.inactive(), counters.events()), (MAX_WORKERS, inactive, 0));
     assert_eq!(counters.announce_job(true), 1);
     for worker in 0..MAX_WORKERS {
         counters.end_sleep(worker);
@@ -209,22 +198,10 @@ for_every_variant!(conformance_tests);
 #[test]
 fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() {
     assert_eq!(Packed::<(Jec, NoFence, IdleFirst, Inline)>::NAME, "packed");
-    assert_eq!(
-        Packed::<(Jec, AsymmetricFence, IdleFirst, Padded)>::NAME,
-        "packed+asymmetric-fence+cache-padded"
-    );
-    assert_eq!(
-        Split::<(NoJec, ScanFence, SleepersOnly, Padded)>::NAME,
-        "split+no-jec+sleepers-only+cache-padded"
-    );
-    assert_eq!(
-        Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME,
-        "split+no-jec+asymmetric-fence"
-    );
-    assert_eq!(
-        SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME,
-        "split-idle+push-fence+sleepers-only"
-    );
+    assert_eq!(Packed::<(Jec, AsymmetricFence, IdleFirst, Padded)>::NAME, "packed+asymmetric-fence+cache-padded");
+    assert_eq!(Split::<(NoJec, ScanFence, SleepersOnly, Padded)>::NAME, "split+no-jec+sleepers-only+cache-padded");
+    assert_eq!(Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME, "split+no-jec+asymmetric-fence");
+    assert_eq!(SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME, "split-idle+push-fence+sleepers-only");
 }
 
 #[test]
@@ -275,14 +252,10 @@ fn the_built_variant_is_the_one_that_the_features_say() {
 fn split_idle_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
     let three_asleep_and_news = (1 << COUNT_BITS) | 3;
     for inactive in 0..=3 {
-        let torn = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(
-            three_asleep_and_news,
-            inactive,
-        );
+        let torn = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, inactive);
         assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
     }
-    let apart =
-        SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, 4);
+    let apart = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, 4);
     assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
 }
 
@@ -302,11 +275,7 @@ fn packed_events_wrap_without_touching_the_counts() {
     let counts = (2 << COUNT_BITS) | 1;
     let last_event = usize::MAX << (2 * COUNT_BITS);
     let counters = Packed::<(Jec, NoFence, IdleFirst, Inline)>::from_word(last_event | counts);
-    assert_eq!(
-        counters.become_sleepy(0),
-        SleepyTicket(0),
-        "the odd value before the wrap is followed by 0"
-    );
+    assert_eq!(counters.become_sleepy(0), SleepyTicket(0), "the odd value before the wrap is followed by 0");
     assert_eq!((counters.sleeping(), counters.inactive()), (1, 2));
     assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
 }

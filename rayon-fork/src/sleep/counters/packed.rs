@@ -41,12 +41,8 @@ const _: () = {
     use crossbeam_utils::CachePadded;
 
     assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Inline)>>() == size_of::<usize>());
-    assert!(
-        align_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == align_of::<CachePadded<usize>>()
-    );
-    assert!(
-        size_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == size_of::<CachePadded<usize>>()
-    );
+    assert!(align_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == align_of::<CachePadded<usize>>());
+    assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == size_of::<CachePadded<usize>>());
 };
 
 /// One value of the word, taken apart.
@@ -101,17 +97,11 @@ impl<A: Axes> Packed<A> {
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
-        let word = if A::Events::COUNTED {
-            self.count_event_if(|word| !word.has_news())
-        } else {
-            self.load()
-        };
+        let word = if A::Events::COUNTED { self.count_event_if(|word| !word.has_news()) } else { self.load() };
         if word.sleeping() == 0 {
             return 0;
         }
-        A::WakeRule::sleepers_to_wake(word.sleeping(), queue_was_empty, || {
-            word.inactive() - word.sleeping()
-        })
+        A::WakeRule::sleepers_to_wake(word.sleeping(), queue_was_empty, || word.inactive() - word.sleeping())
     }
 }
 
@@ -127,10 +117,7 @@ impl<A: Axes> SleepCounters for Packed<A> {
     fn begin_search(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_add(ONE_INACTIVE, Ordering::SeqCst));
-        debug_or_loom_assert!(
-            before.inactive() < MAX_WORKERS,
-            "more workers search than a pool can have"
-        );
+        debug_or_loom_assert!(before.inactive() < MAX_WORKERS, "more workers search than a pool can have");
     }
 
     #[inline]
@@ -143,9 +130,7 @@ impl<A: Axes> SleepCounters for Packed<A> {
             before.inactive() > before.sleeping(),
             "a worker stops searching while it is counted as asleep"
         );
-        A::LeaveRule::sleepers_to_wake(before.sleeping(), || {
-            before.inactive() - 1 - before.sleeping()
-        })
+        A::LeaveRule::sleepers_to_wake(before.sleeping(), || before.inactive() - 1 - before.sleeping())
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
@@ -160,10 +145,7 @@ impl<A: Axes> SleepCounters for Packed<A> {
             // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the
             // publisher's follows in the caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
-            debug_or_loom_assert!(
-                before.sleeping() < before.inactive(),
-                "a worker falls asleep that did not search"
-            );
+            debug_or_loom_assert!(before.sleeping() < before.inactive(), "a worker falls asleep that did not search");
             return true;
         }
         // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is
@@ -184,10 +166,7 @@ impl<A: Axes> SleepCounters for Packed<A> {
     fn end_sleep(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
-        debug_or_loom_assert!(
-            before.sleeping() > 0,
-            "a worker wakes up that was not counted as asleep"
-        );
+        debug_or_loom_assert!(before.sleeping() > 0, "a worker wakes up that was not counted as asleep");
     }
 
     #[inline]
@@ -196,10 +175,6 @@ impl<A: Axes> SleepCounters for Packed<A> {
         // One mask and one comparison in the common case: news were told already, and nobody
         // sleeps.
         let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
-        if word.0 & (ONE_EVENT | SLEEPING) == quiet {
-            0
-        } else {
-            self.announce_to_sleepers(queue_was_empty)
-        }
+        if word.0 & (ONE_EVENT | SLEEPING) == quiet { 0 } else { self.announce_to_sleepers(queue_was_empty) }
     }
 }

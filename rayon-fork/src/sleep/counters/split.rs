@@ -84,9 +84,7 @@ impl<A: Axes> Split<A> {
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
-        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
-            words::searching(&self.inactive, sleeping)
-        })
+        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || words::searching(&self.inactive, sleeping))
     }
 }
 

@@ -86,11 +86,7 @@ impl<A: Axes<Events: CountedEvents>> SplitIdle<A> {
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(word: usize, inactive: usize) -> Self {
-        Self {
-            word: CountedWord::new(word).into(),
-            inactive: CountedWord::new(inactive).into(),
-            axes: PhantomData,
-        }
+        Self { word: CountedWord::new(word).into(), inactive: CountedWord::new(inactive).into(), axes: PhantomData }
     }
 
     #[inline]
@@ -115,9 +111,7 @@ impl<A: Axes<Events: CountedEvents>> SplitIdle<A> {
         if sleeping == 0 {
             return 0;
         }
-        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
-            words::searching(&self.inactive, sleeping)
-        })
+        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || words::searching(&self.inactive, sleeping))
     }
 }
 
@@ -152,10 +146,7 @@ impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
             if Word(word).events() != ticket.0 {
                 return None;
             }
-            debug_or_loom_assert!(
-                Word(word).sleeping() < MAX_WORKERS,
-                "more workers sleep than a pool can have"
-            );
+            debug_or_loom_assert!(Word(word).sleeping() < MAX_WORKERS, "more workers sleep than a pool can have");
             Some(word + ONE_SLEEPING)
         });
         registered.is_ok()
@@ -164,20 +155,13 @@ impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
     fn end_sleep(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
-        debug_or_loom_assert!(
-            before.sleeping() > 0,
-            "a worker wakes up that was not counted as asleep"
-        );
+        debug_or_loom_assert!(before.sleeping() > 0, "a worker wakes up that was not counted as asleep");
     }
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         // One mask and one comparison in the common case: news were told already, and nobody
         // sleeps.
-        if self.load().0 & (ONE_EVENT | SLEEPING) == ONE_EVENT {
-            0
-        } else {
-            self.announce_to_sleepers(queue_was_empty)
-        }
+        if self.load().0 & (ONE_EVENT | SLEEPING) == ONE_EVENT { 0 } else { self.announce_to_sleepers(queue_was_empty) }
     }
 }

@@ -38,8 +38,7 @@ type SelectedLeaving<A> = LookFirst<A>;
 type SelectedLeaving<A> = A;
 
 /// What the pool counts with.
-pub(crate) type Selected =
-    Packing<SelectedLeaving<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>>;
+pub(crate) type Selected = Packing<SelectedLeaving<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>>;
 
 /// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of its
 /// own, such as `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no module; with

@@ -23,21 +23,12 @@ fn push(setup: Setup) {
 
 /// One job was announced before, so that events are odd, while the only other worker falls asleep.
 fn one_job(after_push: fn()) -> Setup {
-    Setup {
-        pushed: vec![Job::OpenGate],
-        starts_with_news: true,
-        after_push: Some(after_push),
-        ..Setup::new(1)
-    }
+    Setup { pushed: vec![Job::OpenGate], starts_with_news: true, after_push: Some(after_push), ..Setup::new(1) }
 }
 
 /// The first job waits for the second, while two workers search or sleep.
 fn two_jobs(after_push: fn()) -> Setup {
-    Setup {
-        pushed: vec![Job::AwaitGate, Job::OpenGate],
-        after_push: Some(after_push),
-        ..Setup::new(2)
-    }
+    Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], after_push: Some(after_push), ..Setup::new(2) }
 }
 
 /// Mistake: nothing stands between a push and its announcement.

@@ -132,14 +132,9 @@ pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()
         .env("RUST_BACKTRACE", "0")
         .output()
         .expect("a test binary can run itself");
-    let output = format!(
-        "{}{}",
-        String::from_utf8_lossy(&child.stdout),
-        String::from_utf8_lossy(&child.stderr)
-    );
+    let output = format!("{}{}", String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
     assert!(!child.status.success(), "{subject}: the planted mistake was not found\n{output}");
     assert!(output.contains(symptom), "{subject}: failed, but not by `{symptom}`\n{output}");
-    let executions =
-        output.lines().find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
+    let executions = output.lines().find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
     report(subject, bounds, executions.expect("a failing child says when"), "caught");
 }

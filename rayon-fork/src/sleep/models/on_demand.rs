@@ -127,8 +127,7 @@ impl OnDemand {
     pub(super) fn steal(&self) -> Option<usize> {
         self.demand.ask();
         let steal = || settle(|| self.stealer.steal());
-        let found =
-            steal().or_else(|| if self.stealer.expose_for_owner() { steal() } else { None });
+        let found = steal().or_else(|| if self.stealer.expose_for_owner() { steal() } else { None });
         if found.is_none() && self.has_jobs() {
             // The owner holds the lock, or is about to take its job: let it.
             thread::yield_now();
@@ -260,11 +259,8 @@ fn push_after_search<C: Counts>() {
 
 /// Two workers, and two jobs of which the first waits for the second.
 fn push_two_dependent_jobs<C: Counts>() {
-    let setup = Setup {
-        pushed: vec![Job::AwaitGate, Job::OpenGate],
-        on_demand: Some(OnDemand::right),
-        ..Setup::new(2)
-    };
+    let setup =
+        Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], on_demand: Some(OnDemand::right), ..Setup::new(2) };
     play::<C, Slot>(setup, |pool| {
         pool.push();
         pool.push();

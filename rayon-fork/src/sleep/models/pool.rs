@@ -293,9 +293,7 @@ impl<C: Counts, S: ParkingSlot> Queues for View<'_, C, S> {
     }
 
     fn has_injected(&self) -> bool {
-        self.pool.unseen != Some(Unseen::Injector)
-            && !self.pool.injector.is_unused()
-            && !self.pool.injector.is_empty()
+        self.pool.unseen != Some(Unseen::Injector) && !self.pool.injector.is_unused() && !self.pool.injector.is_empty()
     }
 
     fn stealable(&self, at_most: usize) -> usize {

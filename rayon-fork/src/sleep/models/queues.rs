@@ -63,8 +63,7 @@ impl<J: Copy> Deque<J> {
             if self.back.load(Ordering::Acquire) <= front {
                 return None;
             }
-            let taken =
-                self.front.compare_exchange(front, front + 1, Ordering::SeqCst, Ordering::Relaxed);
+            let taken = self.front.compare_exchange(front, front + 1, Ordering::SeqCst, Ordering::Relaxed);
             if taken.is_ok() {
                 return Some(self.jobs[front]);
             }
@@ -100,8 +99,7 @@ impl<J: Copy> Injector<J> {
     pub(super) fn push(&self) {
         let tail = self.tail.load(Ordering::Acquire);
         // ORDERING: SeqCst, as crossbeam-deque does.
-        let pushed =
-            self.tail.compare_exchange(tail, tail + 1, Ordering::SeqCst, Ordering::Acquire);
+        let pushed = self.tail.compare_exchange(tail, tail + 1, Ordering::SeqCst, Ordering::Acquire);
         assert!(pushed.is_ok(), "one thread at a time");
     }
 
@@ -114,8 +112,7 @@ impl<J: Copy> Injector<J> {
             if self.tail.load(Ordering::Relaxed) <= head {
                 return None;
             }
-            let taken =
-                self.head.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Acquire);
+            let taken = self.head.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Acquire);
             if taken.is_ok() {
                 return Some(self.jobs[head]);
             }

@@ -9,10 +9,7 @@ use std::sync::Arc;
 
 /// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
 /// here; then every job must have run.
-pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(
-    setup: Setup,
-    meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
-) {
+pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(setup: Setup, meanwhile: impl FnOnce(&Arc<Pool<C, S>>)) {
     let workers = usize::from(setup.is_owned)..setup.workers;
     let pool = Arc::new(Pool::<C, S>::new(setup));
     let threads: Vec<_> = workers
@@ -41,8 +38,7 @@ pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
 
 /// The same, by sleepers that do not look at the injector.
 pub(super) fn inject_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    let setup =
-        Setup { injected: vec![Job::Tick], unseen: Some(Unseen::Injector), ..Setup::new(1) };
+    let setup = Setup { injected: vec![Job::Tick], unseen: Some(Unseen::Injector), ..Setup::new(1) };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
@@ -75,18 +71,13 @@ pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
 
 /// The same with news.
 pub(super) fn push_unseen_after_news<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup {
-        unseen: Some(Unseen::Deques),
-        starts_with_news: true,
-        ..push_setup()
-    });
+    push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), starts_with_news: true, ..push_setup() });
 }
 
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
 /// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
-    let setup =
-        Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
+    let setup = Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
@@ -103,12 +94,7 @@ pub(super) fn inject_what_a_job_awaits_looking_first<C: Counts, S: ParkingSlot +
 
 /// As [`inject_what_a_job_awaits`], with the second job pushed by a busy worker.
 pub(super) fn push_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup {
-        injected: vec![Job::AwaitGate],
-        waiting: 1,
-        pushed: vec![Job::OpenGate],
-        ..Setup::new(2)
-    };
+    let setup = Setup { injected: vec![Job::AwaitGate], waiting: 1, pushed: vec![Job::OpenGate], ..Setup::new(2) };
     play::<C, S>(setup, |pool| {
         pool.push();
         pool.await_gate();
@@ -208,12 +194,7 @@ pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
 /// for it as a scope does, while an outsider injects what that job waits for: whichever of the two
 /// workers is left must take it, asleep or not.
 pub(super) fn wait_for_a_scope<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup {
-        pushed: vec![Job::AwaitGate],
-        injected: vec![Job::OpenGate],
-        is_owned: true,
-        ..Setup::new(2)
-    };
+    let setup = Setup { pushed: vec![Job::AwaitGate], injected: vec![Job::OpenGate], is_owned: true, ..Setup::new(2) };
     play::<C, S>(setup, |pool| {
         let outsider = thread::spawn({
             let pool = Arc::clone(pool);

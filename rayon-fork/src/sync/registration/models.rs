@@ -94,8 +94,7 @@ fn pair_while_registering<S: Steps>() {
         move || S::complete(&registration)
     });
     let pusher = thread::spawn({
-        let (registration, job, demand) =
-            (Arc::clone(&registration), Arc::clone(&job), Arc::clone(&demand));
+        let (registration, job, demand) = (Arc::clone(&registration), Arc::clone(&job), Arc::clone(&demand));
         move || {
             job.store(1, Ordering::Relaxed);
             S::light(&registration);
@@ -200,22 +199,12 @@ fn models_of_pairs_while_the_kernel_refuses() {
 
 #[test]
 fn models_catch_a_refusal_without_grace() {
-    must_fail(
-        "fences, no grace",
-        SEEN,
-        REFUSED_TRIO,
-        pairs_while_the_kernel_refuses::<GivesNoGrace>,
-    );
+    must_fail("fences, no grace", SEEN, REFUSED_TRIO, pairs_while_the_kernel_refuses::<GivesNoGrace>);
 }
 
 #[test]
 fn models_catch_a_refusal_that_is_told_early() {
-    must_fail(
-        "fences, told early",
-        SEEN,
-        REFUSED_TRIO,
-        pairs_while_the_kernel_refuses::<SaysSoEarly>,
-    );
+    must_fail("fences, told early", SEEN, REFUSED_TRIO, pairs_while_the_kernel_refuses::<SaysSoEarly>);
 }
 
 #[test]
@@ -235,12 +224,7 @@ fn models_catch_light_sides_that_are_freed_at_once() {
 
 #[test]
 fn models_catch_a_state_that_is_read_before_the_fence() {
-    must_fail(
-        "fences, read early",
-        SEEN,
-        TRIO,
-        pair_while_registering::<ReadsTheStateBeforeTheFence>,
-    );
+    must_fail("fences, read early", SEEN, TRIO, pair_while_registering::<ReadsTheStateBeforeTheFence>);
 }
 
 #[test]

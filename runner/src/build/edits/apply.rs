@@ -32,10 +32,7 @@ impl Edits {
             let path = folder.join(file);
             let before = fs::read_to_string(&path).map_err(|error| {
                 let place = path.display();
-                self.wrong(
-                    edits[0],
-                    &format!("{place} cannot be read: {error}; name a file that is there"),
-                )
+                self.wrong(edits[0], &format!("{place} cannot be read: {error}; name a file that is there"))
             })?;
             let after = self.changed(&before, &edits)?;
             Ok(Changed { file: file.to_owned(), before, after })
@@ -61,9 +58,8 @@ impl Edits {
 
     /// The text of one file with its edits, each with its number.
     fn changed(&self, before: &str, edits: &[(usize, &Edit)]) -> Result<String, Stop> {
-        let source = syn::parse_file(before).map_err(|error| {
-            self.wrong(edits[0], &format!("the crate's file is no Rust: {error}"))
-        })?;
+        let source = syn::parse_file(before)
+            .map_err(|error| self.wrong(edits[0], &format!("the crate's file is no Rust: {error}")))?;
         let places = places(&source);
         let mut changes = Vec::new();
         for &edit in edits {
@@ -74,10 +70,7 @@ impl Edits {
         for pair in changes.windows(2) {
             if pair[1].1.0.start < pair[0].1.0.end {
                 let other = pair[0].0.0;
-                return Err(self.wrong(
-                    pair[1].0,
-                    &format!("changes what edit {other} changes; make one of the two"),
-                ));
+                return Err(self.wrong(pair[1].0, &format!("changes what edit {other} changes; make one of the two")));
             }
         }
         let mut after = before.to_owned();
@@ -87,10 +80,7 @@ impl Edits {
         syn::parse_file(&after).map_err(|error| {
             let line = error.span().start().line;
             let text = after.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
-            self.wrong(
-                edits[0],
-                &format!("with its edits the file is no Rust: {error}, at `{text}`; mend our text"),
-            )
+            self.wrong(edits[0], &format!("with its edits the file is no Rust: {error}, at `{text}`; mend our text"))
         })?;
         Ok(after)
     }
@@ -107,9 +97,7 @@ fn target(places: &[Place], text: &str, edit: &Edit) -> Result<Range<usize>, Str
         let all = places.iter().map(|place| place.name.as_str());
         let hint = hint(&edit.item, all);
         return Err(match named.len() {
-            0 => format!(
-                "the file has no such item; write `name`, `Type::name` or `impl Trait for Type / name`{hint}"
-            ),
+            0 => format!("the file has no such item; write `name`, `Type::name` or `impl Trait for Type / name`{hint}"),
             count => {
                 format!("{count} items of the file are called so, and edits cannot tell them apart")
             }
@@ -138,8 +126,7 @@ fn target(places: &[Place], text: &str, edit: &Edit) -> Result<Range<usize>, Str
 
 /// Stands for a piece of source text: its tokens, whatever its comments and white space.
 pub(super) fn hash(text: &str) -> String {
-    let tokens =
-        text.parse::<TokenStream>().map_or_else(|_| text.to_owned(), |tokens| tokens.to_string());
+    let tokens = text.parse::<TokenStream>().map_or_else(|_| text.to_owned(), |tokens| tokens.to_string());
     let tokens: String = tokens.split_whitespace().collect();
     digest::of_bytes(tokens.as_bytes())[..DIGITS].to_owned()
 }
@@ -165,16 +152,13 @@ fn change(text: &str, target: &Range<usize>, edit: &Edit) -> (Range<usize>, Stri
     let end = if text[target.end..rest].trim_start().starts_with("//") { rest } else { target.end };
     let margin = " ".repeat(indent);
     let indented = |ours: &str| {
-        let line =
-            |line: &str| if line.is_empty() { String::new() } else { format!("{margin}{line}") };
+        let line = |line: &str| if line.is_empty() { String::new() } else { format!("{margin}{line}") };
         ours.strip_suffix('\n').unwrap_or(ours).split('\n').map(line).collect::<Vec<_>>().join("\n")
     };
     let between = if matches!(edit.target, Target::Item) { "\n\n" } else { "\n" };
     match &edit.action {
         Action::Replace(ours) => (start..end, indented(ours).trim_start().to_owned()),
-        Action::Before(ours) => {
-            (start..start, format!("{}{between}{margin}", indented(ours).trim_start()))
-        }
+        Action::Before(ours) => (start..start, format!("{}{between}{margin}", indented(ours).trim_start())),
         Action::After(ours) => (end..end, format!("{between}{}", indented(ours))),
         Action::Delete => (line_start(start)..(line_end(end) + 1).min(text.len()), String::new()),
     }

@@ -19,12 +19,7 @@ pub(crate) fn places(file: &syn::File) -> Vec<Place> {
     let mut places = Vec::new();
     for item in &file.items {
         let whole = item.span().byte_range();
-        let named = |name: String| Place {
-            name,
-            item: whole.clone(),
-            signature: None,
-            statements: Vec::new(),
-        };
+        let named = |name: String| Place { name, item: whole.clone(), signature: None, statements: Vec::new() };
         let ident = match item {
             Item::Fn(it) => {
                 places.push(function(it.sig.ident.to_string(), whole.clone(), &it.sig, &it.block));
@@ -69,9 +64,7 @@ fn function(name: String, item: Range<usize>, signature: &Signature, block: &Blo
 /// The name of a type without its path and its parameters.
 fn last_word(kind: &Type) -> String {
     match kind {
-        Type::Path(it) => {
-            it.path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default()
-        }
+        Type::Path(it) => it.path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default(),
         _ => String::new(),
     }
 }

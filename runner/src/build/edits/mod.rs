@@ -100,9 +100,8 @@ impl Edits {
     /// # Errors
     /// [`Stop::BadInput`] with file, place, value and remedy.
     pub fn read(file: &Path, shown: &str) -> Result<Self, Stop> {
-        let text = fs::read_to_string(file).map_err(|error| {
-            Stop::BadInput(format!("{shown}: cannot be read: {error}; name a file of edits"))
-        })?;
+        let text = fs::read_to_string(file)
+            .map_err(|error| Stop::BadInput(format!("{shown}: cannot be read: {error}; name a file of edits")))?;
         Self::parse(&text, shown)
     }
 
@@ -111,9 +110,8 @@ impl Edits {
             let line = 1 + text[..at.min(text.len())].matches('\n').count();
             Stop::BadInput(format!("{shown}:{line}: {message}"))
         };
-        let written: WrittenFile = toml::from_str(text).map_err(|error| {
-            wrong(error.span().unwrap_or_default().start, &plain(error.message()))
-        })?;
+        let written: WrittenFile = toml::from_str(text)
+            .map_err(|error| wrong(error.span().unwrap_or_default().start, &plain(error.message())))?;
         if written.edit.is_empty() {
             return Err(wrong(0, "no edit; add an `[[edit]]`"));
         }
@@ -147,13 +145,9 @@ impl Edits {
 
 impl WrittenEdit {
     fn checked(self) -> Result<Edit, String> {
-        let is_inside =
-            Path::new(&self.file).components().all(|part| matches!(part, Component::Normal(_)));
+        let is_inside = Path::new(&self.file).components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside {
-            return Err(format!(
-                "`file = \"{}\"` is no place in the crate; write it like \"src/job.rs\"",
-                self.file
-            ));
+            return Err(format!("`file = \"{}\"` is no place in the crate; write it like \"src/job.rs\"", self.file));
         }
         let target = match (self.statement, self.signature) {
             (None, false) => Target::Item,
@@ -163,29 +157,17 @@ impl WrittenEdit {
                 return Err("`statement = 0`; statements are counted from 1".to_owned());
             }
             _ => {
-                return Err(
-                    "`statement` and `signature`; keep one, or none for the whole item".to_owned()
-                );
+                return Err("`statement` and `signature`; keep one, or none for the whole item".to_owned());
             }
         };
         let delete = self.delete.then_some(Action::Delete);
-        let actions = [
-            self.replace.map(Action::Replace),
-            self.before.map(Action::Before),
-            self.after.map(Action::After),
-            delete,
-        ];
+        let actions =
+            [self.replace.map(Action::Replace), self.before.map(Action::Before), self.after.map(Action::After), delete];
         let mut actions = actions.into_iter().flatten();
         let (Some(action), None) = (actions.next(), actions.next()) else {
-            return Err(
-                "an edit does one thing; give one of `replace`, `before`, `after`, `delete = true`"
-                    .to_owned(),
-            );
+            return Err("an edit does one thing; give one of `replace`, `before`, `after`, `delete = true`".to_owned());
         };
-        if matches!(
-            (target, &action),
-            (Target::Signature, Action::Before(_) | Action::After(_) | Action::Delete)
-        ) {
+        if matches!((target, &action), (Target::Signature, Action::Before(_) | Action::After(_) | Action::Delete)) {
             return Err("a signature can only be replaced; give `replace`".to_owned());
         }
         Ok(Edit { file: self.file, item: self.item, target, was: self.was, action })

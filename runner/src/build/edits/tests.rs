@@ -67,8 +67,7 @@ fn with(passage: &str, ours: &str) -> String {
 
 #[test]
 fn a_statement_is_replaced_with_the_comments_above_it_and_the_one_behind_it() {
-    let third =
-        "item = \"Box::open\"\nstatement = 2\nreplace = \"\"\"\n// Nobody.\nwhisper();\n\"\"\"";
+    let third = "item = \"Box::open\"\nstatement = 2\nreplace = \"\"\"\n// Nobody.\nwhisper();\n\"\"\"";
     assert_eq!(
         edited(&[&edit(third, "shout();")]).unwrap(),
         with(
@@ -77,10 +76,7 @@ fn a_statement_is_replaced_with_the_comments_above_it_and_the_one_behind_it() {
         )
     );
     let fourth = "item = \"Box::open\"\nstatement = 3\nreplace = \"whisper();\"";
-    assert_eq!(
-        edited(&[&edit(fourth, "shout();")]).unwrap(),
-        with("shout(); // again", "whisper();")
-    );
+    assert_eq!(edited(&[&edit(fourth, "shout();")]).unwrap(), with("shout(); // again", "whisper();"));
 }
 
 #[test]
@@ -89,20 +85,13 @@ fn our_text_is_put_before_and_after_and_statements_go_whatever_order_edits_are_i
         edit("item = \"shout\"\nstatement = 2\nafter = \"rest();\"", "print(times);"),
         edit("item = \"Box::open\"\nstatement = 2\nbefore = \"inhale();\"", "shout();"),
         edit("item = \"Box::open\"\nstatement = 3\ndelete = true", "shout();"),
-        edit(
-            "item = \"Box::open\"\nsignature = true\nreplace = \"fn open(self, loud: u8) -> T\"",
-            SIGNATURE,
-        ),
+        edit("item = \"Box::open\"\nsignature = true\nreplace = \"fn open(self, loud: u8) -> T\"", SIGNATURE),
     ];
     let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
     let expected = with("            shout(); // again\n", "");
     let expected = expected.replace("loud: bool", "loud: u8");
-    let expected = expected
-        .replace("            // Somebody", "            inhale();\n            // Somebody");
-    assert_eq!(
-        edited(&edits),
-        Ok(expected.replace("print(times);\n", "print(times);\n    rest();\n"))
-    );
+    let expected = expected.replace("            // Somebody", "            inhale();\n            // Somebody");
+    assert_eq!(edited(&edits), Ok(expected.replace("print(times);\n", "print(times);\n    rest();\n")));
 }
 
 const SIGNATURE: &str = "fn open(self, loud: bool) -> T";
@@ -114,10 +103,7 @@ fn an_item_has_its_documentation_and_its_neighbours_a_blank_line() {
     assert_eq!(edited(&[&replace]).unwrap(), with(about, "/// Ours.\nstruct Box<T>(T);"));
     let about = "    fn drop(&mut self) {}\n";
     let after = edit("item = \"impl Drop for Box / drop\"\nafter = \"fn two() {}\"", about);
-    assert_eq!(
-        edited(&[&after]).unwrap(),
-        with(about, "    fn drop(&mut self) {}\n\n    fn two() {}\n")
-    );
+    assert_eq!(edited(&[&after]).unwrap(), with(about, "    fn drop(&mut self) {}\n\n    fn two() {}\n"));
 }
 
 #[test]
@@ -140,10 +126,7 @@ fn an_edit_that_does_not_fit_is_told_with_its_place_and_the_remedy() {
             "statement 9): the item has 4 statements; name one of them".to_owned(),
         ),
         ("item = \"Box::opn\"\nwas = \"0\"\ndelete = true", "did you mean `Box::open`?".to_owned()),
-        (
-            "item = \"Box\"\nsignature = true\nwas = \"0\"\nreplace = \"fn\"",
-            "it has no signature".to_owned(),
-        ),
+        ("item = \"Box\"\nsignature = true\nwas = \"0\"\nreplace = \"fn\"", "it has no signature".to_owned()),
         (
             "file = \"src/none.rs\"\nitem = \"Box\"\nwas = \"0\"\ndelete = true",
             "src/none.rs cannot be read: ".to_owned(),
@@ -154,17 +137,11 @@ fn an_edit_that_does_not_fit_is_told_with_its_place_and_the_remedy() {
         ),
     ] {
         let message = edited(&[edit]).unwrap_err();
-        assert!(
-            message.starts_with("edits.toml: edit 1 (") && message.contains(&expected),
-            "{message}"
-        );
+        assert!(message.starts_with("edits.toml: edit 1 (") && message.contains(&expected), "{message}");
     }
     let two = edit("item = \"shout\"\nstatement = 1\nreplace = \"rest();\"", "let times = 1;");
     let message = edited(&[&two, &two]).unwrap_err();
-    assert!(
-        message.contains("edit 2 (src/lib.rs, `shout`, statement 1): changes what edit 1 changes"),
-        "{message}"
-    );
+    assert!(message.contains("edit 2 (src/lib.rs, `shout`, statement 1): changes what edit 1 changes"), "{message}");
 }
 
 #[test]
@@ -187,7 +164,8 @@ fn a_file_that_cannot_be_meant_is_refused_with_its_line() {
 
 #[test]
 fn edits_are_for_one_release() {
-    let text = "published = \"1.13.0\"\nchange = \"\"\n[[edit]]\nfile = \"a\"\nitem = \"a\"\nwas = \"0\"\ndelete = true";
+    let text =
+        "published = \"1.13.0\"\nchange = \"\"\n[[edit]]\nfile = \"a\"\nitem = \"a\"\nwas = \"0\"\ndelete = true";
     let edits = Edits::parse(text, "edits.toml").unwrap();
     edits.expect("1.13.0").unwrap();
     let message = edits.expect("1.14.0").unwrap_err().to_string();
@@ -201,10 +179,8 @@ fn a_copy_has_the_edits_and_what_is_right_there_already_keeps_its_time() {
     fs::create_dir_all(from.path().join("target/debug")).unwrap();
     fs::write(from.path().join("Cargo.toml"), "[package]\nname = \"it\"\n").unwrap();
     fs::write(from.path().join("src/lib.rs"), CRATE).unwrap();
-    let edit =
-        edit("item = \"shout\"\nstatement = 1\nreplace = \"let times = 2;\"", "let times = 1;");
-    let text =
-        format!("published = \"1.13.0\"\nchange = \"\"\n[[edit]]\nfile = \"src/lib.rs\"\n{edit}");
+    let edit = edit("item = \"shout\"\nstatement = 1\nreplace = \"let times = 2;\"", "let times = 1;");
+    let text = format!("published = \"1.13.0\"\nchange = \"\"\n[[edit]]\nfile = \"src/lib.rs\"\n{edit}");
     let edits = Edits::parse(&text, "edits.toml").unwrap();
     let written = || fs::metadata(to.path().join("src/lib.rs")).unwrap().modified().unwrap();
     edits.copy(from.path(), to.path()).unwrap();

@@ -30,17 +30,8 @@ const FACADE: &str = "cores-std";
 const ANSWERED: &str = "rustix";
 
 /// Others, which the machine does not answer.
-const SYSTEM: [&str; 9] = [
-    "core_affinity",
-    "hwloc",
-    "hwlocality",
-    "libc",
-    "linux-raw-sys",
-    "mio",
-    "nix",
-    "parking_lot_core",
-    "windows-sys",
-];
+const SYSTEM: [&str; 9] =
+    ["core_affinity", "hwloc", "hwlocality", "libc", "linux-raw-sys", "mio", "nix", "parking_lot_core", "windows-sys"];
 
 /// A crate that was copied and rewritten.
 #[derive(Clone, Debug)]
@@ -182,11 +173,7 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
     Ok(texts)
 }
 
-fn read_sources(
-    root: &Path,
-    inside: &Path,
-    texts: &mut BTreeMap<PathBuf, String>,
-) -> io::Result<()> {
+fn read_sources(root: &Path, inside: &Path, texts: &mut BTreeMap<PathBuf, String>) -> io::Result<()> {
     for entry in fs::read_dir(root.join(inside))? {
         let entry = entry?;
         let place = inside.join(entry.file_name());
@@ -224,8 +211,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
     about.extend(read.map(|it| ("metadata".to_owned(), it)));
     manifest.insert("package".to_owned(), Value::Table(about));
     // A feature of the crate that is not linked turns nothing on.
-    let is_answered =
-        |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
+    let is_answered = |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     let features = package.features.iter().map(|(name, on)| {
         let on = on.iter().filter(|it| !is_answered(it)).map(|it| text(it));
         (name.clone(), Value::Array(on.collect()))

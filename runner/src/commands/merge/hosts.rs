@@ -40,8 +40,7 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
             part.is_there = is_there(&results.join(&part.path), &part.files)
                 .with_context(|| Stop::BadInput(format!("{name}: nothing was unpacked")))?;
         }
-        place(results, &parts)
-            .with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
+        place(results, &parts).with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
         let new = parts.iter().filter(|part| !part.is_there).count();
         tell!(
             "host {}: {}, {}, {}: {}",

@@ -159,8 +159,7 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
         }
         let asked = |part: &Part| serde_json::to_value(&part.manifest.asked).unwrap_or_default();
         if let (Value::Object(one), Value::Object(other)) = (asked(a), asked(b))
-            && let Some((key, value)) =
-                one.iter().find(|(key, value)| other.get(*key) != Some(value))
+            && let Some((key, value)) = one.iter().find(|(key, value)| other.get(*key) != Some(value))
         {
             let now = other.get(key).unwrap_or(&Value::Null);
             bail!(differ(&format!("`{key}` is {value} and {now}")));
@@ -224,15 +223,11 @@ fn copy_trials(parts: &[Part], trials: &[Found], path: &Path) -> io::Result<()> 
 fn warn(parts: &[Part], present: usize, planned: usize) {
     let of = parts[0].shard.of;
     let numbers: HashSet<u32> = parts.iter().map(|part| part.shard.number).collect();
-    let missing: Vec<String> =
-        (1..=of).filter(|number| !numbers.contains(number)).map(|it| it.to_string()).collect();
+    let missing: Vec<String> = (1..=of).filter(|number| !numbers.contains(number)).map(|it| it.to_string()).collect();
     if !missing.is_empty() {
         tell!("warning: of {of} shards these are missing: {}", missing.join(", "));
     } else if present < planned {
-        tell!(
-            "warning: some shards are not finished: {} of {planned} trials are missing",
-            planned - present
-        );
+        tell!("warning: some shards are not finished: {} of {planned} trials are missing", planned - present);
     }
     for fact in [
         "/cpu/model_name",

@@ -113,9 +113,7 @@ impl Work<'_> {
             self.record.steps.push(Done { step, made, seconds });
             self.record.write(&self.folder)?;
             if interrupt::is_requested() {
-                return Err(
-                    Stop::Interrupted("interrupted; the same command goes on".to_owned()).into()
-                );
+                return Err(Stop::Interrupted("interrupted; the same command goes on".to_owned()).into());
             }
         }
         let took: u64 = self.record.steps.iter().map(|done| done.seconds).sum();

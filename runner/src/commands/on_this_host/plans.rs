@@ -54,14 +54,8 @@ impl Plans {
         if is_quick {
             // The linker's own order of functions: the other builds would take a minute.
             return Self {
-                validation: words(
-                    &[1],
-                    &one_build(&["--branches", "packed", "--workloads", "fib-join,quicksort"]),
-                ),
-                study: words(
-                    &[1, 2],
-                    &one_build(&["--experiment", "study", "--branches", "master,packed,champion"]),
-                ),
+                validation: words(&[1], &one_build(&["--branches", "packed", "--workloads", "fib-join,quicksort"])),
+                study: words(&[1, 2], &one_build(&["--experiment", "study", "--branches", "master,packed,champion"])),
                 classics: words(
                     &[1, 2],
                     &one_build(&[

@@ -54,11 +54,8 @@ impl Work<'_> {
     pub(super) fn text(&self) -> String {
         let Record { host, cpu, cores, cpus, .. } = &self.record;
         let kind = if self.record.is_virtual { ", virtual" } else { "" };
-        let mut text = format!(
-            "host {host}: {cpu}{kind}; {}, {}\n",
-            count(*cores, "core", "cores"),
-            count(*cpus, "CPU", "CPUs")
-        );
+        let mut text =
+            format!("host {host}: {cpu}{kind}; {}, {}\n", count(*cores, "core", "cores"), count(*cpus, "CPU", "CPUs"));
         if self.record.is_quick {
             text += "--quick: sizes are tiny, and times mean nothing\n";
         }
@@ -78,8 +75,7 @@ impl Work<'_> {
     pub(super) fn check(&self, is_quick: bool) -> Result<()> {
         let shown = self.project.checkout.shown(&self.folder);
         let stop = |why: String| {
-            Err(Stop::BadInput(format!("{shown}: {why}; --new begins anew, and keeps the sweeps"))
-                .into())
+            Err(Stop::BadInput(format!("{shown}: {why}; --new begins anew, and keeps the sweeps")).into())
         };
         if self.record.is_quick != is_quick {
             return stop("`--quick` was given in one call and not in the other".to_owned());
@@ -95,10 +91,7 @@ impl Work<'_> {
         }
         let cpus = Host::usable_cpus();
         if self.record.cpus != cpus {
-            return stop(format!(
-                "it was begun with {} CPUs, now there are {cpus}",
-                self.record.cpus
-            ));
+            return stop(format!("it was begun with {} CPUs, now there are {cpus}", self.record.cpus));
         }
         Ok(())
     }

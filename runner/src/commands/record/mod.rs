@@ -51,17 +51,16 @@ Example:
 const IN_MEMORY: &str = "/dev/shm";
 
 pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
-    let [word, rest @ ..] = &arguments.program[..] else {
-        bail!("clap lets no empty list through")
-    };
+    let [word, rest @ ..] = &arguments.program[..] else { bail!("clap lets no empty list through") };
     let program = find(word)?;
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let output =
-        arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
+    let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
     // That it cannot be written is better told before the program runs.
-    fs::OpenOptions::new().append(true).create(true).open(&output).map_err(|error| {
-        Stop::HostNotFit(format!("--output {}: {error}; choose another file", output.display()))
-    })?;
+    fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&output)
+        .map_err(|error| Stop::HostNotFit(format!("--output {}: {error}; choose another file", output.display())))?;
     let parent = Path::new(IN_MEMORY);
     let folder = if parent.is_dir() { tempfile::tempdir_in(parent) } else { tempfile::tempdir() };
     let folder = folder.context("a folder for the events cannot be made")?;
@@ -86,8 +85,7 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
     let head = &mut recording.head;
     head.program = name;
     head.ended = how(status);
-    head.processor =
-        Host::default().cpu_field("model name").unwrap_or_else(|_| "unknown".to_owned());
+    head.processor = Host::default().cpu_field("model name").unwrap_or_else(|_| "unknown".to_owned());
     (head.started_ns, head.ended_ns) = (started_ns, ended_ns);
     recording.write(&output).map_err(|error| told(&output, &error))?;
     let tree = Tree::of(&recording).map_err(|error| told(&output, &error))?;
@@ -104,8 +102,7 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
 
 /// The program's file, looked for as a shell does.
 fn find(word: &str) -> Result<PathBuf> {
-    let refuse =
-        |what: &str| Stop::BadInput(format!("{word}: {what}; name a program that was built"));
+    let refuse = |what: &str| Stop::BadInput(format!("{word}: {what}; name a program that was built"));
     let path = if word.contains('/') {
         PathBuf::from(word)
     } else {
@@ -122,9 +119,9 @@ fn find(word: &str) -> Result<PathBuf> {
 /// Runs the program to its end. Who interrupts this interrupts the program, whose recording is kept.
 fn wait(mut command: Command, program: &Path) -> Result<ExitStatus> {
     interrupt::install()?;
-    let mut child = command.spawn().map_err(|error| {
-        Stop::BadInput(format!("{}: cannot be started: {error}", program.display()))
-    })?;
+    let mut child = command
+        .spawn()
+        .map_err(|error| Stop::BadInput(format!("{}: cannot be started: {error}", program.display())))?;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (sender, receiver) = channel();
     let waiter = std::thread::spawn(move || sender.send(child.wait()));
@@ -167,9 +164,7 @@ fn why_nothing(program: &Path) -> String {
     });
     let program = program.display();
     if can {
-        format!(
-            "{program}: can be recorded, and never used a pool of rayon; give it arguments with which it does"
-        )
+        format!("{program}: can be recorded, and never used a pool of rayon; give it arguments with which it does")
     } else {
         format!(
             "{program}: recorded nothing. It uses no rayon, or another rayon-core, or starts a program that does. Build it \

@@ -28,11 +28,7 @@ use crate::stop::Stop;
 pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
 
 /// What the command line asks, if it can be done.
-pub(super) fn wanted(
-    project: &Project,
-    arguments: &SweepArgs,
-    command: &SweepCommand,
-) -> Result<Wanted> {
+pub(super) fn wanted(project: &Project, arguments: &SweepArgs, command: &SweepCommand) -> Result<Wanted> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
     arguments.check_jobs(&asked)?;
     let folder = project.config_folder()?;
@@ -57,8 +53,7 @@ pub(super) fn begin(
         .with(asked.programs())
         .simulated(machines::first_request(project.checkout.root(), &asked));
     let started = Instant::now();
-    let (measured, binaries) =
-        build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
+    let (measured, binaries) = build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
     let binaries = machines::binaries(&asked, binaries);
     let building = started.elapsed();
     check_inputs(project.checkout.root(), &asked, &inputs, &binaries[&asked.baseline][0])?;
@@ -66,8 +61,7 @@ pub(super) fn begin(
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
     let plan = whole.part(shard);
-    let (instrumented, measured) =
-        measured.into_iter().partition(|branch| branch.source.is_instrumented());
+    let (instrumented, measured) = measured.into_iter().partition(|branch| branch.source.is_instrumented());
     let host = machines::host_id(&asked);
     let facts = machines::host_facts(&asked);
     let checkout = project.checkout.commit();
@@ -105,12 +99,7 @@ pub(super) fn begin(
 
 /// Has a build read the instance files: the error for a broken one names its line once, before anything is measured, and
 /// not by every trial.
-fn check_inputs(
-    root: &Path,
-    asked: &Asked,
-    inputs: &[Option<PathBuf>],
-    binary: &Path,
-) -> Result<()> {
+fn check_inputs(root: &Path, asked: &Asked, inputs: &[Option<PathBuf>], binary: &Path) -> Result<()> {
     for (load, input) in asked.workloads.iter().zip(inputs) {
         let request = Request {
             size: load.size.clone(),
@@ -121,9 +110,8 @@ fn check_inputs(
             ..Request::tiny(&load.workload)
         };
         let ended = input.is_some().then(|| {
-            trial::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s)).ok_or_else(
-                || Stop::Interrupted("interrupted before anything was measured".to_owned()),
-            )
+            trial::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s))
+                .ok_or_else(|| Stop::Interrupted("interrupted before anything was measured".to_owned()))
         });
         match ended.transpose()?.map(|ended| ended.result) {
             Some(Err(failure)) if failure.ending == Ending::Refused => {

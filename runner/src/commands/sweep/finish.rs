@@ -19,9 +19,7 @@ use crate::stop::{Exit, Stop};
 
 fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
     if tally.trials == 0 {
-        return format!(
-            "all {trials} trials were there already, so nothing was run; {failed} failed."
-        );
+        return format!("all {trials} trials were there already, so nothing was run; {failed} failed.");
     }
     let ran = count(tally.trials, "trial", "trials");
     let ran = format!("{ran} in {}, {failed} of {trials} failed", human(tally.wall));
@@ -114,8 +112,7 @@ pub(super) fn finish(
         );
         return Ok(Exit::BuildFailed);
     }
-    let is_proven =
-        !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
+    let is_proven = !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
     Ok(if failed == 0 && is_proven { Exit::Good } else { Exit::TrialsFailed })
 }
 
@@ -138,8 +135,7 @@ mod tests {
     #[test]
     fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
         let text = accounts(tally(910));
-        let shares: Vec<u32> =
-            text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let shares: Vec<u32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
     }
 

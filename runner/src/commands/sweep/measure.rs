@@ -27,19 +27,12 @@ use crate::run::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
 use crate::run::trial::{RunTrial, Subprocesses};
 use crate::stop::{Exit, Stop};
 
-pub(super) fn measure(
-    project: &Project,
-    arguments: &SweepArgs,
-    command: &SweepCommand,
-    ready: Ready,
-) -> Result<Exit> {
+pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepCommand, ready: Ready) -> Result<Exit> {
     let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = appender.torn() {
         let torn = project.checkout.shown(torn);
-        tell!(
-            "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
-        );
+        tell!("note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again");
     }
     let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
     tell!("{}", headline(&manifest.asked, &plan));
@@ -73,8 +66,7 @@ pub(super) fn measure(
         Some(_) => arguments.jobs.map_or_else(Host::usable_cpus, usize::from),
         None => 1,
     };
-    let result =
-        run_trials(project, &job, jobs, binaries, &mut appender, &mut summary, &mut frequency);
+    let result = run_trials(project, &job, jobs, binaries, &mut appender, &mut summary, &mut frequency);
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",

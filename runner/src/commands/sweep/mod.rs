@@ -26,11 +26,7 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
 }
 
 /// Sweeps for a command.
-pub(crate) fn run_for(
-    project: &Project,
-    arguments: &SweepArgs,
-    command: &SweepCommand,
-) -> Result<Exit> {
+pub(crate) fn run_for(project: &Project, arguments: &SweepArgs, command: &SweepCommand) -> Result<Exit> {
     // Before the lock: what is wrong with the command line does not depend on what else runs.
     let wanted = match arguments.resume.as_deref() {
         None => Ok(begin::wanted(project, arguments, command)?),
@@ -78,6 +74,5 @@ fn already_finished(
     if summary.trials < manifest.trials_planned {
         return Ok(None);
     }
-    finish::finish(project, arguments, command, sweep, &manifest, &summary, Tally::default())
-        .map(Some)
+    finish::finish(project, arguments, command, sweep, &manifest, &summary, Tally::default()).map(Some)
 }

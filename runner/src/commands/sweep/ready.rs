@@ -40,14 +40,9 @@ pub(super) fn warn_of(host: &Host) {
 pub(super) type Measured = (Vec<MeasuredBranch>, BTreeMap<String, Vec<PathBuf>>);
 
 /// Builds the branches of a sweep; nothing can be compared without the baseline.
-pub(super) fn build_all(
-    builder: &Builder<'_>,
-    branches: &[Branch],
-    keeps_going: bool,
-) -> Result<Measured> {
+pub(super) fn build_all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Measured> {
     let (built, failed) = build::all(builder, branches, keeps_going)?;
-    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name))
-    {
+    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name)) {
         bail!(Stop::BuildFailed(format!(
             "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
             baseline.name

@@ -96,17 +96,14 @@ fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Re
         match rows.iter().find(|row| row.name == *name) {
             _ if manifest.is_ad_hoc => {}
             None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
-            Some(row) if row.source != branch.source => changes.push(format!(
-                "branch `{name}` was {}, branches.toml now says {}",
-                branch.source, row.source
-            )),
+            Some(row) if row.source != branch.source => {
+                changes.push(format!("branch `{name}` was {}, branches.toml now says {}", branch.source, row.source))
+            }
             Some(_) => {}
         }
         let before = manifest.branch(name).and_then(|branch| branch.receipt.as_ref());
         let Some((before, after)) = before.zip(branch.receipt.as_ref()) else { continue };
-        if before.binary_sha256 != after.binary_sha256
-            || before.layouts_sha256 != after.layouts_sha256
-        {
+        if before.binary_sha256 != after.binary_sha256 || before.layouts_sha256 != after.layouts_sha256 {
             let commit = |commit: &Commit| {
                 let dirty = if commit.dirty == Some(true) { " with changes" } else { "" };
                 format!("{}{dirty}", commit.commit.as_deref().unwrap_or("no commit"))

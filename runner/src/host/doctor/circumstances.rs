@@ -78,9 +78,7 @@ impl Circumstances {
             usable_cpus,
             has_membarrier: Host::has_membarrier(),
             disks: ["results", "target"].map(|name| disk(checkout.root(), name)).into(),
-            compilers: ["cargo", "rustc"]
-                .map(|name| Tool { name, seen: version(name, checkout.root()) })
-                .into(),
+            compilers: ["cargo", "rustc"].map(|name| Tool { name, seen: version(name, checkout.root()) }).into(),
             python: python::usable(),
             linker: linker(checkout.root()),
         }
@@ -124,6 +122,5 @@ fn linker(root: &Path) -> Result<String, String> {
     if own.exists() {
         return Ok("ld.lld of the Rust toolchain".to_owned());
     }
-    version("ld.lld", root)
-        .map_err(|error| format!("{}: not there; ld.lld: {error}", own.display()))
+    version("ld.lld", root).map_err(|error| format!("{}: not there; ld.lld: {error}", own.display()))
 }

@@ -121,9 +121,7 @@ fn capacities(host: &Host, diagnosis: &mut Diagnosis) {
     }
     let seen: Vec<String> = kinds
         .iter()
-        .map(|(capacity, cpus)| {
-            format!("/{CPUS}/cpu{}/cpu_capacity = {capacity} ({} CPUs)", cpus[0], cpus.len())
-        })
+        .map(|(capacity, cpus)| format!("/{CPUS}/cpu{}/cpu_capacity = {capacity} ({} CPUs)", cpus[0], cpus.len()))
         .collect();
     diagnosis.add(
         Warning,
@@ -138,17 +136,13 @@ fn quota(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(quota) = host.cpu_quota() else { return diagnosis.good("no CPU quota") };
     let cpus = host.allowed_cpus().len().max(1);
     let throttled = host.throttle_file().and_then(|file| host.throttled(&file));
-    let so_far = throttled.map_or(String::new(), |throttled| {
-        format!("; used up in {} periods so far", throttled.periods)
-    });
+    let so_far =
+        throttled.map_or(String::new(), |throttled| format!("; used up in {} periods so far", throttled.periods));
     let severity = if quota.cpus < cpus as f64 { Unfit } else { Note };
     diagnosis.add(
         severity,
         "quota",
-        format!(
-            "/{} = {} ({:.2} CPUs' time for {cpus} CPUs){so_far}",
-            quota.file, quota.printed, quota.cpus
-        ),
+        format!("/{} = {} ({:.2} CPUs' time for {cpus} CPUs){so_far}", quota.file, quota.printed, quota.cpus),
         "when it is used up, all threads stand still for the rest of a period, commonly 100 ms: a spinning \
          design then looks slower than it is, and times measure the quota",
         "run outside of it: `docker run` without --cpus, a pod without a CPU limit, or \
@@ -229,9 +223,7 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
             "clock-source",
             format!("/{file} = {value}"),
             "reading the time takes a microsecond instead of some nanoseconds",
-            format!(
-                "see `dmesg | grep -i tsc`; if it was trusted once: echo tsc | sudo tee /{file}"
-            ),
+            format!("see `dmesg | grep -i tsc`; if it was trusted once: echo tsc | sudo tee /{file}"),
         ),
         Err(_) => {}
     }
@@ -247,11 +239,10 @@ fn facts(host: &Host, diagnosis: &mut Diagnosis) {
         text.is_ok_and(|text| text.starts_with("Mitigation"))
     });
     let mitigated: Vec<String> = mitigated.collect();
-    let mut seen: Vec<String> =
-        [read("sys/kernel/mm/transparent_hugepage/enabled"), read("proc/self/timerslack_ns")]
-            .into_iter()
-            .flatten()
-            .collect();
+    let mut seen: Vec<String> = [read("sys/kernel/mm/transparent_hugepage/enabled"), read("proc/self/timerslack_ns")]
+        .into_iter()
+        .flatten()
+        .collect();
     if !mitigated.is_empty() {
         seen.push(format!("/{weaknesses}: mitigated {}", mitigated.join(", ")));
     }

@@ -49,8 +49,7 @@ fn steal(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(share) = host.steal_share() else { return };
     let percent = 100.0 * share;
     if share < STOLEN[0] {
-        return diagnosis
-            .good(format!("{percent:.2} % of CPU time was stolen since the system started"));
+        return diagnosis.good(format!("{percent:.2} % of CPU time was stolen since the system started"));
     }
     diagnosis.add(
         if share < STOLEN[1] { Warning } else { Unfit },

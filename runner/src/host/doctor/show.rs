@@ -23,9 +23,7 @@ impl fmt::Display for Diagnosis {
         table.load_style(presets::NOTHING).force_no_tty();
         for finding in &self.findings {
             table.add_row([finding.severity.to_string().as_str(), &finding.id]);
-            for (label, text) in
-                [("seen", &finding.seen), ("matters", &finding.why), ("remedy", &finding.remedy)]
-            {
+            for (label, text) in [("seen", &finding.seen), ("matters", &finding.why), ("remedy", &finding.remedy)] {
                 table.add_row([label, text.as_str()]);
             }
             table.add_row(["", ""]);

@@ -56,10 +56,8 @@ impl Choice {
             Self::Auto => sysfs().or_else(|unwritable| {
                 tool(CPUFREQ_SET).or_else(|first| {
                     tool(CPUPOWER).map_err(|second| {
-                        Stop::HostNotFit(format!(
-                            "the frequency may not be set here: {unwritable}; {first}; {second}"
-                        ))
-                        .into()
+                        Stop::HostNotFit(format!("the frequency may not be set here: {unwritable}; {first}; {second}"))
+                            .into()
                     })
                 })
             }),
@@ -97,11 +95,9 @@ impl Backend for Sysfs {
 
     fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()> {
         let path = tree.path(knob);
-        let describe =
-            || format!("{}: `{}` is refused", path.display(), super::tree::trimmed(value));
+        let describe = || format!("{}: `{}` is refused", path.display(), super::tree::trimmed(value));
         // Never created: a file that is gone means that its CPU is.
-        let mut file =
-            OpenOptions::new().write(true).truncate(true).open(&path).with_context(describe)?;
+        let mut file = OpenOptions::new().write(true).truncate(true).open(&path).with_context(describe)?;
         // One call, since the kernel takes each as a value of its own.
         let written = file.write(value).with_context(describe)?;
         if written != value.len() {
@@ -121,8 +117,7 @@ struct Program {
 }
 
 const CPUFREQ_SET: Program = Program { name: "cpufreq-set", package: "cpufrequtils", verb: None };
-const CPUPOWER: Program =
-    Program { name: "cpupower", package: "linux-cpupower", verb: Some("frequency-set") };
+const CPUPOWER: Program = Program { name: "cpupower", package: "linux-cpupower", verb: Some("frequency-set") };
 
 /// One of the tools, started as root or through sudo.
 #[derive(Clone, Copy, Debug)]
@@ -136,9 +131,7 @@ impl Tool {
         let Program { name, package, .. } = program;
         let tool = Self { program, needs_sudo: !rustix::process::geteuid().is_root() };
         if let Err(error) = quiet(Command::new(name).arg("--help")).output() {
-            bail!(Stop::HostNotFit(format!(
-                "`{name}` cannot be run: {error}; install the package {package}"
-            )));
+            bail!(Stop::HostNotFit(format!("`{name}` cannot be run: {error}; install the package {package}")));
         }
         if tool.needs_sudo {
             let listed = quiet(Command::new("sudo").args(["-n", "-l", name])).output();
@@ -194,11 +187,7 @@ impl Backend for Tool {
         if !output.status.success() {
             let said = [output.stderr, output.stdout].concat();
             let said = String::from_utf8_lossy(&said);
-            bail!(
-                "`{line}` failed ({}): {}",
-                output.status,
-                said.split_whitespace().collect::<Vec<_>>().join(" ")
-            );
+            bail!("`{line}` failed ({}): {}", output.status, said.split_whitespace().collect::<Vec<_>>().join(" "));
         }
         Ok(())
     }

@@ -59,8 +59,7 @@ fn measure_once(cpus: &[usize]) -> Option<Clock> {
     let start = Barrier::new(cpus.len());
     let seen: Option<Vec<f64>> = thread::scope(|scope| {
         let start = &start;
-        let threads: Vec<_> =
-            cpus.iter().map(|&cpu| scope.spawn(move || measure_cpu(cpu, start))).collect();
+        let threads: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || measure_cpu(cpu, start))).collect();
         threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
     });
     let seen = seen.filter(|seen| !seen.is_empty())?;
@@ -118,8 +117,7 @@ mod chains {
 
     /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that
     /// differs between the cores of 64-bit ARM.
-    pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> =
-        if cfg!(target_arch = "aarch64") { 2..=5 } else { 3..=3 };
+    pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> = if cfg!(target_arch = "aarch64") { 2..=5 } else { 3..=3 };
 
     pub(super) fn adds() -> Option<()> {
         #[cfg(target_arch = "x86_64")]
@@ -186,9 +184,7 @@ mod tests {
 
     /// How long the chains take at `ghz` if a multiplication takes `cycles`.
     fn times(ghz: f64, cycles: f64) -> (Duration, Duration) {
-        let time = |operations: u32, cycles: f64| {
-            Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9)
-        };
+        let time = |operations: u32, cycles: f64| Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9);
         (time(chains::ADDS, 1.0), time(chains::MULTIPLIES, cycles))
     }
 

@@ -79,26 +79,20 @@ impl Controller {
             }
         }
         let left = held.boost_left_on().map_or(String::new(), |knob| {
-            format!(
-                "; {} allows boost, and this backend cannot forbid it",
-                self.setup.tree().path(knob).display()
-            )
+            format!("; {} allows boost, and this backend cannot forbid it", self.setup.tree().path(knob).display())
         });
         bail!(Stop::HostNotFit(format!(
             "all CPUs were set to {} kHz and read back so, but {}{left}",
             held.khz(),
             match seen {
                 Some(clock) => format!("run at {clock}"),
-                None =>
-                    "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
+                None => "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
             }
         )))
     }
 
     fn clock(&self) -> Option<Clock> {
-        clock::measure(
-            &self.cpus[..self.threads.clamp(1, self.cpus.len().max(1)).min(self.cpus.len())],
-        )
+        clock::measure(&self.cpus[..self.threads.clamp(1, self.cpus.len().max(1)).min(self.cpus.len())])
     }
 
     fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {

@@ -25,12 +25,7 @@ impl Held {
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the file that refused or says another value.
-    pub fn begin(
-        tree: Tree,
-        backend: Box<dyn Backend>,
-        recipe: Recipe,
-        journal: &Path,
-    ) -> Result<Self> {
+    pub fn begin(tree: Tree, backend: Box<dyn Backend>, recipe: Recipe, journal: &Path) -> Result<Self> {
         let mut before = Vec::new();
         for knob in tree.knobs(&tree.policies()) {
             before.push((knob, tree.read(knob)?));
@@ -89,8 +84,7 @@ impl Held {
     pub fn boost_left_on(&self) -> Option<Knob> {
         let (backend, tree) = (&self.backend, &self.tree);
         let mut left = self.recipe.boost.iter().filter(|(knob, _)| !backend.can_set(knob.kind));
-        left.find(|(knob, off)| tree.value_if_any(*knob).as_ref() != Some(off))
-            .map(|(knob, _)| *knob)
+        left.find(|(knob, off)| tree.value_if_any(*knob).as_ref() != Some(off)).map(|(knob, _)| *knob)
     }
 
     /// Reads everything back.
@@ -191,8 +185,7 @@ impl Restore<'_> {
         ];
         for kinds in kinds {
             for (knob, content) in self.before {
-                if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content)
-                {
+                if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content) {
                     self.set(*knob, content);
                 }
             }

@@ -166,14 +166,11 @@ impl Journal {
                  look at `cargo runner frequency status`, set what you want by hand, and delete the file"
             ))
         };
-        let entry: Entry =
-            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let entry: Entry = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if entry.schema != SCHEMA {
             bail!(damaged(format!("`schema` is {}, known: {SCHEMA}", entry.schema)));
         }
-        if let Some(stray) =
-            entry.before.iter().find(|before| Knob::from_path(&before.file).is_none())
-        {
+        if let Some(stray) = entry.before.iter().find(|before| Knob::from_path(&before.file).is_none()) {
             bail!(damaged(format!("`file` is `{}`, which no fix changes", stray.file)));
         }
         if entry.sysfs != tree.root() {
@@ -189,8 +186,7 @@ impl Journal {
 
     /// Deletes it: everything is back.
     pub(crate) fn delete(self) -> Result<()> {
-        fs::remove_file(&self.path)
-            .with_context(|| format!("{} cannot be deleted", self.path.display()))
+        fs::remove_file(&self.path).with_context(|| format!("{} cannot be deleted", self.path.display()))
     }
 
     /// The file.

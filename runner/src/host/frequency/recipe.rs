@@ -23,9 +23,10 @@ pub struct Recipe {
 impl Recipe {
     /// Everything that must be read back for the fix to hold.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (Knob, String)> + '_ {
-        let limits = self.policies.iter().flat_map(|&policy| {
-            [Kind::Max, Kind::Min].map(|kind| (Knob::of(policy, kind), self.khz.to_string()))
-        });
+        let limits = self
+            .policies
+            .iter()
+            .flat_map(|&policy| [Kind::Max, Kind::Min].map(|kind| (Knob::of(policy, kind), self.khz.to_string())));
         let written = [&self.governors, &self.boost, &self.speeds].into_iter().flatten().cloned();
         written.chain(limits)
     }
@@ -113,8 +114,7 @@ fn driver(policy: &Policy) -> Result<Driver> {
 /// CPUs that do different work in a cycle are not made equal by one frequency.
 fn check_capacities(tree: &Tree, policies: &[Policy], used: &[usize]) -> Result<()> {
     let cpus = policies.iter().flat_map(|policy| &policy.cpus).filter(|cpu| used.contains(cpu));
-    let mut capacities =
-        cpus.filter_map(|&cpu| Some((cpu, tree.number_of_cpu(cpu, "cpu_capacity")?)));
+    let mut capacities = cpus.filter_map(|&cpu| Some((cpu, tree.number_of_cpu(cpu, "cpu_capacity")?)));
     let Some((first, capacity)) = capacities.next() else { return Ok(()) };
     if let Some((other, differs)) = capacities.find(|(_, other)| *other != capacity) {
         bail!(Stop::HostNotFit(format!(

@@ -65,9 +65,7 @@ impl Status {
         Self {
             sysfs: tree.root().display().to_string(),
             policies: policies.iter().map(|policy| row(tree, policy)).collect(),
-            host: host
-                .filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?)))
-                .collect(),
+            host: host.filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?))).collect(),
             fixable_khz: prepared.as_ref().ok().map(|(recipe, _)| recipe.khz),
             backend: prepared.as_ref().ok().map(|(_, backend)| backend.name()),
             reason_against: prepared.err().map(|error| format!("{error:#}")),
@@ -131,9 +129,7 @@ impl Status {
     fn table(&self) -> Table {
         let mut table = Table::new();
         table.load_style(presets::NOTHING).force_no_tty();
-        table.set_header([
-            "policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP",
-        ]);
+        table.set_header(["policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP"]);
         let number = |khz: Option<u64>| khz.map_or_else(|| "-".to_owned(), |khz| khz.to_string());
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         for row in &self.policies {

@@ -37,8 +37,7 @@ pub enum Kind {
 
 impl Kind {
     /// Those that every policy may have.
-    pub const OF_POLICY: [Self; 6] =
-        [Self::Governor, Self::PolicyBoost, Self::Epp, Self::Max, Self::Min, Self::Speed];
+    pub const OF_POLICY: [Self; 6] = [Self::Governor, Self::PolicyBoost, Self::Epp, Self::Max, Self::Min, Self::Speed];
     /// Those that the host may have once.
     pub const OF_HOST: [Self; 3] = [Self::Boost, Self::NoTurbo, Self::HwpDynamicBoost];
 
@@ -174,9 +173,7 @@ impl Tree {
     /// Every file of `policies` and of the host that a fix may write and that exists.
     pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
         let of_host = Kind::OF_HOST.into_iter().map(Knob::of_host);
-        let of_policies = policies
-            .iter()
-            .flat_map(|policy| Kind::OF_POLICY.map(|kind| Knob::of(policy.number, kind)));
+        let of_policies = policies.iter().flat_map(|policy| Kind::OF_POLICY.map(|kind| Knob::of(policy.number, kind)));
         of_host.chain(of_policies).filter(|knob| self.path(*knob).exists()).collect()
     }
 

@@ -44,8 +44,7 @@ impl Agreement {
         let Self { branch, trials, agreeing, hung, failed, .. } = self;
         let others = trials - agreeing - hung - failed;
         // Without a reference an answer cannot be judged.
-        let wrong =
-            if *trials == 0 || self.expected.is_none() || others > 0 { " WRONG" } else { "" };
+        let wrong = if *trials == 0 || self.expected.is_none() || others > 0 { " WRONG" } else { "" };
         let told = [(*hung, "hung"), (*failed, "failed")]
             .into_iter()
             .filter(|(count, _)| *count > 0)
@@ -117,10 +116,8 @@ fn grouped(rows: &[Agreement]) -> String {
     let width = rows.iter().map(|row| row.way.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (workload, instance) in instances {
-        let own: Vec<&Agreement> = rows
-            .iter()
-            .filter(|row| row.workload == workload && row.instance == instance)
-            .collect();
+        let own: Vec<&Agreement> =
+            rows.iter().filter(|row| row.workload == workload && row.instance == instance).collect();
         let expected = own[0].expected.as_deref().unwrap_or("nothing certain");
         let _ = writeln!(text, "{workload} {instance}\nthe sequential program gives: {expected}\n");
         for way in own.chunk_by(|a, b| a.way == b.way) {
@@ -130,11 +127,7 @@ fn grouped(rows: &[Agreement]) -> String {
                 let _ = writeln!(text, "   {} branches {trials}/{trials}", way.len());
                 continue;
             }
-            let between = if way.len() > MOST_NAMED {
-                format!("\n  {:width$}   ", "")
-            } else {
-                "   ".to_owned()
-            };
+            let between = if way.len() > MOST_NAMED { format!("\n  {:width$}   ", "") } else { "   ".to_owned() };
             let shares: Vec<String> = way.iter().map(|row| row.share()).collect();
             let _ = writeln!(text, "   {}", shares.join(&between));
         }
@@ -210,10 +203,7 @@ mod tests {
         ];
         let rows = agreements(&asked, &records);
         assert!(rows.iter().all(Agreement::is_proven), "{rows:?}");
-        assert_eq!(
-            (rows[1].way.as_str(), rows[1].instance.as_str()),
-            ("depth=32", "generator=uniform")
-        );
+        assert_eq!((rows[1].way.as_str(), rows[1].instance.as_str()), ("depth=32", "generator=uniform"));
     }
 
     #[test]

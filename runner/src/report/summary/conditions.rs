@@ -84,8 +84,7 @@ pub(crate) fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64
             several => format!("{several} of each branch"),
         },
     );
-    let settle =
-        settle_ms.map_or("not recorded".to_owned(), |ms| format!("{ms} ms before each trial"));
+    let settle = settle_ms.map_or("not recorded".to_owned(), |ms| format!("{ms} ms before each trial"));
     line("settle gap", &settle);
     line("frequency", &frequency(conditions));
     let trials = conditions.trials;
@@ -101,10 +100,9 @@ pub(crate) fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64
             ),
         },
     );
-    for (label, trials_so, what) in [
-        ("heat", conditions.throttled, "slowed CPUs down"),
-        ("CPU quota", conditions.out_of_quota, "was used up"),
-    ] {
+    for (label, trials_so, what) in
+        [("heat", conditions.throttled, "slowed CPUs down"), ("CPU quota", conditions.out_of_quota, "was used up")]
+    {
         if let Some(some) = trials_so.filter(|some| *some > 0) {
             line(label, &format!("{what} in {some} of {trials} trials"));
         }

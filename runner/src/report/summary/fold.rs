@@ -125,12 +125,7 @@ impl Summary {
     }
 
     /// The answers of a program on one instance under some of the names, all thread counts and regimes together.
-    pub(super) fn answers(
-        &self,
-        load: usize,
-        program: Program,
-        is_asked: impl Fn(usize) -> bool,
-    ) -> Answers {
+    pub(super) fn answers(&self, load: usize, program: Program, is_asked: impl Fn(usize) -> bool) -> Answers {
         let mut all = Answers::default();
         for ((kind, _, name), answers) in &self.answers {
             if (kind.load, kind.program) == (load, program) && is_asked(*name) {
@@ -178,11 +173,8 @@ impl Cell {
     /// Median over blocks of the time over the baseline's in the same block; blocks that lack one are left out.
     pub(super) fn ratio(&self, baseline: &Self, time: Time) -> Option<f64> {
         let own = |trial: &Timed| Some(trial.cost(time).of_unit).filter(|cost| *cost > 0.0);
-        let bases: HashMap<u32, f64> = baseline
-            .timed
-            .iter()
-            .filter_map(|trial| own(trial).map(|base| (trial.block, base)))
-            .collect();
+        let bases: HashMap<u32, f64> =
+            baseline.timed.iter().filter_map(|trial| own(trial).map(|base| (trial.block, base))).collect();
         let ratio = |trial: &Timed| Some((own(trial)? / bases.get(&trial.block)?).ln());
         median(&mut self.timed.iter().filter_map(ratio).collect::<Vec<_>>()).map(f64::exp)
     }
@@ -200,9 +192,7 @@ impl Timed {
 impl Cost {
     /// `None` of a trial without iterations.
     fn of(record: &Record, nanoseconds: impl Fn(&Iteration) -> u64) -> Option<Self> {
-        let middle = |of: &dyn Fn(&Iteration) -> f64| {
-            median(&mut record.iterations.iter().map(of).collect::<Vec<_>>())
-        };
+        let middle = |of: &dyn Fn(&Iteration) -> f64| median(&mut record.iterations.iter().map(of).collect::<Vec<_>>());
         Some(Self {
             of_iteration: middle(&|it| nanoseconds(it) as f64)?,
             of_unit: middle(&|it| nanoseconds(it) as f64 / it.work_units.max(1) as f64)?,

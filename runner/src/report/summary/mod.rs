@@ -80,9 +80,7 @@ impl Summary {
             let reference = sequential(asked.sequential_load(load));
             let own = sequential(load);
             for regime in asked.regimes() {
-                let sequential_cost = self
-                    .cell(reference, regime, BASELINE)
-                    .and_then(|cell| cell.of_unit(Time::Wall));
+                let sequential_cost = self.cell(reference, regime, BASELINE).and_then(|cell| cell.of_unit(Time::Wall));
                 if let Some(cell) = self.cell(own, regime, BASELINE) {
                     rows.push(self.row(own, regime, BASELINE, cell));
                 }
@@ -96,19 +94,12 @@ impl Summary {
     }
 
     /// The rows of all branches in one place.
-    fn add_rows(
-        &self,
-        rows: &mut Vec<Row>,
-        kind: Kind,
-        regime: Regime,
-        sequential_cost: Option<f64>,
-    ) {
+    fn add_rows(&self, rows: &mut Vec<Row>, kind: Kind, regime: Regime, sequential_cost: Option<f64>) {
         let baseline = self.cell(kind, regime, BASELINE);
         for name in 0..self.names.len() {
             let Some(cell) = self.cell(kind, regime, name) else { continue };
             let mut row = self.row(kind, regime, name, cell);
-            row.speed_up =
-                sequential_cost.zip(cell.of_unit(Time::Wall)).map(|(base, own)| base / own);
+            row.speed_up = sequential_cost.zip(cell.of_unit(Time::Wall)).map(|(base, own)| base / own);
             if let Some(baseline) = baseline.filter(|_| name != BASELINE) {
                 row.ratio = cell.ratio(baseline, Time::Wall);
                 row.cpu_ratio = cell.ratio(baseline, Time::Cpu);

@@ -34,18 +34,10 @@ fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
     rows.sort_by_key(|row| (order.iter().position(|name| *name == row.workload), row.regime()));
     for place in rows.chunk_by(|a, b| (&a.workload, a.regime()) == (&b.workload, b.regime())) {
         let first = &place[0];
-        let _ = writeln!(
-            text,
-            "{title}{}, size {}, {}, {}\n",
-            first.workload,
-            first.size,
-            first.branch,
-            first.regime()
-        );
-        let parameters: BTreeSet<&str> =
-            place.iter().flat_map(|row| settings(row).map(|(name, _)| name)).collect();
-        let mut columns: Vec<Column> =
-            parameters.iter().map(|name| Column::text((*name).to_owned())).collect();
+        let _ =
+            writeln!(text, "{title}{}, size {}, {}, {}\n", first.workload, first.size, first.branch, first.regime());
+        let parameters: BTreeSet<&str> = place.iter().flat_map(|row| settings(row).map(|(name, _)| name)).collect();
+        let mut columns: Vec<Column> = parameters.iter().map(|name| Column::text((*name).to_owned())).collect();
         columns.extend([
             Column::text("threads"),
             Column::number("time").at_least(7),
@@ -68,8 +60,7 @@ fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
         }
         let _ = writeln!(text, "{}", sheet.text(format, look));
     }
-    let star =
-        if rows.iter().any(|row| row.oversubscribed) { "\n*: more threads than CPUs." } else { "" };
+    let star = if rows.iter().any(|row| row.oversubscribed) { "\n*: more threads than CPUs." } else { "" };
     text + "time: median of the trials' medians. CPU time: that of all threads together.\n\
             speed-up: the sequential program's time over this one's."
         + star
@@ -113,9 +104,8 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
     let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
     let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
     let mut text = String::new();
-    let same_place = |a: &Row, b: &Row| {
-        (&a.workload, &a.parameters, a.regime()) == (&b.workload, &b.parameters, b.regime())
-    };
+    let same_place =
+        |a: &Row, b: &Row| (&a.workload, &a.parameters, a.regime()) == (&b.workload, &b.parameters, b.regime());
     for place in rows.chunk_by(same_place) {
         let first = &place[0];
         let _ = writeln!(
@@ -173,9 +163,9 @@ fn one_table(rows: &[Row], width: usize) -> TextTable {
 
 fn legend(asked: &Asked) -> String {
     let baseline = &asked.baseline;
-    let twin = asked.twin_name().map_or(String::new(), |twin| {
-        format!(" {twin} is {baseline} once more: its ratios are noise.")
-    });
+    let twin = asked
+        .twin_name()
+        .map_or(String::new(), |twin| format!(" {twin} is {baseline} once more: its ratios are noise."));
     let text = format!(
         "time: median of the trials' medians; CPU time: that of all threads together, the first column where a \
          clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{twin} \
@@ -234,8 +224,7 @@ mod tests {
         ];
         rows[2].failed = 1;
         let text = alone(&rows, Format::Table, Terminal::default());
-        let lines: Vec<Vec<&str>> =
-            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        let lines: Vec<Vec<&str>> = text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         let heading = ["lock", "steps", "threads", "time", "CPU", "time", "speed-up", "failed"];
         assert_eq!(lines[0], heading, "{text}");
         let numbers = ["2.00", "ms", "3.00", "ms", "1.000"];

@@ -44,19 +44,9 @@ pub(super) fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
 }
 
 /// A trial of three iterations around `elapsed_ns`, one of them an outlier.
-pub(crate) fn record(
-    branch: &str,
-    program: Program,
-    threads: usize,
-    block: usize,
-    elapsed_ns: u64,
-) -> Record {
-    let iteration = |elapsed_ns| Iteration {
-        elapsed_ns,
-        user_ns: elapsed_ns,
-        system_ns: elapsed_ns / 2,
-        work_units: 100,
-    };
+pub(crate) fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_ns: u64) -> Record {
+    let iteration =
+        |elapsed_ns| Iteration { elapsed_ns, user_ns: elapsed_ns, system_ns: elapsed_ns / 2, work_units: 100 };
     Record {
         schema: SCHEMA,
         block,
@@ -68,11 +58,7 @@ pub(crate) fn record(
         freq_state: FreqState::Uncontrolled,
         oversubscribed: threads > 2,
         seed: 1,
-        iterations: vec![
-            iteration(elapsed_ns),
-            iteration(elapsed_ns * 50),
-            iteration(elapsed_ns - 1),
-        ],
+        iterations: vec![iteration(elapsed_ns), iteration(elapsed_ns * 50), iteration(elapsed_ns - 1)],
         ..Record::default()
     }
 }
@@ -84,9 +70,7 @@ fn records() -> Vec<Record> {
     for block in 0..5 {
         let level = 1_000_000 * (1 + 2 * block as u64);
         let wobble = [0.99, 1.01, 1.0, 0.995, 1.005][block];
-        let scaled = |factor: f64| {
-            Duration::from_nanos(level).mul_f64(factor).as_nanos().try_into().unwrap()
-        };
+        let scaled = |factor: f64| Duration::from_nanos(level).mul_f64(factor).as_nanos().try_into().unwrap();
         records.push(record("master", Program::Parallel, 2, block, level));
         records.push(record("master-again", Program::Parallel, 2, block, scaled(wobble)));
         records.push(record("same", Program::Parallel, 2, block, scaled(2.0 - wobble)));

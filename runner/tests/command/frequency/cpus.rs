@@ -103,10 +103,7 @@ impl Cpus {
     pub(crate) fn amd_pstate() -> Self {
         let cpus = Self::new(
             "amd-pstate",
-            &[
-                ("scaling_governor", "ondemand"),
-                ("scaling_available_governors", "ondemand userspace performance"),
-            ],
+            &[("scaling_governor", "ondemand"), ("scaling_available_governors", "ondemand userspace performance")],
         );
         cpus.nominal();
         cpus.write("cpufreq/boost", "1");
@@ -133,10 +130,7 @@ impl Cpus {
     pub(crate) fn cppc() -> Self {
         let cpus = Self::new(
             "cppc_cpufreq",
-            &[
-                ("scaling_governor", "schedutil"),
-                ("scaling_available_governors", "performance schedutil"),
-            ],
+            &[("scaling_governor", "schedutil"), ("scaling_available_governors", "performance schedutil")],
         );
         cpus.nominal();
         cpus

@@ -212,10 +212,7 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 #[test]
 fn fix_and_restore_by_hand_are_exact_and_status_tells_between_them() {
     let host = Host::new(Cpus::amd_pstate_epp());
-    host.frequency("status")
-        .assert()
-        .success()
-        .stdout(contains("can be fixed at 2000000 kHz, by sysfs"));
+    host.frequency("status").assert().success().stdout(contains("can be fixed at 2000000 kHz, by sysfs"));
     host.frequency("fix").assert().success().stderr(contains("all CPUs are set to 2000000 kHz"));
     assert!(!host.is_as_before());
     host.frequency("status").assert().success().stdout(contains("fix in force: 2000000 kHz since"));
@@ -281,9 +278,6 @@ fn a_journal_of_another_user_is_not_obeyed() {
         return;
     }
     let changed = host.cpus.bytes();
-    host.frequency("restore")
-        .assert()
-        .code(4)
-        .stderr(contains("user 65534 has fixed the frequency"));
+    host.frequency("restore").assert().code(4).stderr(contains("user 65534 has fixed the frequency"));
     assert_eq!(host.cpus.bytes(), changed);
 }

@@ -148,9 +148,7 @@ fn a_setting_that_somebody_changes_marks_the_trial_and_is_set_again() {
     case.wait_for_records(&mut child, 3);
     case.cpus.write("cpufreq/policy1/scaling_governor", "powersave");
     let ended = child.wait_with_output().unwrap().assert().success();
-    ended
-        .stderr(contains("note: the frequency is fixed again"))
-        .stderr(contains("reads `powersave`"));
+    ended.stderr(contains("note: the frequency is fixed again")).stderr(contains("reads `powersave`"));
     let records = case.records();
     let states = states(&records, "fixed");
     let failed = states.iter().filter(|state| **state == "fixed-failed").count();
@@ -211,19 +209,13 @@ fn a_host_that_cannot_be_fixed_stops_the_sweep_unless_that_is_allowed() {
     fs::remove_dir_all(case.cpus.path().join("cpufreq")).unwrap();
     lenient.before(Mode::Fixed, 1).unwrap();
     assert_eq!(lenient.after().state, FreqState::Uncontrolled);
-    case.new_sweep("fixed", "1")
-        .output()
-        .unwrap()
-        .assert()
-        .code(4)
-        .stderr(contains("--allow-uncontrolled"));
+    case.new_sweep("fixed", "1").output().unwrap().assert().code(4).stderr(contains("--allow-uncontrolled"));
 }
 
 #[test]
 fn a_plan_says_what_fixed_would_mean() {
     let case = Case::new();
-    let plan =
-        |arguments: &[&str]| case.command(&[&["plan"], arguments].concat()).assert().success();
+    let plan = |arguments: &[&str]| case.command(&[&["plan"], arguments].concat()).assert().success();
     plan(&["--mode", "both"]).stdout(contains("dynamic fixed (at 2000000 kHz, by sysfs)"));
     case.cpus.write("cpufreq/policy0/scaling_driver", "made-up");
     plan(&["--mode", "fixed", "--allow-uncontrolled"]).stdout(contains("not possible here"));

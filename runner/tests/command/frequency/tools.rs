@@ -10,10 +10,8 @@ use predicates::str::contains;
 use super::cpus::Cpus;
 use crate::{common, namespace};
 
-const FIX: &str =
-    r#""$RUNNER" frequency fix --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
-const RESTORE: &str =
-    r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
+const FIX: &str = r#""$RUNNER" frequency fix --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
+const RESTORE: &str = r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
 
 /// Runs a script where the made-up host lies over the system's.
 fn on(cpus: &Cpus, tool: &str, script: &str) -> Option<Output> {
@@ -54,8 +52,7 @@ fn cpufreq_set_fixes_and_restores_and_cpufreq_info_agrees() {
 fn cpupower_fixes_and_restores() {
     let cpus = Cpus::acpi_cpufreq();
     let before = cpus.bytes();
-    let script =
-        format!("{FIX}\ncat /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed\n{RESTORE}");
+    let script = format!("{FIX}\ncat /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed\n{RESTORE}");
     let Some(output) = on(&cpus, "cpupower", &script) else { return };
     output.assert().success().stdout(contains("2000000\n2000000\n"));
     assert_eq!(cpus.bytes(), before);

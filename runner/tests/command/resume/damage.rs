@@ -56,8 +56,7 @@ impl Damaged {
 
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut all: Vec<(PathBuf, Vec<u8>)> =
-        paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    let mut all: Vec<(PathBuf, Vec<u8>)> = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
     all.sort();
     all
 }
@@ -168,17 +167,16 @@ fn a_trial_of_another_sweep_is_bad_input() {
     let damaged = Damaged::new();
     let first: Value = serde_json::from_str(damaged.trials.lines().next().unwrap()).unwrap();
     damaged.replace("trials.jsonl", first["trial"].as_str().unwrap(), "0123456789abcdef");
-    damaged.resume().code(2).stderr(
-        contains("trial 0123456789abcdef of branch `master`")
-            .and(contains("is not part of the plan")),
-    );
+    damaged
+        .resume()
+        .code(2)
+        .stderr(contains("trial 0123456789abcdef of branch `master`").and(contains("is not part of the plan")));
 }
 
 #[test]
 fn a_sweep_of_another_host_is_refused_as_host_not_fit() {
     let damaged = Damaged::new();
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(damaged.file("manifest.json")).unwrap()).unwrap();
+    let manifest: Value = serde_json::from_slice(&fs::read(damaged.file("manifest.json")).unwrap()).unwrap();
     let host = manifest["host"].as_str().unwrap();
     damaged.replace("manifest.json", &format!("\"host\": \"{host}\""), "\"host\": \"elsewh\"");
     damaged.assert_refused(4, "was begun on host elsewh");

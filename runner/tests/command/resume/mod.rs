@@ -97,16 +97,13 @@ fn killed_sweep() -> &'static TempDir {
 
 /// Every record parses, and the trials are exactly as many as planned, none twice.
 fn assert_complete(sweep: &Path, planned: usize) {
-    let records: Vec<Value> =
-        lines(sweep).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records: Vec<Value> = lines(sweep).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(records.len(), planned);
-    let identities: BTreeSet<&str> =
-        records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
+    let identities: BTreeSet<&str> = records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
     assert_eq!(identities.len(), planned);
     assert!(records.iter().all(|record| record["outcome"] == "ok"));
     assert!(records.iter().all(|record| record["variant"] == "upstream"));
-    let layouts: BTreeSet<u64> =
-        records.iter().map(|record| record["layout"].as_u64().unwrap()).collect();
+    let layouts: BTreeSet<u64> = records.iter().map(|record| record["layout"].as_u64().unwrap()).collect();
     assert_eq!(layouts, BTreeSet::from([1, 2]));
 }
 
@@ -174,8 +171,7 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
         .stderr(contains("cargo runner sweep --resume"))
         // Where nobody looks on, no bar is drawn.
         .stderr(contains("\r").or(contains("\u{1b}")).not());
-    let manifest: Value =
-        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["runs"][0]["end"], "interrupted");
     assert_eq!(manifest["runs"][0]["trials"], lines(&sweep).len());
     resume(&folder).assert().success();

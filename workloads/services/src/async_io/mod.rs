@@ -53,23 +53,13 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("tasks", "threads or jobs", (1, 256), "10"),
         Parameter::whole("operations", "transfers of each", (1, 1 << 20), "5"),
         Parameter::whole("bytes", "size of a transfer", (1, 1 << 26), "4096"),
-        Parameter::whole(
-            "compute-steps",
-            "work after a transfer, some 3 ns a step",
-            (0, 1 << 32),
-            "50000",
-        ),
+        Parameter::whole("compute-steps", "work after a transfer, some 3 ns a step", (0, 1 << 32), "50000"),
         Parameter::whole("quantum-us", "time slice of a user-level thread", (1, 1 << 32), "10000"),
     ],
     sizes: &[
         SizeOverrides {
             size: Size::Tiny,
-            overrides: &[
-                ("tasks", "4"),
-                ("operations", "3"),
-                ("bytes", "600"),
-                ("compute-steps", "300"),
-            ],
+            overrides: &[("tasks", "4"), ("operations", "3"), ("bytes", "600"), ("compute-steps", "300")],
         },
         SizeOverrides { size: Size::Small, overrides: &[("operations", "15")] },
         SizeOverrides { size: Size::Medium, overrides: &[("operations", "150")] },
@@ -259,17 +249,13 @@ impl Instance for Transfers {
                 let (shape, area) = (self.shape, &*self.area);
                 pool.install(|| on_pool(shape, area))
             }
-            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => {
-                self.on_user_threads(quantum)
-            }
+            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => self.on_user_threads(quantum),
         });
         self.shape.transfers()
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |sum: u64| {
-            format!("{} blocks as they should be, sum {sum:016x}", self.shape.transfers())
-        };
+        let describe = |sum: u64| format!("{} blocks as they should be, sum {sum:016x}", self.shape.transfers());
         let expected = describe(self.known_sum);
         let actual = match &self.outcome {
             None => "nothing ran".to_owned(),
@@ -288,10 +274,7 @@ impl Instance for Transfers {
         let metric = |value: f64, unit: &str| Metric { value, unit: unit.to_owned() };
         BTreeMap::from([
             ("io_uring".to_owned(), metric(f64::from(u8::from(files.is_uring())), "1 if used")),
-            (
-                "most_under_way".to_owned(),
-                metric(files.most_under_way() as f64, "transfers at a time"),
-            ),
+            ("most_under_way".to_owned(), metric(files.most_under_way() as f64, "transfers at a time")),
         ])
     }
 }

@@ -38,19 +38,12 @@ fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
 fn every_way_and_backend_transfers_all_blocks_both_ways() {
     for operation in ["write", "read"] {
         for reaches in ["cache", "disk"] {
-            for (io, backend) in [
-                ("pool", "auto"),
-                ("synchronous", "auto"),
-                ("asynchronous", "threads"),
-                ("asynchronous", "auto"),
-            ] {
-                let mut transfers = transfers(&[
-                    ("operation", operation),
-                    ("reaches", reaches),
-                    ("io", io),
-                    ("backend", backend),
-                ])
-                .unwrap();
+            for (io, backend) in
+                [("pool", "auto"), ("synchronous", "auto"), ("asynchronous", "threads"), ("asynchronous", "auto")]
+            {
+                let mut transfers =
+                    transfers(&[("operation", operation), ("reaches", reaches), ("io", io), ("backend", backend)])
+                        .unwrap();
                 for _ in 0..2 {
                     transfers.reset();
                     assert_eq!(transfers.run_on(&pool()), 12);
@@ -64,9 +57,7 @@ fn every_way_and_backend_transfers_all_blocks_both_ways() {
 #[test]
 fn asynchronous_transfers_overlap_and_the_metrics_say_so() {
     for backend in ["threads", "auto"] {
-        let mut transfers =
-            transfers(&[("io", "asynchronous"), ("backend", backend), ("reaches", "disk")])
-                .unwrap();
+        let mut transfers = transfers(&[("io", "asynchronous"), ("backend", backend), ("reaches", "disk")]).unwrap();
         transfers.reset();
         transfers.run_on(&pool());
         let metrics = transfers.metrics();
@@ -83,14 +74,10 @@ fn asynchronous_transfers_overlap_and_the_metrics_say_so() {
 
 #[test]
 fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
-    let refusal = transfers(&[
-        ("tasks", "256"),
-        ("operations", "1048576"),
-        ("bytes", "67108864"),
-        ("compute-steps", "0"),
-    ])
-    .err()
-    .expect("no disk has 2^54 bytes");
+    let refusal =
+        transfers(&[("tasks", "256"), ("operations", "1048576"), ("bytes", "67108864"), ("compute-steps", "0")])
+            .err()
+            .expect("no disk has 2^54 bytes");
     let message = refusal.to_string();
     assert!(message.contains("18014398509481984 bytes"), "{message}");
     assert!(message.contains("TMPDIR"), "{message}");

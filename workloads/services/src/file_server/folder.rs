@@ -17,8 +17,7 @@ use super::answer::Status;
 const INDEX: &str = "index.html";
 
 /// What may not stand in an address as it is.
-const ESCAPED: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'\\');
+const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'\\');
 
 /// A directory of files to serve.
 pub(super) struct Folder(OwnedFd);
@@ -53,9 +52,7 @@ impl Folder {
         match self.try_find(name) {
             Ok(found) => found,
             Err(error) => Found::Nothing(match error.raw_os_error().map(Errno::from_raw) {
-                Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => {
-                    Status::NotFound
-                }
+                Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => Status::NotFound,
                 // The first: the name leads out of the root.
                 Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => Status::Forbidden,
                 _ => Status::InternalServerError,
@@ -77,8 +74,7 @@ impl Folder {
             return Ok(Found::Nothing(Status::Forbidden));
         }
         let path = Path::new(OsStr::from_bytes(name));
-        let content_type =
-            mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
+        let content_type = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
         Ok(Found::File { file, bytes: metadata.len(), content_type })
     }
 

@@ -106,12 +106,10 @@ impl FileServer {
     /// # Errors
     /// If `root` is no directory or the port is taken.
     pub fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
-        let folder = Folder::open(root)
-            .map_err(|error| Refusal::new(format!("--root {}: {error}", root.display())))?;
+        let folder = Folder::open(root).map_err(|error| Refusal::new(format!("--root {}: {error}", root.display())))?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = TcpListener::bind(address).map_err(|error| {
-            Refusal::new(format!("--port {port}: {error}; choose another one, or 0 for any"))
-        })?;
+        let listener = TcpListener::bind(address)
+            .map_err(|error| Refusal::new(format!("--port {port}: {error}; choose another one, or 0 for any")))?;
         let no_sockets = |error| Refusal::new(format!("sockets cannot be waited for: {error}"));
         let (sockets, waker) = Sockets::new().map_err(no_sockets)?;
         let stop = Stop { asked: Arc::default(), waker };
@@ -170,8 +168,7 @@ fn accept(me: &Current<'_>, listener: TcpListener, folder: Folder, stop: &Stop) 
                 let guest_of = Rc::clone(&house);
                 let visit = move |me: &Current<'_>| {
                     // The client is gone, or too slow; there is nobody to tell.
-                    let _ =
-                        Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
+                    let _ = Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
                     guest_of.connections.give(me);
                 };
                 if me.spawn(visit).is_ok() {
@@ -246,9 +243,7 @@ impl<'a> Visit<'a> {
     fn run(&mut self) -> io::Result<()> {
         let (head_only, found) = match self.read_request()? {
             Parsed::Wrong(status) => (false, Found::Nothing(status)),
-            Parsed::Request { method, name } => {
-                (method == Method::Head, self.house.folder.find(&name))
-            }
+            Parsed::Request { method, name } => (method == Method::Head, self.house.folder.find(&name)),
         };
         match found {
             Found::Nothing(status) => {
@@ -324,8 +319,7 @@ impl<'a> Visit<'a> {
     fn send_file(&mut self, file: &Arc<std::fs::File>, bytes: u64) -> io::Result<()> {
         let mut offset = 0;
         while offset < bytes {
-            let length =
-                usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
+            let length = usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
             self.house.transfers.take(self.me);
             let piece = self.me.transfer(Direction::Read, file, vec![0; length], offset);
             self.house.transfers.give(self.me);

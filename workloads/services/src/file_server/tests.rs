@@ -135,8 +135,7 @@ fn head_gives_what_get_would_without_the_body() {
     let server = Running::start();
     for target in ["/page.html", "/missing"] {
         let (by_get, _) = server.get(target);
-        let (by_head, body) =
-            server.ask(format!("HEAD {target} HTTP/1.1\r\nHost: here\r\n\r\n").as_bytes());
+        let (by_head, body) = server.ask(format!("HEAD {target} HTTP/1.1\r\nHost: here\r\n\r\n").as_bytes());
         assert_eq!(by_head, by_get);
         assert!(body.is_empty());
     }
@@ -212,8 +211,7 @@ fn read_rest(mut client: TcpStream) -> Vec<u8> {
 }
 
 #[test]
-fn behind_crowds_that_say_nothing_and_that_read_nothing_the_next_client_is_served_while_they_stay()
-{
+fn behind_crowds_that_say_nothing_and_that_read_nothing_the_next_client_is_served_while_they_stay() {
     let server = Running::start();
     let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let mut deaf: Vec<_> = (0..40).map(|_| begin_huge(&server)).collect();

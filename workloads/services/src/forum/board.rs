@@ -47,10 +47,7 @@ impl Board {
     }
 
     fn shard(&self, topic: &[u8]) -> &RwLock<Topics> {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a hash has no meaning beyond its bits"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "a hash has no meaning beyond its bits")]
         let hash = self.hasher.hash_one(topic) as usize;
         &self.shards[hash % SHARDS]
     }
@@ -75,9 +72,7 @@ impl Board {
         // Named once only, not at each message.
         let messages = match topics.get_mut(topic) {
             Some(messages) => messages,
-            None if self.try_take_room(topic.len() + OF_TOPIC) => {
-                topics.entry(topic.to_vec()).or_default()
-            }
+            None if self.try_take_room(topic.len() + OF_TOPIC) => topics.entry(topic.to_vec()).or_default(),
             None => {
                 self.bytes.fetch_sub(room, Relaxed);
                 return None;
@@ -185,11 +180,8 @@ mod tests {
             for topics in [1, 100, usize::MAX] {
                 let (_, peak) = peak_bytes(|| {
                     let board = Board::with_room(ROOM);
-                    let fits = |n: &usize| {
-                        board
-                            .post((n % topics).to_string().as_bytes(), &vec![b'x'; message])
-                            .is_some()
-                    };
+                    let fits =
+                        |n: &usize| board.post((n % topics).to_string().as_bytes(), &vec![b'x'; message]).is_some();
                     assert!((0..ROOM).take_while(fits).count() > 500);
                     board
                 });

@@ -97,11 +97,7 @@ pub(crate) struct Clients<'a> {
 
 impl Clients<'_> {
     /// Runs all clients beside `serve`, which serves until it is stopped.
-    pub(crate) fn run<T>(
-        &self,
-        stopper: &Stopper,
-        serve: impl FnOnce() -> T,
-    ) -> (T, Vec<ClientReport>) {
+    pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Vec<ClientReport>) {
         let until = Instant::now() + self.duration;
         let clients = [(Role::Poster, self.posters), (Role::Reader, self.readers)]
             .into_iter()
@@ -176,15 +172,14 @@ impl ClientReport {
         let Some(answer) = line.strip_suffix(b"\n") else { return false };
         match (self.role, answer.strip_prefix(b"OK ")) {
             (Role::Poster, Some(place)) => {
-                let place =
-                    str::from_utf8(place).ok().and_then(|digits| digits.parse::<u64>().ok());
+                let place = str::from_utf8(place).ok().and_then(|digits| digits.parse::<u64>().ok());
                 self.posted[topic][value] += 1;
                 self.places[topic] += place.unwrap_or(0);
                 place.is_some()
             }
-            (Role::Reader, Some(message)) => words
-                .number_of(message)
-                .is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number),
+            (Role::Reader, Some(message)) => {
+                words.number_of(message).is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number)
+            }
             // What was there once stays there.
             (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
             _ => false,
@@ -242,8 +237,7 @@ mod tests {
     /// A board and clients that posted two messages and read one of them.
     fn evening() -> (Board, Vec<ClientReport>) {
         let (board, words) = (Board::new(), Words::short());
-        let (mut poster, mut reader) =
-            (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
+        let (mut poster, mut reader) = (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
         for value in [2, 3] {
             let place = board.post(&VALUES[..1], &[VALUES[value]]).unwrap();
             assert!(poster.accept(&words, 0, value, format!("OK {place}\n").as_bytes()));
@@ -299,8 +293,7 @@ mod tests {
 
     #[test]
     fn answers_that_cannot_be_right_are_not_accepted() {
-        let (mut poster, mut reader) =
-            (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
+        let (mut poster, mut reader) = (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
         for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
             assert!(!poster.accept(&Words::short(), 0, 0, answer.as_bytes()), "{answer:?}");
         }

@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use ::protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
-};
+use ::protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values};
 use rayon::ThreadPool;
 
 use crate::descriptors;
@@ -49,12 +47,7 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::whole("posters", "clients that post", (1, 128), "2"),
         Parameter::whole("readers", "clients that read", (1, 128), "2"),
-        Parameter::whole(
-            "duration-ms",
-            "milliseconds during which clients ask",
-            (1, 3_600_000),
-            "100",
-        ),
+        Parameter::whole("duration-ms", "milliseconds during which clients ask", (1, 3_600_000), "100"),
     ],
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("duration-ms", "3")] },
@@ -226,9 +219,8 @@ impl BoardRun {
 impl Instance for BoardRun {
     fn reset(&mut self) {
         self.run = None;
-        let server = Server::bind(LOOPBACK, Limits::DEFAULT).unwrap_or_else(|error| {
-            panic!("forum: no port on {} can be had: {error}", LOOPBACK.ip())
-        });
+        let server = Server::bind(LOOPBACK, Limits::DEFAULT)
+            .unwrap_or_else(|error| panic!("forum: no port on {} can be had: {error}", LOOPBACK.ip()));
         self.stage = Some((server, Board::new()));
     }
 
@@ -251,9 +243,7 @@ impl Instance for BoardRun {
             return Err(Mismatch { expected, actual: "nothing ran".to_owned() });
         };
         let complaint = run.seen.iter().find_map(|client| client.complaint.clone());
-        let fault = complaint
-            .or(run.trouble.clone())
-            .or_else(|| clients::fault(&run.board, &self.words, &run.seen));
+        let fault = complaint.or(run.trouble.clone()).or_else(|| clients::fault(&run.board, &self.words, &run.seen));
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }
@@ -319,12 +309,9 @@ mod tests {
     #[test]
     fn every_implementation_serves_all_clients() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for (implementation, harness) in [
-            ("pool", "short-lines"),
-            ("pool", "long-lines"),
-            ("queue", "short-lines"),
-            ("threads", "long-lines"),
-        ] {
+        for (implementation, harness) in
+            [("pool", "short-lines"), ("pool", "long-lines"), ("queue", "short-lines"), ("threads", "long-lines")]
+        {
             let mut evening = evening(implementation, harness);
             evening.reset();
             assert!(evening.run_on(&pool) >= 4, "{implementation}");

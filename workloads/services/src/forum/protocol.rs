@@ -30,11 +30,7 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     // One byte more than a line for a carriage return, and one for the end itself.
     let looked_at = &input[..input.len().min(MAX_LINE + 2)];
     let Some(end) = looked_at.iter().position(|byte| *byte == b'\n') else {
-        return if looked_at.len() < MAX_LINE + 2 {
-            Parsed::Incomplete { encouragement: None }
-        } else {
-            too_long()
-        };
+        return if looked_at.len() < MAX_LINE + 2 { Parsed::Incomplete { encouragement: None } } else { too_long() };
     };
     let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
     if line.len() > MAX_LINE {
@@ -52,9 +48,7 @@ fn too_long() -> Parsed<Request> {
 fn request(line: &[u8]) -> Request {
     let mut words = line.splitn(3, |byte| *byte == b' ');
     match (words.next(), words.next(), words.next()) {
-        (Some(b"POST" | b"READ"), Some([]), _) => {
-            Request::Nonsense("a topic has at least one byte")
-        }
+        (Some(b"POST" | b"READ"), Some([]), _) => Request::Nonsense("a topic has at least one byte"),
         (Some(b"POST" | b"READ"), Some(topic), _) if topic.len() > MAX_TOPIC => {
             Request::Nonsense("a topic has 64 bytes at most")
         }
@@ -115,8 +109,7 @@ mod tests {
 
     #[test]
     fn a_message_may_have_spaces_and_be_empty() {
-        let post =
-            |message: &[u8]| Request::Post { topic: b"a".to_vec(), message: message.to_vec() };
+        let post = |message: &[u8]| Request::Post { topic: b"a".to_vec(), message: message.to_vec() };
         assert_eq!(line("POST a b  c\n"), post(b"b  c"));
         assert_eq!(line("POST a \r\n"), post(b""));
     }

@@ -41,10 +41,7 @@ impl Method {
     }
 
     fn of(token: &str) -> Self {
-        [Self::Get, Self::Post, Self::Delete]
-            .into_iter()
-            .find(|method| method.name() == token)
-            .unwrap_or(Self::Other)
+        [Self::Get, Self::Post, Self::Delete].into_iter().find(|method| method.name() == token).unwrap_or(Self::Other)
     }
 }
 
@@ -95,8 +92,7 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
         Ok(parsed) => parsed,
         Err((status, detail)) => {
             let mut answer = Vec::new();
-            Response { status, tag: None, body: detail.as_bytes(), version: 1, keeps_alive: false }
-                .write(&mut answer);
+            Response { status, tag: None, body: detail.as_bytes(), version: 1, keeps_alive: false }.write(&mut answer);
             Parsed::Wrong { answer }
         }
     }
@@ -152,8 +148,7 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
         Some(length) => usize::try_from(length).expect("below the limit"),
     };
     let Some(body) = input.get(head_bytes..head_bytes + length) else {
-        let encouragement =
-            fields.expects_continue.then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
+        let encouragement = fields.expects_continue.then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
         return Ok(Parsed::Incomplete { encouragement });
     };
     let keeps_alive = if version == 1 { !fields.closes } else { fields.keeps_alive };

@@ -6,13 +6,7 @@ use super::http::*;
 use crate::net::Parsed;
 
 fn get() -> Request {
-    Request {
-        method: Method::Get,
-        key: b"a/b".to_vec(),
-        body: Vec::new(),
-        version: 1,
-        keeps_alive: true,
-    }
+    Request { method: Method::Get, key: b"a/b".to_vec(), body: Vec::new(), version: 1, keeps_alive: true }
 }
 
 /// The request that all of `text` is.
@@ -97,9 +91,7 @@ fn an_unknown_method_is_a_request_that_is_answered_as_not_allowed() {
 #[test]
 fn a_client_that_waits_for_leave_to_send_gets_it() {
     let text = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n";
-    let Parsed::Incomplete { encouragement: Some(word) } = parse(text.as_bytes()) else {
-        panic!("no encouragement")
-    };
+    let Parsed::Incomplete { encouragement: Some(word) } = parse(text.as_bytes()) else { panic!("no encouragement") };
     assert_eq!(word, b"HTTP/1.1 100 Continue\r\n\r\n");
 }
 

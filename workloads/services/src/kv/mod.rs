@@ -30,9 +30,7 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Server, Unit};
-use protocol::{
-    Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
-};
+use protocol::{Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values};
 use service::KeyValue;
 use store::{Guard, Store};
 use trade::Trade;
@@ -48,18 +46,12 @@ static DESCRIPTION: Description = Description {
     work_unit: "requests",
     input: None,
     lasts: Some(
-        Lasts::paced(&[Term::new(TimeUnit::S, &["sessions", "requests"]).over("rate")])
-            .only_if("load", "open"),
+        Lasts::paced(&[Term::new(TimeUnit::S, &["sessions", "requests"]).over("rate")]).only_if("load", "open"),
     ),
     charge: None,
     parameters: &[
-        Parameter::one_of(
-            "handlers",
-            "who answers; only `pool` uses the scheduler",
-            &["pool", "threads"],
-            "pool",
-        )
-        .uses_pool_if("pool"),
+        Parameter::one_of("handlers", "who answers; only `pool` uses the scheduler", &["pool", "threads"], "pool")
+            .uses_pool_if("pool"),
         Parameter::one_of(
             "takes",
             "what a handler takes: one request, or a connection until it ends",
@@ -94,12 +86,7 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("clients", "sessions at a time", (1, 256), "4"),
         Parameter::whole("sessions", "connections, one after the other", (1, 1_000_000), "12"),
         Parameter::whole("requests", "requests of each session", (1, 1_000_000), "100"),
-        Parameter::whole(
-            "writes-percent",
-            "share of requests that write; a quarter of them delete",
-            (0, 100),
-            "40",
-        ),
+        Parameter::whole("writes-percent", "share of requests that write; a quarter of them delete", (0, 100), "40"),
         Parameter::whole("value-bytes", "longest document", (0, 1 << 20), "1024"),
         Parameter::whole(
             "parts",
@@ -167,11 +154,7 @@ impl Arrangement {
     }
 
     fn handlers(self, pool: &ThreadPool) -> Handlers<'_> {
-        if self.is_pool {
-            Handlers::Pool(pool)
-        } else {
-            Handlers::Threads { count: self.threads, queue: self.queue }
-        }
+        if self.is_pool { Handlers::Pool(pool) } else { Handlers::Threads { count: self.threads, queue: self.queue } }
     }
 }
 
@@ -187,12 +170,7 @@ fn guard(values: &Values) -> Guard {
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
 
 /// Serves until it is stopped; says what happened.
-pub(crate) fn serve(
-    server: Server,
-    values: &Values,
-    pool: &ThreadPool,
-    threads: usize,
-) -> io::Result<String> {
+pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool, threads: usize) -> io::Result<String> {
     let service = KeyValue::new(Store::new(guard(values)), threads, false);
     let arrangement = Arrangement::of(values, threads);
     let counts = server.run(&service, arrangement.handlers(pool), arrangement.unit)?;
@@ -202,8 +180,7 @@ pub(crate) fn serve(
         writeln!(report, "{count} {method} with status {status}").expect("memory takes everything");
     }
     for (name, metric) in measured.metrics() {
-        writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit)
-            .expect("memory takes everything");
+        writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit).expect("memory takes everything");
     }
     Ok(report)
 }

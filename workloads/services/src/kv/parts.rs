@@ -69,8 +69,7 @@ mod tests {
     #[test]
     fn a_run_is_cut_into_parts_by_order_of_arrival_whoever_noted_first() {
         let begun = Instant::now();
-        let after =
-            |ms, took_us| (begun + Duration::from_millis(ms), Duration::from_micros(took_us));
+        let after = |ms, took_us| (begun + Duration::from_millis(ms), Duration::from_micros(took_us));
         let mut parts = Parts::new(2);
         parts.add(vec![after(3, 1), after(4, 3), after(1, 250), after(2, 50)]);
         parts.add(vec![after(1, 350), after(2, 50), after(3, 1), after(4, 3)]);

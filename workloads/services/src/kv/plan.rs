@@ -65,9 +65,7 @@ pub(crate) fn key_of(session: usize, key: u64) -> String {
 impl Summary {
     /// Adds a stored document.
     pub(crate) fn add(&mut self, key: &[u8], body: &[u8], md5: &[u8; 16]) {
-        let word = |bytes: &[u8]| {
-            bytes.iter().fold(mix(bytes.len() as u64), |word, byte| mix(word ^ u64::from(*byte)))
-        };
+        let word = |bytes: &[u8]| bytes.iter().fold(mix(bytes.len() as u64), |word, byte| mix(word ^ u64::from(*byte)));
         let document = mix(word(key) ^ mix(word(body)) ^ mix(mix(word(md5))));
         self.documents += 1;
         self.fingerprint = self.fingerprint.wrapping_add(document);
@@ -89,10 +87,8 @@ impl Plan {
     /// That of `seed`.
     pub(crate) fn new(seed: u64, mix: Mix) -> Self {
         let mut random = Random::new(seed);
-        let letters =
-            (0..LETTERS + mix.value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
-        let mut plan =
-            Self { letters: letters.collect(), sessions: Vec::new(), known: Summary::default() };
+        let letters = (0..LETTERS + mix.value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
+        let mut plan = Self { letters: letters.collect(), sessions: Vec::new(), known: Summary::default() };
         for session in 0..mix.sessions {
             let steps = plan.session(&mut random, mix, session);
             plan.sessions.push(steps);
@@ -125,9 +121,7 @@ impl Plan {
                         (piece, if old.is_some() { 200 } else { 201 }, Some(document))
                     }
                     Method::Delete if stored.remove(&key).is_some() => (0..0, 204, None),
-                    Method::Get if stored.contains_key(&key) => {
-                        (0..0, 200, stored.get(&key).cloned())
-                    }
+                    Method::Get if stored.contains_key(&key) => (0..0, 200, stored.get(&key).cloned()),
                     _ => (0..0, 404, None),
                 };
                 *self.known.counts.entry((method, status)).or_insert(0) += 1;

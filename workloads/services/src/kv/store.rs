@@ -70,9 +70,7 @@ impl Store {
 
     /// One that takes fewer bytes.
     pub(crate) fn with_room(guard: Guard, max_bytes: usize) -> Self {
-        let shards = |count| {
-            Locks::Shards((0..count).map(|_| CachePadded::new(RwLock::default())).collect())
-        };
+        let shards = |count| Locks::Shards((0..count).map(|_| CachePadded::new(RwLock::default())).collect());
         let locks = match guard {
             Guard::Global => Locks::Mutex(Mutex::default()),
             Guard::ReaderWriter => shards(1),
@@ -83,10 +81,7 @@ impl Store {
 
     fn shard<'a>(&self, shards: &'a [CachePadded<RwLock<Map>>], key: &[u8]) -> &'a RwLock<Map> {
         // The remainder is below the number of shards, whatever is cut off.
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a hash has no meaning beyond its bits"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "a hash has no meaning beyond its bits")]
         let hash = self.hasher.hash_one(key) as usize;
         &shards[hash % shards.len()]
     }
@@ -94,9 +89,7 @@ impl Store {
     /// The document under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
         match &self.locks {
-            Locks::Mutex(map) => {
-                map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
-            }
+            Locks::Mutex(map) => map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned(),
             Locks::Shards(shards) => {
                 let shard = self.shard(shards, key);
                 shard.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
@@ -150,9 +143,7 @@ impl Store {
             Locks::Mutex(map) => copy(&map.lock().unwrap_or_else(PoisonError::into_inner)),
             Locks::Shards(shards) => shards
                 .iter()
-                .flat_map(|map| -> Vec<_> {
-                    copy(&map.read().unwrap_or_else(PoisonError::into_inner))
-                })
+                .flat_map(|map| -> Vec<_> { copy(&map.read().unwrap_or_else(PoisonError::into_inner)) })
                 .collect(),
         }
     }

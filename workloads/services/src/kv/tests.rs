@@ -96,8 +96,7 @@ fn every_arrangement_gives_the_sequential_answer_and_has_its_figures() {
 #[test]
 fn the_studys_mistake_costs_time_and_no_answer() {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let mut trade =
-        trade(&[("handlers", "threads"), ("queue", "lock-free"), ("empty", "sleep-250ms")]);
+    let mut trade = trade(&[("handlers", "threads"), ("queue", "lock-free"), ("empty", "sleep-250ms")]);
     trade.reset();
     assert_eq!(trade.run_on(&pool), 21);
     assert!(trade.check().is_ok());
@@ -105,10 +104,8 @@ fn the_studys_mistake_costs_time_and_no_answer() {
 
 #[test]
 fn what_would_not_fit_in_memory_is_refused() {
-    let explicit = BTreeMap::from([
-        ("sessions".to_owned(), "1000000".to_owned()),
-        ("requests".to_owned(), "11".to_owned()),
-    ]);
+    let explicit =
+        BTreeMap::from([("sessions".to_owned(), "1000000".to_owned()), ("requests".to_owned(), "11".to_owned())]);
     let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
     let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
     let refusal = Kv.prepare(&setup).err().unwrap().to_string();

@@ -137,9 +137,7 @@ impl Trade {
         let Served { service, ended, seen, elapsed, cpu } = self.served.take()?;
         let trouble = match ended {
             Err(error) => Some(format!("the server: {error}")),
-            Ok(counts) if counts.good != self.plan.sessions.len() as u64 => {
-                Some(counts.to_string())
-            }
+            Ok(counts) if counts.good != self.plan.sessions.len() as u64 => Some(counts.to_string()),
             Ok(_) => None,
         };
         let measured = service.measured();

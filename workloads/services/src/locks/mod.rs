@@ -36,21 +36,11 @@ static DESCRIPTION: Description = Description {
             "pool",
         )
         .uses_pool_if("pool"),
-        Parameter::one_of(
-            "lock",
-            "wait in a queue to be handed the lock, or spin",
-            &["mutex", "spin"],
-            "mutex",
-        ),
+        Parameter::one_of("lock", "wait in a queue to be handed the lock, or spin", &["mutex", "spin"], "mutex"),
         Parameter::whole("contenders", "jobs or threads", (1, 10_000), "400"),
         Parameter::whole("iterations", "critical sections of each", (1, 1 << 32), "5"),
         // 0.3 us.
-        Parameter::whole(
-            "section-steps",
-            "work in a section, some 3 ns a step",
-            (0, 1 << 32),
-            "100",
-        ),
+        Parameter::whole("section-steps", "work in a section, some 3 ns a step", (0, 1 << 32), "100"),
         // Forty times the section: some parallelism is left to two or a few dozen workers.
         Parameter::whole("outside-steps", "work before each section", (0, 1 << 32), "4000"),
         // The document's.
@@ -116,9 +106,7 @@ impl Contention {
             _ => Lock::Mutex,
         };
         let on = match values.word("on") {
-            "user-threads" => {
-                On::UserThreads { quantum: Duration::from_micros(values.whole("quantum-us")) }
-            }
+            "user-threads" => On::UserThreads { quantum: Duration::from_micros(values.whole("quantum-us")) },
             "os-threads" => On::OsThreads { cpus: system::first_cpus(values.count("cpus"))? },
             _ => On::Pool,
         };
@@ -157,8 +145,7 @@ impl Instance for Contention {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe =
-            |tally: &Tally| format!("{} sections add up to {:016x}", tally.sections, tally.sum);
+        let describe = |tally: &Tally| format!("{} sections add up to {:016x}", tally.sections, tally.sum);
         let done = self.done.as_ref().map_or_else(|| "nothing ran".to_owned(), describe);
         Mismatch::unless_equal(&describe(&self.known), &done)
     }

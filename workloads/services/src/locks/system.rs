@@ -70,8 +70,7 @@ pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tall
                 let lock = &lock;
                 scope.spawn(move || {
                     if let Some(cpus) = cpus {
-                        sched_setaffinity(MYSELF, &cpus)
-                            .expect("a thread may choose among the CPUs of its process");
+                        sched_setaffinity(MYSELF, &cpus).expect("a thread may choose among the CPUs of its process");
                     }
                     shape.contend(contender, chain, |section| lock.with(section));
                 });

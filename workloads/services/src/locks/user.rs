@@ -33,12 +33,7 @@ pub(super) fn run(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report
 /// How a section is run under a lock.
 type Locked<L> = fn(&L, &Current<'_>, &dyn Fn(&mut Tally));
 
-fn run_with<L: 'static>(
-    shape: Shape,
-    quantum: Duration,
-    lock: &Rc<L>,
-    locked: Locked<L>,
-) -> Report {
+fn run_with<L: 'static>(shape: Shape, quantum: Duration, lock: &Rc<L>, locked: Locked<L>) -> Report {
     let mut threads = UserThreads::new(quantum);
     for contender in 0..shape.contenders {
         let lock = Rc::clone(lock);

@@ -145,8 +145,7 @@ fn the_end_of_patience_depends_on_where_a_conversation_is() {
 }
 
 #[test]
-fn when_the_server_stops_an_idle_client_is_let_go_and_a_half_sent_request_is_answered_with_the_reason()
- {
+fn when_the_server_stops_an_idle_client_is_let_go_and_a_half_sent_request_is_answered_with_the_reason() {
     let waits = |text: &[u8]| {
         let mut stream = Pieces::new([text.to_vec()], usize::MAX);
         stream.is_closed = false;

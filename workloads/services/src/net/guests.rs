@@ -52,9 +52,8 @@ where
             })
             .collect();
         let served = serve();
-        let join = |client: thread::ScopedJoinHandle<'_, R>| {
-            client.join().expect("a client complains rather than panic")
-        };
+        let join =
+            |client: thread::ScopedJoinHandle<'_, R>| client.join().expect("a client complains rather than panic");
         (served, clients.into_iter().map(join).collect())
     })
 }

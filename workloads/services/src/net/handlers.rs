@@ -108,17 +108,11 @@ impl<S: Service> Desk<'_, S> {
     }
 
     /// Goes on with a watched connection as far as it goes; what is asked then is a task.
-    pub(super) fn advance(
-        &self,
-        connection: &Arc<Watched>,
-        conversation: &mut Conversation,
-    ) -> Step<Task<S::Request>> {
+    pub(super) fn advance(&self, connection: &Arc<Watched>, conversation: &mut Conversation) -> Step<Task<S::Request>> {
         // Refused if the client is gone already, which the next read tells as well.
         let shut = || drop(connection.stream.shutdown(Shutdown::Write));
         match conversation.advance(&mut &connection.stream, self.service, shut) {
-            Step::Asked(request) => {
-                Step::Asked(Task::Request(Arc::clone(connection), request, Instant::now()))
-            }
+            Step::Asked(request) => Step::Asked(Task::Request(Arc::clone(connection), request, Instant::now())),
             Step::Waits => Step::Waits,
             Step::Over(end) => {
                 self.count(|counts| counts.count(end));
@@ -134,9 +128,7 @@ impl<S: Service> Desk<'_, S> {
                 self.attend(&stream, accepted.elapsed(), handler);
                 None
             }
-            Task::Request(connection, request, arrived) => {
-                self.reply(&connection, &request, arrived, handler)
-            }
+            Task::Request(connection, request, arrived) => self.reply(&connection, &request, arrived, handler),
         }
     }
 
@@ -293,11 +285,8 @@ pub(super) fn run<S: Service>(
 
 /// A task becomes a job. One that follows on the same connection becomes a job of its own, so that
 /// a client which sends many at once does not keep a worker.
-fn spawn<'scope, S: Service>(
-    scope: &Scope<'scope>,
-    desk: &'scope Desk<'_, S>,
-    task: Task<S::Request>,
-) where
+fn spawn<'scope, S: Service>(scope: &Scope<'scope>, desk: &'scope Desk<'_, S>, task: Task<S::Request>)
+where
     S::Request: 'scope,
 {
     scope.spawn(move |scope| {

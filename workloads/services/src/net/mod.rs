@@ -45,24 +45,13 @@ pub(crate) trait Service: Sync {
 
     /// Does what is asked for and appends the answer to `output`. `is_last`: the server is about
     /// to close the connection, and the answer should say so.
-    fn answer(
-        &self,
-        request: &Self::Request,
-        is_last: bool,
-        output: &mut Vec<u8>,
-    ) -> (Self::Outcome, Then);
+    fn answer(&self, request: &Self::Request, is_last: bool, output: &mut Vec<u8>) -> (Self::Outcome, Then);
 
     /// The answer to a client that is turned away without having asked for anything.
     fn turn_away(&self, why: TurnedAway) -> Vec<u8>;
 
     /// A request was answered, and the answer given to the kernel; `handler` counts from 0.
-    fn answered(
-        &self,
-        handler: usize,
-        request: &Self::Request,
-        outcome: Self::Outcome,
-        times: Times,
-    );
+    fn answered(&self, handler: usize, request: &Self::Request, outcome: Self::Outcome, times: Times);
 }
 
 /// What the input of a connection begins with.

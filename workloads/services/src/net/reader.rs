@@ -61,11 +61,7 @@ impl Reader {
     }
 
     /// Until the server is stopped and all that was asked is answered.
-    pub(super) fn run<S: Service>(
-        &mut self,
-        desk: &Desk<'_, S>,
-        hand: Hand<'_, S::Request>,
-    ) -> io::Result<()> {
+    pub(super) fn run<S: Service>(&mut self, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         let between_looks = desk.limits.between_looks();
         let mut next_look = Instant::now() + between_looks;
@@ -128,12 +124,7 @@ impl Reader {
         }
     }
 
-    fn receive<S: Service>(
-        &mut self,
-        stream: TcpStream,
-        desk: &Desk<'_, S>,
-        hand: Hand<'_, S::Request>,
-    ) {
+    fn receive<S: Service>(&mut self, stream: TcpStream, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         if desk.open_connections() >= desk.limits.connections as u64 {
             match self.watch(stream, Conversation::refused(desk.service)) {
                 Ok(token) => self.refuse(token, desk, hand),

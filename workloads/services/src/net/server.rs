@@ -52,12 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// If the kernel gives no more threads or events.
-    pub(crate) fn run<S: Service>(
-        self,
-        service: &S,
-        handlers: Handlers<'_>,
-        unit: Unit,
-    ) -> io::Result<Counts> {
+    pub(crate) fn run<S: Service>(self, service: &S, handlers: Handlers<'_>, unit: Unit) -> io::Result<Counts> {
         let Self { poll, listener, signal, limits } = self;
         let reader = Reader::new(poll, listener, unit);
         handlers::run(reader, service, &signal, limits, handlers)

@@ -37,11 +37,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<T: Send> Regular<T> {
     pub(crate) fn new() -> Self {
         let spent = Node::new(None);
-        Self {
-            first: Mutex::new(Arc::clone(&spent)),
-            last: Mutex::new(spent),
-            tasks: Semaphore::default(),
-        }
+        Self { first: Mutex::new(Arc::clone(&spent)), last: Mutex::new(spent), tasks: Semaphore::default() }
     }
 
     /// Takes the first task if there is one.

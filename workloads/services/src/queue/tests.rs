@@ -83,8 +83,7 @@ fn whoever_waits_is_woken_for_each_single_task() {
 
 #[test]
 fn closing_lets_go_of_all_who_wait_and_of_those_who_nap() {
-    let naps: (&str, Arc<dyn TaskQueue<u8> + Send>) =
-        ("long naps", Arc::new(LockFree::new(Some(NAP))));
+    let naps: (&str, Arc<dyn TaskQueue<u8> + Send>) = ("long naps", Arc::new(LockFree::new(Some(NAP))));
     for (name, queue) in queues::<u8>().into_iter().chain([naps]) {
         let takers: Vec<_> = (0..3)
             .map(|_| {

@@ -183,8 +183,7 @@ impl UserThreads {
         let is_alive = |(number, thread): (usize, &Option<Thread>)| thread.as_ref().map(|_| number);
         let blocked: Vec<usize> = threads.iter().enumerate().filter_map(is_alive).collect();
         if blocked.is_empty() {
-            let (switches, preemptions) =
-                (self.shared.switches.take(), self.shared.preemptions.take());
+            let (switches, preemptions) = (self.shared.switches.take(), self.shared.preemptions.take());
             Ok(Report { switches, preemptions })
         } else {
             drop(threads);
@@ -215,9 +214,7 @@ impl Shared {
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
-        while let Some(done) =
-            files.next_done(may_wait).expect("what was submitted can be waited for")
-        {
+        while let Some(done) = files.next_done(may_wait).expect("what was submitted can be waited for") {
             may_wait = false;
             self.outcomes.borrow_mut().insert(done.thread, done.outcome);
             self.wake(done.thread);

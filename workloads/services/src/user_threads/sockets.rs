@@ -67,8 +67,7 @@ impl Sockets {
     /// # Panics
     /// If the kernel refuses to say.
     pub(super) fn ready(&self, may_wait: bool) -> Vec<usize> {
-        let first_deadline =
-            self.waiting.borrow().values().filter_map(|(_, deadline)| *deadline).min();
+        let first_deadline = self.waiting.borrow().values().filter_map(|(_, deadline)| *deadline).min();
         let left = first_deadline.map(|it| it.saturating_duration_since(Instant::now()));
         let timeout = if may_wait { left } else { Some(Duration::ZERO) };
         let events = &mut *self.events.borrow_mut();
@@ -84,8 +83,7 @@ impl Sockets {
         ready.extend(events.iter().filter_map(|event| waiting.remove(&event.token().0)));
         let now = Instant::now();
         let is_over = |deadline: Option<Instant>| deadline.is_some_and(|it| it <= now);
-        let expired: Vec<usize> =
-            waiting.iter().filter(|(_, it)| is_over(it.1)).map(|(token, _)| *token).collect();
+        let expired: Vec<usize> = waiting.iter().filter(|(_, it)| is_over(it.1)).map(|(token, _)| *token).collect();
         ready.extend(expired.iter().filter_map(|token| waiting.remove(token)));
         ready.into_iter().map(|(thread, _)| thread).collect()
     }

@@ -40,13 +40,7 @@ impl Whim {
 }
 
 /// Adds 1 so many times, with a yield between reading and writing, under whatever `with` locks.
-fn count_up(
-    seed: u64,
-    thread: u64,
-    times: u64,
-    me: &Current<'_>,
-    with: impl Fn(&dyn Fn(&mut u64)),
-) {
+fn count_up(seed: u64, thread: u64, times: u64, me: &Current<'_>, with: impl Fn(&dyn Fn(&mut u64))) {
     let whim = Whim::new(seed, thread);
     for _ in 0..times {
         with(&|value| {
@@ -215,8 +209,7 @@ impl Buffer {
     fn take(&self, me: &Current<'_>, whim: &Whim) -> Option<(u64, u64)> {
         let state = self.state.lock(me);
         whim.maybe_yield(me);
-        let is_pending =
-            |(items, producers): &(VecDeque<_>, u64)| items.is_empty() && *producers > 0;
+        let is_pending = |(items, producers): &(VecDeque<_>, u64)| items.is_empty() && *producers > 0;
         let mut state = self.has_items.wait_while(state, is_pending);
         whim.maybe_yield(me);
         let item = state.0.pop_front();
@@ -279,8 +272,7 @@ fn threads_that_wait_for_each_other_are_an_error_that_names_them() {
     let take = |locks: &Rc<Locks>, is_reversed: bool| {
         let locks = Rc::clone(locks);
         move |me: &Current<'_>| {
-            let (first, second) =
-                if is_reversed { (&locks.1, &locks.0) } else { (&locks.0, &locks.1) };
+            let (first, second) = if is_reversed { (&locks.1, &locks.0) } else { (&locks.0, &locks.1) };
             let _first = first.lock(me);
             me.yield_now();
             let _second = second.lock(me);

@@ -77,12 +77,7 @@ impl Current<'_> {
     }
 
     fn await_transfer(&self, transfer: Transfer) -> io::Result<Outcome> {
-        self.shared
-            .files
-            .borrow_mut()
-            .as_mut()
-            .expect("the threads were given files")
-            .submit(self.number, transfer)?;
+        self.shared.files.borrow_mut().as_mut().expect("the threads were given files").submit(self.number, transfer)?;
         self.block();
         let outcome = self.shared.outcomes.borrow_mut().remove(&self.number);
         Ok(outcome.expect("a thread that waits for a transfer is woken by its end"))
@@ -107,11 +102,7 @@ impl Current<'_> {
     ///
     /// # Panics
     /// If the threads were given no [`Sockets`](super::Sockets).
-    pub fn wait_for<S: Source>(
-        &self,
-        socket: &Known<S>,
-        deadline: Option<Instant>,
-    ) -> io::Result<()> {
+    pub fn wait_for<S: Source>(&self, socket: &Known<S>, deadline: Option<Instant>) -> io::Result<()> {
         if deadline.is_some_and(|it| it <= Instant::now()) {
             return Err(ErrorKind::TimedOut.into());
         }

@@ -29,10 +29,9 @@ fn requests_that_come_all_at_once_are_answered_in_order() {
         let server = Server::start("kv", arrangement);
         let delete = "DELETE /a HTTP/1.1\r\nHost: h\r\n\r\n";
         let put = "PUT /a HTTP/1.1\r\nHost: h\r\n\r\n";
-        let all =
-            [&get("a"), &post("a", "one"), &post("a", "two"), &get("a"), delete, &get("a"), put]
-                .map(String::from)
-                .concat();
+        let all = [&get("a"), &post("a", "one"), &post("a", "two"), &get("a"), delete, &get("a"), put]
+            .map(String::from)
+            .concat();
         let answers = server.talk(&all);
         assert_eq!(statuses(&answers), [404, 201, 200, 200, 204, 404, 405], "{arrangement:?}");
         assert!(answers.contains("\r\n\r\ntwo"), "{answers}");
@@ -85,9 +84,7 @@ fn slow_and_vanishing_clients_are_let_go_and_leave_nothing_behind() {
         let mut idle = server.connect();
         for _ in 0..20 {
             let mut vanishing = server.connect();
-            vanishing
-                .write_all(b"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx")
-                .unwrap();
+            vanishing.write_all(b"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx").unwrap();
         }
         let mut answer = String::new();
         slow.read_to_string(&mut answer).unwrap();
@@ -99,10 +96,7 @@ fn slow_and_vanishing_clients_are_let_go_and_leave_nothing_behind() {
         until("all files closed", || server.entries("fd") <= files);
         until("all threads gone", || server.entries("task") <= threads);
         let report = server.end();
-        assert!(
-            report.starts_with("23 connections: 2 good, 0 malformed, 1 too slow, 20 "),
-            "{report}"
-        );
+        assert!(report.starts_with("23 connections: 2 good, 0 malformed, 1 too slow, 20 "), "{report}");
     }
 }
 
@@ -176,10 +170,7 @@ fn an_interrupted_server_does_not_wait_for_the_rest_of_a_request() {
         let mut answer = String::new();
         half.read_to_string(&mut answer).unwrap();
         assert_eq!(statuses(&answer), [503], "{arrangement:?}");
-        assert!(
-            report.starts_with("2 connections: 1 good, 0 malformed, 1 too slow, 0 "),
-            "{report}"
-        );
+        assert!(report.starts_with("2 connections: 1 good, 0 malformed, 1 too slow, 0 "), "{report}");
     }
 }
 
@@ -243,8 +234,7 @@ fn post_until_closed(address: &str, client: usize, answered: &AtomicUsize) -> us
         let request = post(&format!("c{client}/{number}"), "x");
         let mut answer = BufReader::new(stream.try_clone().unwrap());
         let mut status = String::new();
-        if stream.write_all(request.as_bytes()).is_err()
-            || !answer.read_line(&mut status).is_ok_and(|bytes| bytes > 0)
+        if stream.write_all(request.as_bytes()).is_err() || !answer.read_line(&mut status).is_ok_and(|bytes| bytes > 0)
         {
             return number;
         }
@@ -268,9 +258,8 @@ fn no_acknowledged_write_is_lost_when_the_server_ends_under_load() {
         let answered = AtomicUsize::new(0);
         let acknowledged: usize = thread::scope(|scope| {
             let (address, answered) = (&address, &answered);
-            let clients: Vec<_> = (0..CLIENTS)
-                .map(|client| scope.spawn(move || post_until_closed(address, client, answered)))
-                .collect();
+            let clients: Vec<_> =
+                (0..CLIENTS).map(|client| scope.spawn(move || post_until_closed(address, client, answered))).collect();
             until("all clients are busy", || answered.load(Relaxed) >= 100);
             server.interrupt();
             clients.into_iter().map(|client| client.join().unwrap()).sum()

@@ -21,9 +21,7 @@ fn stock(program: &str, arguments: &[&str]) -> Option<String> {
 fn curl_stores_reads_and_removes_a_document() {
     let server = Server::start("kv", &[]);
     let url = format!("http://{}/letter", server.address);
-    let curl = |arguments: &[&str]| {
-        stock("curl", &[&["-sS", "-w", " %{http_code}", &url][..], arguments].concat())
-    };
+    let curl = |arguments: &[&str]| stock("curl", &[&["-sS", "-w", " %{http_code}", &url][..], arguments].concat());
     // Above 1 MiB curl would ask for leave first; the bound of documents lies below.
     let body = "a".repeat(900_000);
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -35,10 +33,7 @@ fn curl_stores_reads_and_removes_a_document() {
     assert_eq!(curl(&waits).unwrap(), " 200");
     assert_eq!(curl(&[]).unwrap(), format!("{body} 200"));
     assert_eq!(curl(&["-X", "DELETE"]).unwrap(), " 204");
-    assert_eq!(
-        curl(&["-I"]).unwrap().split("\r\n").next(),
-        Some("HTTP/1.1 405 Method Not Allowed")
-    );
+    assert_eq!(curl(&["-I"]).unwrap().split("\r\n").next(), Some("HTTP/1.1 405 Method Not Allowed"));
     assert_eq!(curl(&["-0"]).unwrap(), "there is no such document\n 404");
 }
 

@@ -142,9 +142,6 @@ mod tests {
     fn hogs_that_cannot_be_started_are_refused_with_the_remedy() {
         let refusal = Hogs::of("/no/such/shell", 3).err().expect("refused").to_string();
         assert!(refusal.starts_with("hogs-per-cpu: process 1 of 3, "), "{refusal}");
-        assert!(
-            refusal.ends_with("No such file or directory (os error 2); ask for fewer, or for 0"),
-            "{refusal}"
-        );
+        assert!(refusal.ends_with("No such file or directory (os error 2); ask for fewer, or for 0"), "{refusal}");
     }
 }

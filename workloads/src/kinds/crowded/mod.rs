@@ -30,18 +30,10 @@ struct Load {
 
 static LOADS: &[Load] = &[
     // Jobs of 20 us, one after the other.
-    Load {
-        workload: &Install,
-        often: ("installs", 20),
-        set: &[("gap-us", "0"), ("job-steps", "6000")],
-    },
+    Load { workload: &Install, often: ("installs", 20), set: &[("gap-us", "0"), ("job-steps", "6000")] },
     Load { workload: &Inject, often: ("installs", 10), set: &[("submitters", "64")] },
     // Two regions and nothing else, as in a step of `nbody`, and the next step at once.
-    Load {
-        workload: &Ticks,
-        often: ("ticks", 20),
-        set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")],
-    },
+    Load { workload: &Ticks, often: ("ticks", 20), set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")] },
     Load { workload: &LongLeaf, often: ("leaves", 1), set: &[("leaf-us", "50000"), ("jobs", "8")] },
     Load { workload: &Pools, often: ("pools", 20), set: &[] },
 ];
@@ -145,9 +137,9 @@ impl Instance for Crowd {
     /// told under both names.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let mut metrics = self.load.metrics();
-        let waits = metrics.iter().filter_map(|(name, metric)| {
-            Some((format!("latency{}", name.strip_prefix("last_job")?), metric.clone()))
-        });
+        let waits = metrics
+            .iter()
+            .filter_map(|(name, metric)| Some((format!("latency{}", name.strip_prefix("last_job")?), metric.clone())));
         metrics.extend(waits.collect::<Vec<_>>());
         metrics
     }
@@ -169,9 +161,7 @@ mod tests {
     #[test]
     fn every_value_of_the_parameter_is_a_load_and_every_load_can_be_repeated_as_often_as_allowed() {
         let accepts = |name| DESCRIPTION.parameter(name).unwrap().accepts;
-        let (Accepts::OneOf(names), Accepts::Whole { max, .. }) =
-            (accepts("load"), accepts("rounds"))
-        else {
+        let (Accepts::OneOf(names), Accepts::Whole { max, .. }) = (accepts("load"), accepts("rounds")) else {
             panic!("{DESCRIPTION:?}");
         };
         assert_eq!(names.len(), LOADS.len());

@@ -25,11 +25,7 @@ pub(super) struct Report {
 
 /// Hands every packet, with the number of its source, to `deliver`, which waits while the source's
 /// queue is full. Returns how many there were.
-pub(super) fn dispatch(
-    traffic: &Traffic,
-    stop: Stop,
-    mut deliver: impl FnMut(usize, Packet),
-) -> u64 {
+pub(super) fn dispatch(traffic: &Traffic, stop: Stop, mut deliver: impl FnMut(usize, Packet)) -> u64 {
     let mut number = 0;
     let mut deliver_next = || {
         let (source, packet) = traffic.in_turn(number);

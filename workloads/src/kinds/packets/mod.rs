@@ -15,9 +15,7 @@ use std::time::Duration;
 
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 use dispatcher::{Report, Stop};
-use protocol::{
-    Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
-};
+use protocol::{Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values};
 use strategies::{Equipment, LockKind, Strategy};
 use traffic::{Generator, Tally, Traffic};
 
@@ -33,14 +31,7 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "strategy",
             summary: "who computes the checksums; only `pool` and `pool-batch` use the scheduler",
-            accepts: Accepts::OneOf(&[
-                "pool",
-                "pool-batch",
-                "lock-free",
-                "home-queue",
-                "awesome",
-                "serial",
-            ]),
+            accepts: Accepts::OneOf(&["pool", "pool-batch", "lock-free", "home-queue", "awesome", "serial"]),
             default: "pool",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -118,14 +109,8 @@ static DESCRIPTION: Description = Description {
             size: Size::Tiny,
             overrides: &[("packets-per-source", "20"), ("words", "100"), ("duration-ms", "3")],
         },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("packets-per-source", "1800"), ("duration-ms", "25")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("packets-per-source", "18000"), ("duration-ms", "250")],
-        },
+        SizeOverrides { size: Size::Small, overrides: &[("packets-per-source", "1800"), ("duration-ms", "25")] },
+        SizeOverrides { size: Size::Medium, overrides: &[("packets-per-source", "18000"), ("duration-ms", "250")] },
         SizeOverrides { size: Size::Large, overrides: &[("packets-per-source", "180000")] },
     ],
 };
@@ -194,22 +179,11 @@ impl Firewall {
         };
         let traffic = Traffic::new(seed, sources, generator, values.whole("words"));
         let known = match stop {
-            Stop::AfterPackets(per_source) => {
-                Some(first_packets(&traffic, per_source * traffic.sources() as u64))
-            }
+            Stop::AfterPackets(per_source) => Some(first_packets(&traffic, per_source * traffic.sources() as u64)),
             Stop::AfterTime(_) => None,
         };
         let depth = values.count("depth");
-        Self {
-            traffic,
-            strategy,
-            stop,
-            depth,
-            threads,
-            known,
-            equipment: Equipment::None,
-            report: None,
-        }
+        Self { traffic, strategy, stop, depth, threads, known, equipment: Equipment::None, report: None }
     }
 }
 
@@ -241,14 +215,11 @@ impl Instance for Firewall {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |tally: Tally| {
-            format!("{} packets, sum of checksums {}", tally.packets, tally.checksums)
-        };
+        let describe = |tally: Tally| format!("{} packets, sum of checksums {}", tally.packets, tally.checksums);
         let Some(report) = self.report else {
             return Err(Mismatch { expected: "a report".to_owned(), actual: "none".to_owned() });
         };
-        let expected =
-            self.known.unwrap_or_else(|| first_packets(&self.traffic, report.dispatched));
+        let expected = self.known.unwrap_or_else(|| first_packets(&self.traffic, report.dispatched));
         let answer = Mismatch::unless_equal(&describe(expected), &describe(report.done))?;
         Ok(match self.stop {
             Stop::AfterPackets(_) => answer,
@@ -265,10 +236,8 @@ mod tests {
     use super::*;
 
     fn firewall(explicit: &[(&str, &str)]) -> Firewall {
-        let explicit: BTreeMap<String, String> = explicit
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let explicit: BTreeMap<String, String> =
+            explicit.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
         Firewall::new(1, &values, 1)
     }
@@ -282,15 +251,9 @@ mod tests {
             firewall.run_sequential();
             assert!(firewall.check().is_ok());
             let good = firewall.report.unwrap();
-            firewall.report = Some(Report {
-                done: Tally { checksums: good.done.checksums + 1, ..good.done },
-                ..good
-            });
+            firewall.report = Some(Report { done: Tally { checksums: good.done.checksums + 1, ..good.done }, ..good });
             assert!(firewall.check().is_err(), "wrong sum");
-            firewall.report = Some(Report {
-                done: Tally { packets: good.done.packets - 1, ..good.done },
-                ..good
-            });
+            firewall.report = Some(Report { done: Tally { packets: good.done.packets - 1, ..good.done }, ..good });
             assert!(firewall.check().is_err(), "lost packet");
         }
     }

@@ -23,9 +23,7 @@ impl Packet {
         charge(self.words);
         let mut state = self.seed;
         let words = (0..self.words).map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 48) as u16
         });
         internet_checksum(words)

@@ -38,19 +38,9 @@ static DESCRIPTION: Description = Description {
     charge: Some("replay"),
     parameters: &[Parameter {
         is_replaced_by_input: true,
-        ..Parameter::whole(
-            "levels",
-            "levels of joins of the tree, whose leaves take 1 us",
-            (1, 24),
-            "8",
-        )
+        ..Parameter::whole("levels", "levels of joins of the tree, whose leaves take 1 us", (1, 24), "8")
     }],
-    sizes: &SizeOverrides::all(
-        &[("levels", "6")],
-        &[("levels", "14")],
-        &[("levels", "18")],
-        &[("levels", "20")],
-    ),
+    sizes: &SizeOverrides::all(&[("levels", "6")], &[("levels", "14")], &[("levels", "18")], &[("levels", "20")]),
 };
 
 /// The workload `replay`.
@@ -65,8 +55,9 @@ impl Workload for Replay {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let recording = match setup.input {
             None => Recording::of_joins(setup.values.whole("levels"), LEAF_NS),
-            Some(path) => Recording::read(path)
-                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
+            Some(path) => {
+                Recording::read(path).map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?
+            }
         };
         let refuse = |what: String| {
             let name = setup.input.map(|path| path.display().to_string()).unwrap_or_default();
@@ -76,9 +67,7 @@ impl Workload for Replay {
         let deepest = tree.tasks().iter().map(|task| task.depth).max();
         match deepest {
             None => {
-                return Err(refuse(
-                    "the program gave nothing to a pool; record another run".to_owned(),
-                ));
+                return Err(refuse("the program gave nothing to a pool; record another run".to_owned()));
             }
             Some(depth) if depth > DEEPEST => {
                 return Err(refuse(format!(
@@ -125,9 +114,7 @@ impl Program {
         let waits = || tree.waits().filter(|(_, wait)| !wait.jobs.is_empty());
         let program = Self {
             awaited: waits().map(|(stretch, _)| (stretch, Awaited::default())).collect(),
-            awaited_in: waits()
-                .flat_map(|(stretch, wait)| wait.jobs.iter().map(move |job| (*job, stretch)))
-                .collect(),
+            awaited_in: waits().flat_map(|(stretch, wait)| wait.jobs.iter().map(move |job| (*job, stretch))).collect(),
             iterators: Iterators::of(&tree),
             recorded_for: if split > 0 { split } else { workers.map_or(1, |last| last + 1) },
             threads: threads as u64,
@@ -167,11 +154,7 @@ impl Program {
     fn spend(&self, ns: u64) {
         machine::charge(ns);
         if cfg!(not(manycore)) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "small and positive"
-            )]
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
             let steps = (ns as f64 * self.steps_per_ns) as u64;
             chain(steps);
         }
@@ -226,8 +209,7 @@ impl Awaited {
 
     fn wait(&self) {
         // Before the first look, so that the last job either sees it or was seen.
-        *self.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-            Some(thread::current());
+        *self.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(thread::current());
         // ORDERING: acquire, pairs with the release in `end_one`: what the jobs did is seen by who waited for them.
         while self.left.load(atomic::Ordering::Acquire) > 0 {
             thread::park();

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use recording::layout::Event::{
-    self, Await, Begin, Broadcast, Close, Cpu, Delay, End, Install, Into, Join, Scope, Second,
-    Spawn, Split, Wall, Worker,
+    self, Await, Begin, Broadcast, Close, Cpu, Delay, End, Install, Into, Join, Scope, Second, Spawn, Split, Wall,
+    Worker,
 };
 use recording::layout::TIME_BITS;
 use recording::{Head, Recording, Thread, Tree};
@@ -75,10 +75,8 @@ fn program(threads: usize) -> Arc<Program> {
 }
 
 fn program_of(recorded: &[&[(Event, u64, u64)]], threads: usize) -> Arc<Program> {
-    let event =
-        |&(event, time, word): &(Event, u64, u64)| [(event as u64) << TIME_BITS | time, word];
-    let thread =
-        |events: &&[(Event, u64, u64)]| Thread { events: events.iter().map(event).collect() };
+    let event = |&(event, time, word): &(Event, u64, u64)| [(event as u64) << TIME_BITS | time, word];
+    let thread = |events: &&[(Event, u64, u64)]| Thread { events: events.iter().map(event).collect() };
     let head = Head { began_ns: 1, ticks_per_s: 1_000_000_000, ..Head::default() };
     let recording = Recording { head, threads: recorded.iter().map(thread).collect() };
     Program::new(Tree::of(&recording).unwrap(), 64, threads).into()
@@ -113,11 +111,10 @@ fn an_iterator_splits_as_often_as_there_are_threads_and_anew_where_a_piece_was_s
 #[test]
 fn as_many_tasks_as_may_lie_one_in_the_other_fit_the_stack_of_a_worker() {
     let joins = (0..u64::from(DEEPEST) - 1).map(|level| (Join, 20 + level, level));
-    let ends = (0..u64::from(DEEPEST) - 1)
-        .flat_map(|level| [(Second, 5_000 + 2 * level, 0), (Close, 5_001 + 2 * level, 0)]);
+    let ends =
+        (0..u64::from(DEEPEST) - 1).flat_map(|level| [(Second, 5_000 + 2 * level, 0), (Close, 5_001 + 2 * level, 0)]);
     let begin = [(Worker, 1, 0), (Begin, 10, DEEPEST.into())];
-    let events: Vec<_> =
-        begin.into_iter().chain(joins).chain(ends).chain([(End, 9_000, 0)]).collect();
+    let events: Vec<_> = begin.into_iter().chain(joins).chain(ends).chain([(End, 9_000, 0)]).collect();
     let outside = [(Install, 1, DEEPEST.into()), (Close, 10_000, 0)];
     let mut program = program_of(&[&outside, &events], 2);
     assert_eq!(program.tree.tasks().iter().map(|task| task.depth).max(), Some(DEEPEST));

@@ -35,8 +35,7 @@ impl Prices {
     fn with_penalties(cities: &Cities, penalties: &[i64]) -> Self {
         let count = cities.len();
         let price = |from, to| {
-            let distance =
-                i64::try_from(cities.distance(from, to)).expect("coordinates are limited");
+            let distance = i64::try_from(cities.distance(from, to)).expect("coordinates are limited");
             distance * SCALE + penalties[from] + penalties[to]
         };
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
@@ -88,8 +87,7 @@ impl Prices {
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();
-        let mut to_start: Vec<(i64, usize)> =
-            outside.iter().map(|&city| (self.between(start, city), city)).collect();
+        let mut to_start: Vec<(i64, usize)> = outside.iter().map(|&city| (self.between(start, city), city)).collect();
         to_start.sort_unstable();
         let mut price = 0;
         for &(road, city) in &to_start[..2] {
@@ -147,10 +145,7 @@ impl Prices {
 }
 
 /// Penalties stay far below what an `i64` holds: steps are bounded by the tour's length.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "saturates, and any penalty gives a valid bound"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "saturates, and any penalty gives a valid bound")]
 fn whole(penalty: f64) -> i64 {
     penalty.round() as i64
 }
@@ -166,8 +161,7 @@ mod tests {
             let cities = Cities::random(12, map);
             let optimum = i64::try_from(shortest_length(&cities)).unwrap() * SCALE;
             let plain = Prices::plain(&cities).one_tree(0).0;
-            let ascended =
-                Prices::ascended(&cities, 0, shortest_length(&cities) * 11 / 10).one_tree(0).0;
+            let ascended = Prices::ascended(&cities, 0, shortest_length(&cities) * 11 / 10).one_tree(0).0;
             assert!(plain <= ascended && ascended <= optimum, "{plain} {ascended} {optimum}");
             assert!(ascended * 100 >= optimum * 95, "map {map}: {ascended} is far below {optimum}");
         }

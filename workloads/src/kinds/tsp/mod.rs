@@ -88,10 +88,7 @@ static DESCRIPTION: Description = Description {
     // were chosen for their time, and because the schedule changes the nodes visited little (by
     // some per cent).
     sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("cities", "14"), ("map", "47"), ("spawn-depth", "6")],
-        },
+        SizeOverrides { size: Size::Tiny, overrides: &[("cities", "14"), ("map", "47"), ("spawn-depth", "6")] },
         SizeOverrides { size: Size::Small, overrides: &[("cities", "40"), ("map", "16")] },
         SizeOverrides { size: Size::Medium, overrides: &[("cities", "36"), ("map", "13")] },
         SizeOverrides { size: Size::Large, overrides: &[("cities", "44"), ("map", "13")] },
@@ -139,8 +136,7 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the line.
-    let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
-        .map_err(|error| refuse(error.to_string()))?;
+    let points = tsplib::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| refuse(error.to_string()))?;
     // Before there are distances, which are as many as the square of the cities.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
@@ -148,10 +144,7 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
         } else {
             format!("set max-cities={} if hours are acceptable", points.len())
         };
-        return Err(refuse(format!(
-            "{} cities are more than max-cities = {max_cities}; {remedy}",
-            points.len(),
-        )));
+        return Err(refuse(format!("{} cities are more than max-cities = {max_cities}; {remedy}", points.len(),)));
     }
     Ok(Cities::new(points))
 }

@@ -69,13 +69,7 @@ impl Search {
     }
 
     /// Spawns a task for every promising way to go on.
-    fn expand<'s>(
-        &'s self,
-        scope: &Scope<'s>,
-        best: &'s Best<'s>,
-        nodes: &'s AtomicU64,
-        mut partial: Partial,
-    ) {
+    fn expand<'s>(&'s self, scope: &Scope<'s>, best: &'s Best<'s>, nodes: &'s AtomicU64, mut partial: Partial) {
         if partial.visited_count >= self.spawn_depth {
             let below = self.descend(best, &mut partial);
             // Relaxed: a plain sum, read after the scope has ended, which orders everything before
@@ -130,8 +124,7 @@ impl Search {
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
-        let (from_last, from_start) =
-            (self.prices.from(partial.last()), self.prices.from(self.start));
+        let (from_last, from_start) = (self.prices.from(partial.last()), self.prices.from(self.start));
         let (mut to_last, mut to_start) = (i64::MAX, i64::MAX);
         let mut count = 0;
         for city in partial.unvisited(self.prices.count()) {
@@ -299,10 +292,7 @@ mod tests {
             orders = orders
                 .into_iter()
                 .flat_map(|order: Vec<usize>| {
-                    (0..7)
-                        .filter(|c| !order.contains(c))
-                        .map(|c| [&order[..], &[c]].concat())
-                        .collect::<Vec<_>>()
+                    (0..7).filter(|c| !order.contains(c)).map(|c| [&order[..], &[c]].concat()).collect::<Vec<_>>()
                 })
                 .collect();
         }

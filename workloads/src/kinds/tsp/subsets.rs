@@ -8,8 +8,7 @@ use super::cities::Cities;
 /// # Panics
 /// If there are fewer than two cities.
 pub(super) fn shortest_length(cities: &Cities) -> u64 {
-    let others =
-        cities.len().checked_sub(1).filter(|&others| others > 0).expect("two cities or more");
+    let others = cities.len().checked_sub(1).filter(|&others| others > 0).expect("two cities or more");
     // shortest[subset][last]: from the last city of all through `subset`, ending in `last` of it.
     let start = others;
     let mut shortest = vec![vec![u64::MAX; others]; 1 << others];
@@ -29,10 +28,7 @@ pub(super) fn shortest_length(cities: &Cities) -> u64 {
         }
     }
     let all = &shortest[(1 << others) - 1];
-    (0..others)
-        .map(|last| all[last] + cities.distance(last, start))
-        .min()
-        .expect("two cities or more")
+    (0..others).map(|last| all[last] + cities.distance(last, start)).min().expect("two cities or more")
 }
 
 #[cfg(test)]

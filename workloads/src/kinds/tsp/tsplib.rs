@@ -92,9 +92,7 @@ pub enum Problem {
         number: usize,
     },
     /// Fewer cities than announced.
-    #[error(
-        "{found} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION"
-    )]
+    #[error("{found} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION")]
     TooFew {
         /// Cities in the file.
         found: usize,
@@ -207,8 +205,7 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         let [number, x, y] = fields[..] else {
             return Err(lines.error(Problem::Fields(quoted(line))));
         };
-        let Some(number) = number.parse().ok().filter(|number| (1..=dimension).contains(number))
-        else {
+        let Some(number) = number.parse().ok().filter(|number| (1..=dimension).contains(number)) else {
             let number = quoted(number);
             return Err(lines.error(Problem::Number { number, dimension }));
         };

@@ -36,12 +36,7 @@ impl Files {
     /// # Errors
     /// If `io_uring` is asked for by name and cannot be had.
     pub fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
-        let with = |backend: Box<dyn Backend>, is_uring| Self {
-            backend,
-            is_uring,
-            under_way: 0,
-            most_under_way: 0,
-        };
+        let with = |backend: Box<dyn Backend>, is_uring| Self { backend, is_uring, under_way: 0, most_under_way: 0 };
         let helpers = || with(Box::new(helpers::Helpers::start(transfers)), false);
         if name == "threads" {
             return Ok(helpers());

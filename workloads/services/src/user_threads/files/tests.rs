@@ -41,8 +41,7 @@ fn what_threads_write_at_once_each_reads_back() {
                 .spawn(move |me| {
                     let (bytes, offset) = (pattern(number, length), (number * length) as u64);
                     me.transfer(Direction::Write, &file, bytes.clone(), offset).unwrap();
-                    let read =
-                        me.transfer(Direction::Read, &file, vec![0; length], offset).unwrap();
+                    let read = me.transfer(Direction::Read, &file, vec![0; length], offset).unwrap();
                     assert!(read == bytes, "{number}");
                     finished.set(finished.get() + 1);
                 })

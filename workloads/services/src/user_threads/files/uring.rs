@@ -65,10 +65,8 @@ impl Ring {
     fn ended(&mut self) -> Option<Done> {
         let entry = self.ring.completion().next()?;
         let number = usize::try_from(entry.user_data()).expect("a number that we gave");
-        let Flight { thread, buffer, .. } =
-            self.flights[number].take().expect("a transfer ends once");
-        let result = usize::try_from(entry.result())
-            .map_err(|_| io::Error::from_raw_os_error(-entry.result()));
+        let Flight { thread, buffer, .. } = self.flights[number].take().expect("a transfer ends once");
+        let result = usize::try_from(entry.result()).map_err(|_| io::Error::from_raw_os_error(-entry.result()));
         Some(Done { thread, outcome: Outcome { result, buffer } })
     }
 }
@@ -81,12 +79,8 @@ impl Backend for Ring {
         // A longer buffer is transferred in several goes.
         let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
         let entry = match direction {
-            Direction::Read => {
-                opcode::Read::new(descriptor, buffer.as_mut_ptr(), length).offset(offset).build()
-            }
-            Direction::Write => {
-                opcode::Write::new(descriptor, buffer.as_ptr(), length).offset(offset).build()
-            }
+            Direction::Read => opcode::Read::new(descriptor, buffer.as_mut_ptr(), length).offset(offset).build(),
+            Direction::Write => opcode::Write::new(descriptor, buffer.as_ptr(), length).offset(offset).build(),
         };
         self.flights[number] = Some(Flight { thread, buffer, _file: file });
         let entry = entry.user_data(number as u64);

@@ -26,10 +26,7 @@ struct Node {
 
 impl Node {
     fn new() -> CachePadded<Self> {
-        CachePadded::new(Self {
-            next: AtomicPtr::new(ptr::null_mut()),
-            must_wait: AtomicBool::new(true),
-        })
+        CachePadded::new(Self { next: AtomicPtr::new(ptr::null_mut()), must_wait: AtomicBool::new(true) })
     }
 }
 

@@ -81,20 +81,12 @@ impl Strategy {
                 LockKind::Mcs => Box::new(UnderLock::<Mcs>::new(queues(), threads)),
                 LockKind::Anderson => Box::new(UnderLock::<Anderson>::new(queues(), threads)),
             }),
-            Self::Pool | Self::PoolBatch => {
-                Equipment::Counters(PoolCounters::new(sources, threads))
-            }
+            Self::Pool | Self::PoolBatch => Equipment::Counters(PoolCounters::new(sources, threads)),
         }
     }
 
     /// Runs on the pool that the calling thread belongs to.
-    pub(super) fn run(
-        self,
-        traffic: &Traffic,
-        stop: Stop,
-        depth: usize,
-        equipment: Equipment,
-    ) -> Report {
+    pub(super) fn run(self, traffic: &Traffic, stop: Stop, depth: usize, equipment: Equipment) -> Report {
         match equipment {
             Equipment::None => serial(traffic, stop),
             Equipment::Queues(queues) => queued::lock_free(traffic, stop, queues),
@@ -117,8 +109,7 @@ mod tests {
     use super::super::traffic::Generator;
     use super::*;
 
-    const LOCKS: [LockKind; 4] =
-        [LockKind::Tas, LockKind::Mutex, LockKind::Mcs, LockKind::Anderson];
+    const LOCKS: [LockKind; 4] = [LockKind::Tas, LockKind::Mutex, LockKind::Mcs, LockKind::Anderson];
 
     fn all_strategies() -> Vec<Strategy> {
         let mut all = vec![Strategy::LockFree, Strategy::Pool, Strategy::PoolBatch];
@@ -128,13 +119,7 @@ mod tests {
     }
 
     /// Runs a strategy as the workload does, on a pool of its own.
-    fn run(
-        strategy: Strategy,
-        threads: usize,
-        traffic: &Traffic,
-        depth: usize,
-        stop: Stop,
-    ) -> Report {
+    fn run(strategy: Strategy, threads: usize, traffic: &Traffic, depth: usize, stop: Stop) -> Report {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let equipment = strategy.equipment(traffic.sources(), depth, threads);
         pool.install(|| strategy.run(traffic, stop, depth, equipment))
@@ -148,8 +133,7 @@ mod tests {
                 let expected = serial(&traffic, Stop::AfterPackets(60));
                 for strategy in all_strategies() {
                     for (threads, depth) in [(1, 1), (1, 32), (2, 1), (3, 2), (3, 32), (6, 2)] {
-                        let report =
-                            run(strategy, threads, &traffic, depth, Stop::AfterPackets(60));
+                        let report = run(strategy, threads, &traffic, depth, Stop::AfterPackets(60));
                         assert_eq!(report, expected, "{strategy:?} {threads} {depth} {sources}");
                     }
                 }

@@ -75,12 +75,7 @@ pub(super) fn pool(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolC
 
 /// A source's packets are collected until they fill half its queue, and then are one job: so the other
 /// half can be worked off meanwhile.
-pub(super) fn pool_batch(
-    traffic: &Traffic,
-    stop: Stop,
-    depth: usize,
-    counters: &PoolCounters,
-) -> Report {
+pub(super) fn pool_batch(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolCounters) -> Report {
     let size = depth.div_ceil(2);
     let mut batches = vec![Vec::with_capacity(size); traffic.sources()];
     let mut dispatched = 0;

@@ -33,13 +33,9 @@ pub(super) fn lock_free(traffic: &Traffic, stop: Stop, queues: Queues) -> Report
     if workers == 0 {
         return without_workers(traffic, stop, producers, |queue| consumers[queue].pop().ok());
     }
-    with_workers(
-        traffic,
-        stop,
-        producers,
-        deal(consumers.into_iter(), workers),
-        |mut own, is_closed| work_until_closed(is_closed, own.len(), |queue| own[queue].pop().ok()),
-    )
+    with_workers(traffic, stop, producers, deal(consumers.into_iter(), workers), |mut own, is_closed| {
+        work_until_closed(is_closed, own.len(), |queue| own[queue].pop().ok())
+    })
 }
 
 /// Queues whose far ends are under a lock of some kind.
@@ -62,9 +58,7 @@ impl<L: Lock> UnderLock<L> {
         let consumers = queues.consumers.into_iter();
         Self {
             producers: queues.producers,
-            consumers: consumers
-                .map(|consumer| CachePadded::new(Locked::new(consumer, threads)))
-                .collect(),
+            consumers: consumers.map(|consumer| CachePadded::new(Locked::new(consumer, threads))).collect(),
         }
     }
 }
@@ -183,11 +177,7 @@ impl Drop for CloseOnDrop<'_> {
 
 /// A worker: takes a packet from each queue in turn, and leaves after a round without any
 /// that began when the dispatcher had closed.
-fn work_until_closed(
-    is_closed: &AtomicBool,
-    queues: usize,
-    mut take: impl FnMut(usize) -> Option<Packet>,
-) -> Tally {
+fn work_until_closed(is_closed: &AtomicBool, queues: usize, mut take: impl FnMut(usize) -> Option<Packet>) -> Tally {
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {

@@ -68,10 +68,7 @@ fn a_wrong_or_missing_dimension_is_refused() {
     assert!(error_with(": 4", ": four").starts_with("line 5: DIMENSION `four`"));
     assert!(error_with(": 4", ": 2").contains("at least 3"));
     assert!(error_with("DIMENSION : 4\n", "").contains("line 6: DIMENSION is missing"));
-    assert!(
-        error_with("EDGE_WEIGHT_TYPE : EUC_2D\n", "")
-            .contains("EDGE_WEIGHT_TYPE: EUC_2D is missing")
-    );
+    assert!(error_with("EDGE_WEIGHT_TYPE : EUC_2D\n", "").contains("EDGE_WEIGHT_TYPE: EUC_2D is missing"));
 }
 
 #[test]
