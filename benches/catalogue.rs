@@ -1,8 +1,8 @@
-//! Every workload at size `small`, the sequential program and the parallel one on a pool of the
-//! default size, every answer checked.
+//! Every workload at size `small`, the sequential program and the parallel one on a pool of the default size, every
+//! answer checked.
 //!
-//! For people who work on one workload or on the pool's hot paths. Comparing branches is the
-//! runner's business: here nothing is randomised, and all runs share a process.
+//! For people who work on one workload or on the pool's hot paths. Comparing branches is the runner's business: here
+//! nothing is randomised, and all runs share a process.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

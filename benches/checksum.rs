@@ -1,8 +1,8 @@
 //! Throughput of the checksum kernel, beside what memory gives: `cargo bench -p benches --bench checksum`.
 //!
-//! `kernel` is what `pcap-verify` uses; `memory` adds up the same bytes as 64-bit words, which is about
-//! the least that can be done with each; `word-by-word` is the RFC's text, which no compiler makes into
-//! vector code, because each addition needs the carry of the one before.
+//! `kernel` is what `pcap-verify` uses; `memory` adds up the same bytes as 64-bit words, which is about the least that
+//! can be done with each; `word-by-word` is the RFC's text, which no compiler makes into vector code, because each
+//! addition needs the carry of the one before.
 
 use std::hint::black_box;
 

@@ -1,4 +1,5 @@
-//! The deque on demand beside crossbeam's: one owner that pushes and pops, alone and with a thief that steals all it can.
+//! The deque on demand beside crossbeam's: one owner that pushes and pops, alone and with a thief that steals all it
+//! can.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! What the tool itself costs before the first trial: a plan of more than 10⁵ trials, every branch on every
-//! workload at 66 thread counts.
+//! What the tool itself costs before the first trial: a plan of more than 10⁵ trials, every branch on every workload at
+//! 66 thread counts.
 
 use std::collections::BTreeMap;
 

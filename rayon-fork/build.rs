@@ -1,5 +1,5 @@
-//! Refuses features that exclude each other. Which do, and why, is in `Cargo.toml`, where the runner
-//! and xtask read it, too.
+//! Refuses features that exclude each other. Which do, and why, is in `Cargo.toml`, where the runner and xtask read it,
+//! too.
 
 use std::{env, fs, process};
 

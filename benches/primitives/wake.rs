@@ -9,8 +9,8 @@ use rayon_core::{ThreadPool, join};
 
 use crate::on_every_pool;
 
-/// Long enough for every worker to give up searching: a guess, some hundred times what a few dozen
-/// rounds of yielding take.
+/// Long enough for every worker to give up searching: a guess, some hundred times what a few dozen rounds of yielding
+/// take.
 const IDLE: Duration = Duration::from_millis(2);
 
 pub(crate) fn benchmarks(criterion: &mut Criterion) {

@@ -1,7 +1,8 @@
 //! A work-stealing deque whose values are its owner's alone until somebody asks for them: [`Worker`] and [`Stealer`].
 //!
-//! Names are those of crossbeam-deque where they mean the same. Beyond those an owner [answers](Worker::answer) who asks for
-//! values, a thief [exposes them for it](Stealer::expose_for_owner), and who makes a deque chooses its [fences](Fence).
+//! Names are those of crossbeam-deque where they mean the same. Beyond those an owner [answers](Worker::answer) who
+//! asks for values, a thief [exposes them for it](Stealer::expose_for_owner), and who makes a deque chooses its
+//! [fences](Fence).
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -119,8 +120,8 @@ impl<T> on_demand::TwoWords for Words<T> {
 /// Who pays for order between the owner, who pops, and a thief that [exposes for it](Stealer::expose_for_owner).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fence {
-    /// The thief, by the system call `membarrier`, where there is one and the kernel permits it; a push and a pop then have
-    /// no fence. Else both, as with [`Full`](Self::Full). Decided and, if need be, changed while the program runs.
+    /// The thief, by the system call `membarrier`, where there is one and the kernel permits it; a push and a pop then
+    /// have no fence. Else both, as with [`Full`](Self::Full). Decided and, if need be, changed while the program runs.
     #[default]
     Cheapest,
     /// Both: every push and every pop is a full fence, and a thief makes no system call.
@@ -213,9 +214,9 @@ impl<T: TwoWords> Worker<T> {
         self.deque.pop().map(Words::value)
     }
 
-    /// Somebody asks for values: makes the older half of the private ones public, at least one, if none is; for a while after
-    /// a thief had to do so, all of them. Call it after a push, while a flag of yours says that thieves look for values; of an
-    /// empty deque it says [`Answer::HasPublic`].
+    /// Somebody asks for values: makes the older half of the private ones public, at least one, if none is; for a while
+    /// after a thief had to do so, all of them. Call it after a push, while a flag of yours says that thieves look for
+    /// values; of an empty deque it says [`Answer::HasPublic`].
     ///
     /// ```
     /// use on_demand_deque::{Answer, Steal, Worker};
@@ -272,11 +273,11 @@ impl<T: TwoWords> Stealer<T> {
         }
     }
 
-    /// Makes the older half of the private values public, at least one, if none is: for thieves of an owner that does not
-    /// push, and so does not [answer](Worker::answer). `true` if there are public values now.
+    /// Makes the older half of the private values public, at least one, if none is: for thieves of an owner that does
+    /// not push, and so does not [answer](Worker::answer). `true` if there are public values now.
     ///
-    /// With [`Fence::Cheapest`] this interrupts every CPU on which a thread of the process runs, so it is for thieves that
-    /// would go to sleep otherwise.
+    /// With [`Fence::Cheapest`] this interrupts every CPU on which a thread of the process runs, so it is for thieves
+    /// that would go to sleep otherwise.
     ///
     /// ```
     /// use on_demand_deque::{Steal, Worker};

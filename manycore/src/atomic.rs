@@ -1,7 +1,7 @@
 //! Atomics of the size and alignment of the real ones, each access priced.
 //!
-//! Orderings are those of sequential consistency whatever is asked for, since accesses happen one after another; what
-//! a store costs follows from the store buffer: a `SeqCst` store waits until it is empty, as on x86-64.
+//! Orderings are those of sequential consistency whatever is asked for, since accesses happen one after another; what a
+//! store costs follows from the store buffer: a `SeqCst` store waits until it is empty, as on x86-64.
 
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;

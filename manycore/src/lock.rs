@@ -24,8 +24,8 @@ const WAITED_FOR: u32 = 2;
 /// How often a thread looks again before it blocks, as the standard library's does.
 const SPINS: u32 = 100;
 
-/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex), which spins first, as the
-/// standard library's does on Linux: for as long as somebody has it and nobody waits. It is never poisoned.
+/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex), which spins first, as
+/// the standard library's does on Linux: for as long as somebody has it and nobody waits. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,

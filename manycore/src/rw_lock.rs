@@ -11,8 +11,8 @@ use crate::lock::{LockResult, TryLockError, TryLockResult};
 /// Somebody has a [`RwLock`] to write.
 const WRITTEN: u32 = u32::MAX;
 
-/// A lock for one that writes or many that read. Who waits blocks at once, and those who came first have no right of way.
-/// It is never poisoned.
+/// A lock for one that writes or many that read. Who waits blocks at once, and those who came first have no right of
+/// way. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct RwLock<T: ?Sized> {
     /// How many read, or [`WRITTEN`].
@@ -21,7 +21,8 @@ pub struct RwLock<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as of `std::sync::RwLock`: who writes is alone, so a value that can be sent can be lent to one thread after another.
+// SAFETY: as of `std::sync::RwLock`: who writes is alone, so a value that can be sent can be lent to one thread after
+// another.
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: as above, and threads that read share the value, which can be shared.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}

@@ -10,7 +10,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Exit code of a process whose simulation has stalled. The line of standard error that begins with `error: ` says where.
+/// Exit code of a process whose simulation has stalled. The line of standard error that begins with `error: ` says
+/// where.
 pub const STALLED: i32 = 4;
 
 /// What the thread of the simulation tells its watcher.
@@ -53,8 +54,8 @@ pub(crate) struct Watch {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no CPU, has been looked at
-/// once less often for each look that fell into that time.
+/// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no CPU, has been looked
+/// at once less often for each look that fell into that time.
 const LOOKS: u32 = 10;
 
 /// Ends the process if the simulation that begins on this thread takes no turn for so long.

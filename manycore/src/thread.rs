@@ -290,8 +290,8 @@ pub struct Scope<'scope> {
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Calls `body` with a scope for threads, and waits for them all, also when `body` panics. Unlike the standard library's,
-/// it takes no notice of threads that panic.
+/// Calls `body` with a scope for threads, and waits for them all, also when `body` panics. Unlike the standard
+/// library's, it takes no notice of threads that panic.
 ///
 /// # Panics
 /// With what `body` panics with.
@@ -340,8 +340,8 @@ impl Builder {
     }
 }
 
-/// A value of which every thread of a simulation has its own. Outside one, threads of the host share none: each of
-/// them has its own as well.
+/// A value of which every thread of a simulation has its own. Outside one, threads of the host share none: each of them
+/// has its own as well.
 pub struct Local<T: 'static> {
     make: fn() -> T,
     number: Number,

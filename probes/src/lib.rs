@@ -1,5 +1,5 @@
-//! Measures what accesses, fences, sleeps and wakes cost on the machine that runs it: the prices that a simulated machine
-//! of `manycore` charges, by the keys of its file.
+//! Measures what accesses, fences, sleeps and wakes cost on the machine that runs it: the prices that a simulated
+//! machine of `manycore` charges, by the keys of its file.
 //!
 //! A crate of its own, so that it is optimized where the program that asks is not.
 

@@ -1,7 +1,7 @@
 //! What there is to know of a workload without running it.
 //!
-//! A workload declares its description as a constant. Tools read it as JSON from a catalogue, which lives as long
-//! as the program that reads it.
+//! A workload declares its description as a constant. Tools read it as JSON from a catalogue, which lives as long as
+//! the program that reads it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -123,8 +123,8 @@ impl Description {
         Ok(Values(values))
     }
 
-    /// How long an iteration takes on any host: it works for a given time, or waits for given moments. A mean
-    /// where gaps are random, and without the work between them. `None` where time is up to the host.
+    /// How long an iteration takes on any host: it works for a given time, or waits for given moments. A mean where
+    /// gaps are random, and without the work between them. `None` where time is up to the host.
     #[must_use]
     pub fn lasts(&self, values: &Values) -> Option<Duration> {
         self.lasts?.evaluated(values)
@@ -138,8 +138,8 @@ impl Description {
             .all(|parameter| parameter.uses_pool_if.is_none_or(|needed| values.word(parameter.name) == needed))
     }
 
-    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell
-    /// pools apart, and CPU time does.
+    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell pools
+    /// apart, and CPU time does.
     #[must_use]
     pub fn is_paced(&self, values: &Values) -> bool {
         self.lasts.is_some_and(|lasts| lasts.is_paced && lasts.evaluated(values).is_some())

@@ -16,8 +16,8 @@ pub struct Lasts {
     /// The parameter and its value without which the host decides.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_pair")]
     pub only_if: Option<(&'static str, &'static str)>,
-    /// Whether the work is fixed. Otherwise the workload does what it can in that time, and is judged by how much
-    /// that is.
+    /// Whether the work is fixed. Otherwise the workload does what it can in that time, and is judged by how much that
+    /// is.
     pub is_paced: bool,
 }
 

@@ -1,8 +1,8 @@
-//! What the runner and the programs that it measures say to each other, and what there is to know of a workload
-//! without running it.
+//! What the runner and the programs that it measures say to each other, and what there is to know of a workload without
+//! running it.
 //!
-//! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that reads
-//! descriptions and writes requests works whether or not any rayon-core compiles.
+//! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that reads descriptions and
+//! writes requests works whether or not any rayon-core compiles.
 
 mod description;
 mod for_ever;

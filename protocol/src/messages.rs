@@ -1,8 +1,8 @@
 //! What the runner asks of one process, and what that process answers: one JSON line each way.
 //!
-//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
-//! standard output and exits with 0; anything else is a failed trial. The runner adds what it alone
-//! knows (block, position, branch, mode) and appends the whole as one line of `trials.jsonl`.
+//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to standard output and
+//! exits with 0; anything else is a failed trial. The runner adds what it alone knows (block, position, branch, mode)
+//! and appends the whole as one line of `trials.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,8 +30,8 @@ pub enum Placement {
     /// Where the kernel puts them.
     #[default]
     Free,
-    /// Worker `i` on the `i`-th of the CPUs that the process may use, all over again when there are more
-    /// workers than CPUs.
+    /// Worker `i` on the `i`-th of the CPUs that the process may use, all over again when there are more workers than
+    /// CPUs.
     Pinned,
 }
 
@@ -82,9 +82,8 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than so many milliseconds is a hang: the process reports its
-    /// threads and its pool on standard error, and ends with [`Failure::Hang`]. Without it, the
-    /// parent process has to notice.
+    /// A timed region that takes longer than so many milliseconds is a hang: the process reports its threads and its
+    /// pool on standard error, and ends with [`Failure::Hang`]. Without it, the parent process has to notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
     /// Prepare the input, and answer without a run: so that an unusable file is reported beforehand.
@@ -99,8 +98,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The smallest request for a workload, to be changed where it matters: its parallel program at
-    /// size `tiny` on one thread, one timed iteration, no warm-up, seed 1.
+    /// The smallest request for a workload, to be changed where it matters: its parallel program at size `tiny` on one
+    /// thread, one timed iteration, no warm-up, seed 1.
     #[must_use]
     pub fn tiny(workload: &str) -> Self {
         Self {
@@ -170,8 +169,8 @@ pub struct Iteration {
     pub user_ns: u64,
     /// CPU time of the whole process in the kernel during the region, in nanoseconds.
     pub system_ns: u64,
-    /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`). Fixed-work
-    /// programs report the same number each time; timed ones what they managed.
+    /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`). Fixed-work programs
+    /// report the same number each time; timed ones what they managed.
     pub work_units: u64,
 }
 
@@ -236,8 +235,8 @@ pub struct Simulated {
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, likewise, left out if there was none; or `(a lock)` if it blocked for one, `(waking others)`
-    /// if it called to wake.
+    /// The write before it, likewise, left out if there was none; or `(a lock)` if it blocked for one, `(waking
+    /// others)` if it called to wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
     /// How often a line came from elsewhere, it blocked, or called.
@@ -252,8 +251,8 @@ pub struct LineWait {
 pub struct Outcome {
     /// [`SCHEMA`] of the process.
     pub schema: u32,
-    /// What the binary's rayon-core says it is: a variant name such as `split+cache-padded` for the
-    /// fork, `upstream` for anything else.
+    /// What the binary's rayon-core says it is: a variant name such as `split+cache-padded` for the fork, `upstream`
+    /// for anything else.
     pub variant: String,
     /// All parameters in force, those of the size included.
     pub parameters: BTreeMap<String, String>,
@@ -278,8 +277,8 @@ pub struct Outcome {
     pub simulated: Option<Simulated>,
 }
 
-/// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1
-/// (wrong answer, hang) or 2 (request refused).
+/// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1 (wrong answer, hang) or
+/// 2 (request refused).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, tag = "failure", rename_all = "kebab-case")]
 pub enum Failure {

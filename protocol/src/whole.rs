@@ -1,4 +1,5 @@
-//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, read by who builds them and by who runs them.
+//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, read by who builds them and by who runs
+//! them.
 
 use serde::Deserialize;
 
@@ -12,8 +13,8 @@ pub struct WholePrograms {
     pub program: Vec<WholeProgram>,
 }
 
-/// A program of a package, and what it is asked to do. It is a workload like any other, whose iterations each run it from
-/// its start to its end.
+/// A program of a package, and what it is asked to do. It is a workload like any other, whose iterations each run it
+/// from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WholeProgram {

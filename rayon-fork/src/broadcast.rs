@@ -67,8 +67,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 
 /// Runs `op` once on every worker of the current pool and returns the results by worker index.
 ///
-/// A worker runs its share when its own queue is empty, before it steals. Meanwhile the caller goes on
-/// with other work if it is a worker, and blocks if not.
+/// A worker runs its share when its own queue is empty, before it steals. Meanwhile the caller goes on with other work
+/// if it is a worker, and blocks if not.
 ///
 /// ```
 /// let squares = rayon_core::broadcast(|context| context.index() * context.index());

@@ -19,8 +19,8 @@ pub(crate) trait Latch {
     ///
     /// # Safety
     ///
-    /// `this` is alive when the call begins. The waiter may free it as soon as it is set, so
-    /// implementations take what they need through a raw pointer first and read nothing afterwards.
+    /// `this` is alive when the call begins. The waiter may free it as soon as it is set, so implementations take what
+    /// they need through a raw pointer first and read nothing afterwards.
     unsafe fn set(this: *const Self);
 }
 
@@ -62,9 +62,8 @@ impl Latch for SpinLatch<'_> {
     unsafe fn set(this: *const Self) {
         // SAFETY: alive until the core latch is set below (contract).
         let (registry, owner, is_cross) = unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
-        // The owner may return, and its pool end, the moment the latch is set: a setter from
-        // another pool keeps the registry for the wake-up. A setter from the same pool is itself
-        // a worker of the registry and so holds it.
+        // The owner may return, and its pool end, the moment the latch is set: a setter from another pool keeps the
+        // registry for the wake-up. A setter from the same pool is itself a worker of the registry and so holds it.
         let kept = is_cross.then(|| Arc::clone(registry));
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
         // SAFETY: as above; `this` is not touched again.
@@ -93,8 +92,8 @@ impl Count {
 
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and what is
-        // added is handed on through a queue that orders this before it is taken off.
+        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and what is added is
+        // handed on through a queue that orders this before it is taken off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "a latch that was set is counted up");
     }
@@ -102,8 +101,8 @@ impl Count {
     /// `true` if nothing is left.
     #[inline]
     pub(crate) fn take_off(&self, count: usize) -> bool {
-        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off; acquire makes
-        // the one that reaches zero see those of all the others before it lets the waiter go on.
+        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off; acquire makes the one that
+        // reaches zero see those of all the others before it lets the waiter go on.
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
         debug_assert!(before >= count, "more is taken off a latch than was counted");
         before == count
@@ -112,8 +111,8 @@ impl Count {
     /// Whether so many are left.
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
-        // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is left is
-        // its own goes on as after a set latch, and must see what those did whose jobs were taken off.
+        // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is left is its own
+        // goes on as after a set latch, and must see what those did whose jobs were taken off.
         self.0.load(Ordering::Acquire) == count
     }
 }
@@ -146,8 +145,7 @@ impl CountLatch {
         self.count.add(more);
     }
 
-    /// Waits until the count is zero, or all that is left is held by the owner. `owner` is the one that
-    /// `new` got.
+    /// Waits until the count is zero, or all that is left is held by the owner. `owner` is the one that `new` got.
     pub(crate) fn wait(&self, owner: Option<&Worker>, awaited: Awaited) {
         match &self.waiter {
             Waiter::Worker { core, .. } => {
@@ -185,8 +183,8 @@ impl CountLatch {
         if !unsafe { (*this).count.take_off(count) } {
             return;
         }
-        // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may
-        // free it at that point, hence the clones before.
+        // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may free it at that
+        // point, hence the clones before.
         match unsafe { &(*this).waiter } {
             Waiter::Worker { core, registry, index } => {
                 let (registry, index) = (Arc::clone(registry), *index);

@@ -52,12 +52,11 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` on a worker of this pool and returns its result. Everything it calls that uses "the
-    /// current pool" uses this one.
+    /// Runs `op` on a worker of this pool and returns its result. Everything it calls that uses "the current pool" uses
+    /// this one.
     ///
-    /// On a worker of the pool `op` is simply called. A worker of another pool goes on with that
-    /// pool's work meanwhile, so code before and after `install` may see other jobs run in between on
-    /// its thread. Any other thread blocks.
+    /// On a worker of the pool `op` is simply called. A worker of another pool goes on with that pool's work meanwhile,
+    /// so code before and after `install` may see other jobs run in between on its thread. Any other thread blocks.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();

@@ -4,8 +4,8 @@ use crate::Error;
 use crate::file::{Recording, event_of};
 use crate::layout::Event;
 
-/// Clocks that differ by more than this, and by more than a hundredth of the time between, did not go on evenly. A thread
-/// may lose its CPU between two clocks that it reads at once.
+/// Clocks that differ by more than this, and by more than a hundredth of the time between, did not go on evenly. A
+/// thread may lose its CPU between two clocks that it reads at once.
 const JUMP_NS: f64 = 5e7;
 
 /// How long ticks are.

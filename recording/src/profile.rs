@@ -219,7 +219,8 @@ mod tests {
     #[test]
     fn a_tree_of_joins_has_the_work_of_all_its_halves_and_the_span_of_the_longest_way() {
         let found = profile(&made_up::joins(3));
-        // 8 leaves of 100 ns; on each of 7 joins 10 ns before the first half's end and the second's, and before the inner ones.
+        // 8 leaves of 100 ns; on each of 7 joins 10 ns before the first half's end and the second's, and before the
+        // inner ones.
         assert_eq!(found.steps, [7, 0, 0, 0, 0]);
         assert_eq!(found.work_ns, 8 * 100 + 7 * 20 + 6 * 10);
         // The first half of each join is the shorter one by its own way down.

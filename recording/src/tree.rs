@@ -10,8 +10,8 @@ use crate::file::Recording;
 /// The number that stands for no scope, of a job that nobody waits for.
 pub const NO_SCOPE: u32 = u32::MAX;
 
-/// Number of a task in [`Tree::tasks`]. A task is a job, the first closure of a join, the closure of a scope, or what a thread
-/// outside the pool does. Numbers of tasks and steps grow from what forks to what is forked.
+/// Number of a task in [`Tree::tasks`]. A task is a job, the first closure of a join, the closure of a scope, or what a
+/// thread outside the pool does. Numbers of tasks and steps grow from what forks to what is forked.
 pub(crate) type TaskNumber = u32;
 
 /// What a task does that the pool has to do with.
@@ -33,7 +33,8 @@ pub enum What {
         /// The scope's number.
         scope: u32,
     },
-    /// Spawns the shares of a broadcast into the scope, and waits for them: a [`What::Scope`] with a body that does nothing else.
+    /// Spawns the shares of a broadcast into the scope, and waits for them: a [`What::Scope`] with a body that does
+    /// nothing else.
     Broadcast {
         /// Spawns the shares.
         body: TaskNumber,
@@ -230,8 +231,9 @@ impl Iterators {
         Self { levels }
     }
 
-    /// The splits that an iterator has left which begins with `step`, on `threads` threads: as many as threads, and more only if
-    /// it went farther down than the threads that it was recorded for account for, as one does with a longest piece.
+    /// The splits that an iterator has left which begins with `step`, on `threads` threads: as many as threads, and
+    /// more only if it went farther down than the threads that it was recorded for account for, as one does with a
+    /// longest piece.
     #[must_use]
     pub fn first_splits(&self, step: u32, threads: u64, recorded_for: u64) -> u64 {
         let levels = u32::from(self.levels[step as usize]);

@@ -183,8 +183,8 @@ where
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the call would be what is saved")]
 fn set_again(scope: *mut chili::Scope<'static>) {
-    // SAFETY: does to memory what `SCOPE.set(scope)` does, which is nothing: the bytes are the same. The compiler must take
-    // it that the pointer was stored.
+    // SAFETY: does to memory what `SCOPE.set(scope)` does, which is nothing: the bytes are the same. The compiler must
+    // take it that the pointer was stored.
     unsafe { asm!("/* {0} */", in(reg) scope, options(nostack, preserves_flags)) }
 }
 

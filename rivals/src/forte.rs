@@ -1,5 +1,5 @@
-//! The rival [forte](https://docs.rs/forte): heartbeats that each worker reads off the CPU's clock, and queues of 32 jobs
-//! that others steal from.
+//! The rival [forte](https://docs.rs/forte): heartbeats that each worker reads off the CPU's clock, and queues of 32
+//! jobs that others steal from.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -88,8 +88,8 @@ where
 {
     Worker::with_current(|worker| match worker {
         Some(worker) => {
-            // Not `Worker::migrated`, which in this version is at times wrong in both ways. A thread has one worker of a
-            // pool.
+            // Not `Worker::migrated`, which in this version is at times wrong in both ways. A thread has one worker of
+            // a pool.
             let home = ptr::from_ref(worker).addr();
             let (b, a) = worker.join(
                 move |worker| oper_b(FnContext::new(ptr::from_ref(worker).addr() != home)),
@@ -103,8 +103,8 @@ where
 
 /// A scope of forte.
 pub struct Scope<'scope> {
-    // Where rayon has one lifetime, forte has two, and chooses the first itself. Both are `'scope` here, which is longer
-    // than either: nothing is given out that would last so long.
+    // Where rayon has one lifetime, forte has two, and chooses the first itself. Both are `'scope` here, which is
+    // longer than either: nothing is given out that would last so long.
     inner: *const forte::Scope<'scope, 'scope>,
     jobs: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
@@ -134,8 +134,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
     Worker::with_current(|worker| match worker {
-        Some(worker) => worker
-            .scope(|inner| op(&Scope { inner: ptr::from_ref(inner).cast(), jobs: PhantomData })),
+        Some(worker) => worker.scope(|inner| op(&Scope { inner: ptr::from_ref(inner).cast(), jobs: PhantomData })),
         None => global().enter(|| in_place_scope(op)),
     })
 }

@@ -32,8 +32,8 @@ mod scope;
 
 pub use broadcast::{BroadcastContext, broadcast};
 pub use missing::{
-    ThreadBuilder, Yield, current_thread_has_pending_tasks, current_thread_index, spawn,
-    spawn_broadcast, spawn_fifo, yield_local, yield_now,
+    ThreadBuilder, Yield, current_thread_has_pending_tasks, current_thread_index, spawn, spawn_broadcast, spawn_fifo,
+    yield_local, yield_now,
 };
 pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 pub use rival::{Scope, Scope as ScopeFifo};

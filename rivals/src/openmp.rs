@@ -1,5 +1,5 @@
-//! The rival OpenMP: `#pragma omp parallel` of whatever `cc` finds, usually gcc's libgomp. Its threads belong to the thread
-//! that opens a region, spin for a while after it, and then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
+//! The rival OpenMP: `#pragma omp parallel` of whatever `cc` finds, usually gcc's libgomp. Its threads belong to the
+//! thread that opens a region, spin for a while after it, and then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
 
 use std::ffi::{c_int, c_void};
 
@@ -8,11 +8,7 @@ pub(crate) const NAME: &str = "openmp";
 
 unsafe extern "C" {
     /// Calls `share` with `context` and each number below `threads`; in `openmp.c`.
-    fn rival_run_on_each(
-        threads: c_int,
-        share: unsafe extern "C" fn(*const c_void, c_int),
-        context: *const c_void,
-    );
+    fn rival_run_on_each(threads: c_int, share: unsafe extern "C" fn(*const c_void, c_int), context: *const c_void);
 }
 
 pub(crate) struct Threads(c_int);

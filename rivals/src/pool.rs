@@ -12,9 +12,7 @@ use crate::{BroadcastContext, Scope, ScopeFifo, Yield, broadcast, missing, rival
 pub(crate) fn global() -> &'static ThreadPool {
     static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
     GLOBAL.get_or_init(|| {
-        ThreadPoolBuilder::new()
-            .build()
-            .expect("as many threads as CPUs are no more than a pool takes")
+        ThreadPoolBuilder::new().build().expect("as many threads as CPUs are no more than a pool takes")
     })
 }
 
@@ -59,10 +57,7 @@ impl ThreadPoolBuilder {
 
     /// Refused by [`build`](Self::build).
     #[must_use]
-    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(
-        self,
-        _handler: H,
-    ) -> Self {
+    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(self, _handler: H) -> Self {
         self.refuse("panic_handler")
     }
 
@@ -97,11 +92,7 @@ impl ThreadPoolBuilder {
             return refuse(format!("`{option}` is no option of {}", rival::NAME));
         }
         if threads > rival::MAX_THREADS {
-            return refuse(format!(
-                "{threads} threads are more than {} takes: {}",
-                rival::NAME,
-                rival::MAX_THREADS
-            ));
+            return refuse(format!("{threads} threads are more than {} takes: {}", rival::NAME, rival::MAX_THREADS));
         }
         Ok(ThreadPool { threads, pool: rival::Pool::start(threads) })
     }

@@ -1,5 +1,5 @@
-//! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is the parallel region. They
-//! have [`broadcast`](crate::broadcast()) alone. The file of each says whether who calls it takes part.
+//! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is the parallel region.
+//! They have [`broadcast`](crate::broadcast()) alone. The file of each says whether who calls it takes part.
 
 use std::cell::Cell;
 use std::ptr;

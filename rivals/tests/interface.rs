@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rayon_core::{
-    ThreadPool, ThreadPoolBuilder, current_num_threads, join, join_context, max_num_threads, scope,
-};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, current_num_threads, join, join_context, max_num_threads, scope};
 
 const RIVAL: &str = if cfg!(feature = "chili") { "chili" } else { "forte" };
 
@@ -43,10 +41,7 @@ fn a_closure_that_moved_to_another_thread_is_told_so_and_no_other() {
     let start = Instant::now();
     // A heartbeat is due every 100 us at most; one tree takes longer.
     while !has_moved.load(Relaxed) {
-        assert!(
-            start.elapsed() < Duration::from_mins(1),
-            "nothing moves: nothing runs in parallel"
-        );
+        assert!(start.elapsed() < Duration::from_mins(1), "nothing moves: nothing runs in parallel");
         pool.install(|| {
             tree(14, &|is_told, moved| {
                 assert_eq!(is_told, moved);

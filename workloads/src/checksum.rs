@@ -1,12 +1,12 @@
 //! The Internet checksum (RFC 1071) over bytes, in a form that the compiler makes into vector code.
 
-/// The ones'-complement sum of `bytes` as big-endian 16-bit words; an odd last byte is followed by a
-/// zero. A block that holds its own checksum adds up to `0xffff`.
+/// The ones'-complement sum of `bytes` as big-endian 16-bit words; an odd last byte is followed by a zero. A block that
+/// holds its own checksum adds up to `0xffff`.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u16 {
     let (words, rest) = bytes.as_chunks::<4>();
-    // A ones'-complement sum may be taken in wider words, and in the machine's byte order: the sum
-    // then comes out with its two bytes swapped. 2^32 words of 32 bits fit the 64 bits.
+    // A ones'-complement sum may be taken in wider words, and in the machine's byte order: the sum then comes out with
+    // its two bytes swapped. 2^32 words of 32 bits fit the 64 bits.
     let mut total: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);

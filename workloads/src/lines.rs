@@ -87,8 +87,8 @@ mod tests {
         serde_json::to_vec(&request).expect("plain data")
     }
 
-    /// Reads whatever it is: no panic, and no more memory than the line is worth. A parameter of six bytes
-    /// takes two strings in a tree of half-full nodes.
+    /// Reads whatever it is: no panic, and no more memory than the line is worth. A parameter of six bytes takes two
+    /// strings in a tree of half-full nodes.
     fn survives(line: &[u8]) -> Result<Request, Failure> {
         let (read, peak) = peak_bytes(|| read_request(line));
         let bound = 40 * line.len() + 4_096;

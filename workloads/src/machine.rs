@@ -1,7 +1,8 @@
 //! The machine on which workloads run: the host, or under `--cfg manycore` a simulated one.
 //!
-//! A workload takes its clock, its threads and the words that its jobs share from here, and charges its work. On the host
-//! a charge is nothing. On a simulated machine nothing else takes time: what runs between two charges is done at once.
+//! A workload takes its clock, its threads and the words that its jobs share from here, and charges its work. On the
+//! host a charge is nothing. On a simulated machine nothing else takes time: what runs between two charges is done at
+//! once.
 
 use std::time::Duration;
 

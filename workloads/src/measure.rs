@@ -15,12 +15,11 @@ use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A guess, at
-/// a hundred times what a sweep asks for and more.
+/// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A guess, at a hundred
+/// times what a sweep asks for and more.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// Serves `request` with a workload of `catalogue`. `variant` is what the linked rayon-core says
-/// of itself.
+/// Serves `request` with a workload of `catalogue`. `variant` is what the linked rayon-core says of itself.
 ///
 /// # Errors
 /// If the request asks for something that does not exist, or an answer is wrong.
@@ -221,8 +220,8 @@ impl Engine {
         }
     }
 
-    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it.
-    /// Between the two clock readings the harness neither allocates nor prints.
+    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it. Between the two
+    /// clock readings the harness neither allocates nor prints.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
         let before = UsageSample::now();
         let started = Instant::now();

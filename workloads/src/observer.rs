@@ -1,9 +1,7 @@
-//! What an instrumented rayon-core is asked, and when: right before and right after each timed
-//! region, never inside.
+//! What an instrumented rayon-core is asked, and when: right before and right after each timed region, never inside.
 //!
-//! This package knows no instrumented rayon-core, since a published one has nothing to tell. The
-//! program of an instrumented build implements [`Observer`] and hands it to
-//! [`crate::main_instrumented`].
+//! This package knows no instrumented rayon-core, since a published one has nothing to tell. The program of an
+//! instrumented build implements [`Observer`] and hands it to [`crate::main_instrumented`].
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,8 +12,8 @@ use rayon::ThreadPool;
 use crate::trace::{self, Header};
 use crate::usage::nanoseconds;
 
-/// Room for this many spans per worker in a trace. A guess: some MiB each, and about as much as a
-/// viewer shows at ease; what finds no room is counted.
+/// Room for this many spans per worker in a trace. A guess: some MiB each, and about as much as a viewer shows at ease;
+/// what finds no room is counted.
 const SPANS_PER_WORKER: usize = 1 << 16;
 
 /// What an instrumented rayon-core can tell of a pool.
@@ -200,8 +198,8 @@ impl Watch for Observing<'_> {
     }
 }
 
-/// Adds to each name's sum what was counted between two moments. A count is read while others write
-/// it, so that it may seem to fall by what was then under way; that is no reason to panic.
+/// Adds to each name's sum what was counted between two moments. A count is read while others write it, so that it may
+/// seem to fall by what was then under way; that is no reason to panic.
 fn add_difference(sum: &mut BTreeMap<String, u64>, before: &NamedCounts, after: &NamedCounts) {
     for ((name, earlier), (_, later)) in before.iter().zip(after) {
         *sum.entry((*name).to_owned()).or_default() += later.saturating_sub(*earlier);

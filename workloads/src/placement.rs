@@ -10,8 +10,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// The kernel's word for the calling thread.
 pub const MYSELF: Pid = Pid::from_raw(0);
 
-/// Builds a pool of `threads` workers, each where `placement` says. Pinned workers are on their CPUs when this
-/// returns, and nothing has run on them before.
+/// Builds a pool of `threads` workers, each where `placement` says. Pinned workers are on their CPUs when this returns,
+/// and nothing has run on them before.
 ///
 /// # Errors
 /// If the pool cannot be built, or the kernel does not let a worker stay on its CPU.

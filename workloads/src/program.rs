@@ -13,9 +13,8 @@ use crate::observer::Observer;
 /// Exit code if the answer cannot be told, as the runner has it for a host that fails.
 const HOST_FAILED: u8 = 4;
 
-/// Reads one [`Request`] line from standard input and answers with one line on standard output: an
-/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4 if the answer
-/// cannot be written.
+/// Reads one [`Request`] line from standard input and answers with one line on standard output: an [`Outcome`] (exit
+/// code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4 if the answer cannot be written.
 ///
 /// With the arguments `list --json`, it describes the workloads instead.
 ///
@@ -26,8 +25,7 @@ pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
     respond(catalogue, move |request| measure::run(variant, catalogue, request))
 }
 
-/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
-/// are worth nothing.
+/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times are worth nothing.
 ///
 /// # Panics
 /// As [`main`].

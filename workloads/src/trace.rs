@@ -1,11 +1,10 @@
-//! Writes what workers did over time as Chrome's trace event format, in JSON: what
-//! `ui.perfetto.dev` and `chrome://tracing` open.
+//! Writes what workers did over time as Chrome's trace event format, in JSON: what `ui.perfetto.dev` and
+//! `chrome://tracing` open.
 //!
-//! One process, a thread (a track) per worker, and track 0 for the timed iterations. A span is a
-//! pair of events, phases `B` and `E`, with `ts` in microseconds: where one span ends and the next
-//! begins, both say the very same number, while a duration would be rounded and spans overlap.
-//! Viewers colour spans by their names, so a state looks the same on every track. Everything else
-//! about the trial is in `otherData`.
+//! One process, a thread (a track) per worker, and track 0 for the timed iterations. A span is a pair of events, phases
+//! `B` and `E`, with `ts` in microseconds: where one span ends and the next begins, both say the very same number,
+//! while a duration would be rounded and spans overlap. Viewers colour spans by their names, so a state looks the same
+//! on every track. Everything else about the trial is in `otherData`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -33,8 +32,8 @@ pub struct Header<'a> {
     pub request: &'a Request,
 }
 
-/// Writes a trace to `path`. `iterations` are begin and end of the timed regions, in nanoseconds on
-/// the clock of the timeline.
+/// Writes a trace to `path`. `iterations` are begin and end of the timed regions, in nanoseconds on the clock of the
+/// timeline.
 ///
 /// # Errors
 /// If the file cannot be written.

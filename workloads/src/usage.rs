@@ -10,9 +10,8 @@ use nix::time::{ClockId, clock_gettime};
 
 /// Use of the whole process, all threads, since it started, and of those that it started and that have ended.
 ///
-/// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
-/// thread that asks; over a region of a few milliseconds the value is coarse, over a trial it is
-/// not.
+/// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the thread that asks;
+/// over a region of a few milliseconds the value is coarse, over a trial it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageSample {
     /// CPU time in user mode.

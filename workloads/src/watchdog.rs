@@ -1,8 +1,7 @@
-//! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the
-//! process.
+//! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the process.
 //!
-//! From outside, a hang is only a process that must be killed. From within, one can still ask the
-//! pool and the kernel who sleeps and who searches, and that is what a lost wake-up is found by.
+//! From outside, a hang is only a process that must be killed. From within, one can still ask the pool and the kernel
+//! who sleeps and who searches, and that is what a lost wake-up is found by.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -22,16 +21,15 @@ use crate::usage::nanoseconds;
 /// Between two looks at the threads' CPU times, which tells who is busy. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at
-/// most once in each limit, to see how far the run is.
+/// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at most once in each
+/// limit, to see how far the run is.
 pub(crate) struct Watchdog {
     progress: Arc<Progress>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Written by the run, read by the watchdog. All Relaxed: the reader needs no more than that a value
-/// gets there in the end, and an old one makes it look again, or at worst report a run that got on
-/// in just that moment.
+/// Written by the run, read by the watchdog. All Relaxed: the reader needs no more than that a value gets there in the
+/// end, and an old one makes it look again, or at worst report a run that got on in just that moment.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
@@ -92,8 +90,8 @@ fn watch(progress: &Progress, limit: Duration, pool: Option<&ThreadPool>) {
     }
 }
 
-/// Tells people on standard error and the runner on standard output, and ends the process: threads
-/// that hang cannot be ended in another way.
+/// Tells people on standard error and the runner on standard output, and ends the process: threads that hang cannot be
+/// ended in another way.
 fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> ! {
     let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
     eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");

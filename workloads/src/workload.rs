@@ -33,8 +33,7 @@ pub trait Instance: Send {
     /// Does the work on the calling thread alone; returns the units of work done. Timed.
     fn run_sequential(&mut self) -> u64;
 
-    /// Does the work on the pool that the calling thread belongs to; returns the units of work
-    /// done. Timed.
+    /// Does the work on the pool that the calling thread belongs to; returns the units of work done. Timed.
     ///
     /// # Panics
     /// If the workload has [`Instance::run_on`] in its place.
@@ -47,8 +46,7 @@ pub trait Instance: Send {
         pool.install(|| self.run_parallel())
     }
 
-    /// Compares the answer of the last run with the known one; returns it in a short printable
-    /// form. Not timed.
+    /// Compares the answer of the last run with the known one; returns it in a short printable form. Not timed.
     ///
     /// # Errors
     /// If the answer is wrong.

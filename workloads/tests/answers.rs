@@ -7,8 +7,7 @@ use workloads::CATALOGUE;
 use workloads::measure::{run, run_workload};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
-/// are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {

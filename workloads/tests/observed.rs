@@ -10,8 +10,8 @@ use workloads::CATALOGUE;
 use workloads::measure::{run, run_observed};
 use workloads::observer::{Counts, Observer, Span, Timeline};
 
-/// Counts its own snapshots: each finds ten more pushes by worker 0 and one by worker 1 than the
-/// one before, and a hundred more outside.
+/// Counts its own snapshots: each finds ten more pushes by worker 0 and one by worker 1 than the one before, and a
+/// hundred more outside.
 #[derive(Default)]
 struct MadeUp {
     snapshots: Cell<u64>,

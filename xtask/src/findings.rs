@@ -1,5 +1,5 @@
-//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint, and runs to its end; and
-//! that each proposal there fits upstream.
+//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint, and runs to its end;
+//! and that each proposal there fits upstream.
 
 use std::path::PathBuf;
 

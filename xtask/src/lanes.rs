@@ -1,7 +1,8 @@
 //! Steps in two lanes, each step a process of its own, and a table of what each took.
 //!
-//! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on. Steps of the first lane
-//! build in the checkout's target folder, which Cargo lets one build at a time have; those of the second elsewhere.
+//! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on. Steps of the first
+//! lane build in the checkout's target folder, which Cargo lets one build at a time have; those of the second
+//! elsewhere.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

@@ -44,8 +44,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals, findings, runner
-    /// and analysis.
+    /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals, findings, runner and
+    /// analysis.
     Test {
         /// Only these parts (default: all, and `services` only if they changed).
         #[arg(long, value_delimiter = ',')]
@@ -67,8 +67,8 @@ enum Task {
     },
     /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every variant.
     ///
-    /// The tests come from the registry; none is in this repository. All of them take an hour or two and
-    /// 4 GB below target/conformance. An interrupted run continues where it stopped.
+    /// The tests come from the registry; none is in this repository. All of them take an hour or two and 4 GB below
+    /// target/conformance. An interrupted run continues where it stopped.
     Conformance(conformance::Options),
     /// Show what our proposals change in the published rayon-core, and run its own tests with them.
     ///
@@ -86,14 +86,14 @@ enum Task {
     },
     /// Look for lost wake-ups: five loads on every branch and on master, and a table of the results.
     ///
-    /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time, broadcasts
-    /// to dozing workers, and one tiny spawn per millisecond. A hang is reported with the
+    /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time, broadcasts to dozing
+    /// workers, and one tiny spawn per millisecond. A hang is reported with the
     /// state of every thread.
     Stress {
         #[command(flatten)]
         scope: stress::Scope,
-        /// Run the fork's own stress tests instead, with a random load on every variant: nothing lost,
-        /// nothing doubled, no hang.
+        /// Run the fork's own stress tests instead, with a random load on every variant: nothing lost, nothing doubled,
+        /// no hang.
         #[arg(long, conflicts_with_all = ["branches", "long"])]
         random: bool,
         /// With `--random`: seconds per variant.
@@ -119,9 +119,8 @@ enum Task {
     },
     /// Try the analysis on made-up sweeps of known truth.
     ///
-    /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are advised.
-    /// Fails if that breaks a promise. All cases take some ten minutes on two CPUs. `cargo xtask test` tries
-    /// fewer sweeps.
+    /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are advised. Fails if
+    /// that breaks a promise. All cases take some ten minutes on two CPUs. `cargo xtask test` tries fewer sweeps.
     Truth {
         /// Made-up sweeps of each case.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
@@ -149,8 +148,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error that knows its cause ends as in the runner: 2 for bad input, 3 for a failed build, 4 for a
-/// host that is not fit, 130 for an interrupt. Any other is a check that failed.
+/// An error that knows its cause ends as in the runner: 2 for bad input, 3 for a failed build, 4 for a host that is not
+/// fit, 130 for an interrupt. Any other is a check that failed.
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
     if is_classified { exit_of(error).code() } else { 1 }

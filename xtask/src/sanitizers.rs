@@ -20,11 +20,11 @@ const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
-    // Nobody ends the global pool, adopted threads never leave their pool, and the epochs of
-    // crossbeam keep garbage of threads that have ended.
+    // Nobody ends the global pool, adopted threads never leave their pool, and the epochs of crossbeam keep garbage of
+    // threads that have ended.
     "-Zmiri-ignore-leaks",
-    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the
-    // warning; such casts work without the flag too.
+    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the warning; such casts
+    // work without the flag too.
     "-Zmiri-permissive-provenance",
 ];
 
@@ -37,8 +37,8 @@ struct MiriTarget {
 const MIRI_TARGETS: [MiriTarget; 4] = [
     MiriTarget {
         target: &["--lib"],
-        // Counting on one thread, without `unsafe`: nothing for Miri to find. Long histories and
-        // pools of 65 535 workers, for every variant, would take longer than all the rest.
+        // Counting on one thread, without `unsafe`: nothing for Miri to find. Long histories and pools of 65 535
+        // workers, for every variant, would take longer than all the rest.
         skip: &["sleep::counters"],
     },
     MiriTarget {
@@ -51,8 +51,8 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
     MiriTarget { target: &["--doc"], skip: &[] },
 ];
 
-/// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler;
-/// with `names`, only tests whose name contains one of them.
+/// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler; with `names`, only
+/// tests whose name contains one of them.
 pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String]) -> Result<()> {
     prove_installed(sh)?;
     let _flags = sh.push_env("MIRIFLAGS", miri_flags(seeds));

@@ -12,8 +12,8 @@ use crate::variants::Variant;
 /// Beginnings of the names of variables that change what is built or how long it is tested.
 const VARIABLES: [&str; 5] = ["CARGO_PROFILE_", "FORK_", "FREQUENCY_", "RUSTFLAGS", "SWEEP_"];
 
-/// Differs when a file at `places` differs, which are files and folders of the checkout, or the compiler, or a
-/// variable that it reads. What Git ignores does not count.
+/// Differs when a file at `places` differs, which are files and folders of the checkout, or the compiler, or a variable
+/// that it reads. What Git ignores does not count.
 ///
 /// # Errors
 /// If Git or the compiler cannot be run.

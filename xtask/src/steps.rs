@@ -60,8 +60,8 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Each rival alone, as a program has one: that programs written for rayon build and are right on it. A workspace of its
-/// own, so its format and lints are checked here.
+/// Each rival alone, as a program has one: that programs written for rayon build and are right on it. A workspace of
+/// its own, so its format and lints are checked here.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
@@ -103,8 +103,8 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The fork's tests. What no variant can change (interface, compile errors, examples in the
-/// documentation) is tested on the first one alone.
+/// The fork's tests. What no variant can change (interface, compile errors, examples in the documentation) is tested on
+/// the first one alone.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Many builds that are run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
@@ -182,7 +182,8 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
         // Larger bounds; every verdict is printed with the executions it took.
         models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
     } else {
-        // Each execution maps new stacks: two at a time would have the kernel stop each other for half of what they take.
+        // Each execution maps new stacks: two at a time would have the kernel stop each other for half of what they
+        // take.
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol, of locks and of queues", models)

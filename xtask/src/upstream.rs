@@ -1,4 +1,5 @@
-//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core, and whether its own tests pass.
+//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core, and whether its own tests
+//! pass.
 //!
 //! Nothing of upstream is in this repository: the sources are those that Cargo keeps, and are copied under `target/`.
 

@@ -12,8 +12,8 @@ use crate::branches;
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
-    /// A variant by its features, such as `split,no-jec` or `packed`, or by a branch of the fork, such as
-    /// `champion`; may be repeated (default: the task's own choice).
+    /// A variant by its features, such as `split,no-jec` or `packed`, or by a branch of the fork, such as `champion`;
+    /// may be repeated (default: the task's own choice).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }

@@ -35,13 +35,11 @@ fn done_by(task: &Path) -> Option<Done> {
 /// The same of the counted threads, all together.
 fn done() -> Done {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let is_counted =
-        |task: &PathBuf| read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == NAME);
+    let is_counted = |task: &PathBuf| read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == NAME);
     let counted = tasks.map(|task| task.path()).filter(is_counted);
-    counted.filter_map(|task| done_by(&task)).fold(Done::default(), |sum, it| Done {
-        sleeps: sum.sleeps + it.sleeps,
-        cpu_ns: sum.cpu_ns + it.cpu_ns,
-    })
+    counted
+        .filter_map(|task| done_by(&task))
+        .fold(Done::default(), |sum, it| Done { sleeps: sum.sleeps + it.sleeps, cpu_ns: sum.cpu_ns + it.cpu_ns })
 }
 
 /// Calls `spawn` once per period, prints a row, and returns how many threads woke up for each call.
@@ -97,8 +95,7 @@ fn of_pool(threads: usize, seconds: f64) -> f64 {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds = words.first().map_or(Ok(2.0), |word| word.parse());
-    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len())
-    else {
+    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len()) else {
         eprintln!("usage: idle-pool-burns [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
@@ -106,10 +103,7 @@ fn main() -> ExitCode {
         eprintln!("This needs Linux, with `status` and `schedstat` of each thread in /proc.");
         return ExitCode::from(4);
     }
-    println!(
-        "{:<20} {:>16} {:>15} {:>13}",
-        "", "wake-ups per job", "CPU us per job", "% of one CPU"
-    );
+    println!("{:<20} {:>16} {:>15} {:>13}", "", "wake-ups per job", "CPU us per job", "% of one CPU");
     of_thread(seconds);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut sizes = vec![1, 2, 8, 2 * cpus];

@@ -41,8 +41,7 @@ fn row<const BYTES: usize>(seconds: f64) -> f64 {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds = words.first().map_or(Ok(1.0), |word| word.parse());
-    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len())
-    else {
+    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len()) else {
         eprintln!("usage: join-moves-closure [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };

@@ -119,9 +119,7 @@ fn row(workers: usize, steps: u64, seconds: f64) {
     let outside = regions.price(Duration::ZERO, enter);
     let paused = regions.price(PAUSE, enter);
     let (ideal, spins) = (regions.ideal.as_secs_f64() * 1e6, regions.price_by_spinning());
-    println!(
-        "{workers:>7} {ideal:>9.1} {inside:>11.1} {outside:>11.1} {paused:>13.1} {spins:>13.1}"
-    );
+    println!("{workers:>7} {ideal:>9.1} {inside:>11.1} {outside:>11.1} {paused:>13.1} {spins:>13.1}");
 }
 
 fn main() -> ExitCode {

@@ -49,10 +49,7 @@ fn running_on(task: &Path) -> Option<u32> {
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;
-        rayon_core::join(
-            || run_jobs(first, half, seen),
-            || run_jobs(first + half, jobs - half, seen),
-        );
+        rayon_core::join(|| run_jobs(first, half, seen), || run_jobs(first + half, jobs - half, seen));
     } else {
         let begun = Instant::now();
         if first == JOBS / 2 {
@@ -110,18 +107,14 @@ fn row(name: &str, seconds: f64, is_pinned: bool) -> f64 {
     let share = |part: u32| 100.0 * f64::from(part) / ticks_us.len() as f64;
     let [stacked, apart, alone] = [stacked, apart, alone].map(share);
     let median = ticks_us[ticks_us.len() / 2];
-    println!(
-        "{name:<10} {:>7} {stacked:>10.1} {apart:>10.1} {alone:>10.1} {median:>10.0}",
-        ticks_us.len()
-    );
+    println!("{name:<10} {:>7} {stacked:>10.1} {apart:>10.1} {alone:>10.1} {median:>10.0}", ticks_us.len());
     stacked
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds = words.first().map_or(Ok(6.0), |word| word.parse());
-    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len())
-    else {
+    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len()) else {
         eprintln!("usage: stacked-wake-ups [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
@@ -130,10 +123,7 @@ fn main() -> ExitCode {
         eprintln!("This needs Linux, which tells where a thread runs, and two CPUs.");
         return ExitCode::from(4);
     }
-    println!(
-        "workers    {:>7} {:>10} {:>10} {:>10} {:>10}",
-        "ticks", "one CPU, %", "apart, %", "one, %", "us/tick"
-    );
+    println!("workers    {:>7} {:>10} {:>10} {:>10} {:>10}", "ticks", "one CPU, %", "apart, %", "one, %", "us/tick");
     let free = row("free", seconds, false);
     let pinned = row("pinned", seconds, true);
     if free < 5.0 || free < 2.0 * pinned {

@@ -120,8 +120,7 @@ fn main() -> ExitCode {
     let is_free = words.last().is_some_and(|word| word == "free") && words.pop().is_some();
     let seconds = words.first().map_or(Ok(2.0), |word| word.parse());
     let seconds = seconds.ok().filter(|it| words.len() < 3 && (0.1..1e6).contains(it));
-    let (Some(seconds), None | Some("1" | "2" | "3")) = (seconds, words.get(1).map(String::as_str))
-    else {
+    let (Some(seconds), None | Some("1" | "2" | "3")) = (seconds, words.get(1).map(String::as_str)) else {
         eprintln!("usage: wake-under-lock [SECONDS [ROW]] [free], 0.1 or more; ROW is 1, 2 or 3");
         return ExitCode::from(2);
     };

@@ -125,8 +125,8 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic or a lock: the access
-/// is then told by the place of the call.
+/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic or a lock: the
+/// access is then told by the place of the call.
 fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
     const ACCESSES: [&str; 9] =
         [".load(", ".store(", ".swap(", ".compare_exchange", ".fetch_", "lock()", ".wait(", ".notify_all()", " fence("];

@@ -255,8 +255,8 @@ impl Engine {
         RUNNING.set(engine);
         let _reset = Reset;
         loop {
-            // SAFETY: no thread's code runs here, so no other reference to the engine exists; this one ends before
-            // the coroutine is resumed.
+            // SAFETY: no thread's code runs here, so no other reference to the engine exists; this one ends before the
+            // coroutine is resumed.
             let coroutine: *mut Step = unsafe {
                 let engine = &mut *engine;
                 let next = engine.earliest.min();
@@ -413,8 +413,8 @@ impl Drop for Engine {
     /// unwinding, which would run code of theirs.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
-            // SAFETY: what lies on these stacks is never reached again: only code on them knows where it is, and
-            // none of it runs any more.
+            // SAFETY: what lies on these stacks is never reached again: only code on them knows where it is, and none
+            // of it runs any more.
             unsafe { coroutine.force_reset() };
         }
     }

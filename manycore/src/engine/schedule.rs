@@ -1,10 +1,10 @@
 //! Which thread has which core, as an operating system decides.
 //!
-//! A thread that becomes able to run gets the core that it had before if nobody has it, else the nearest core that nobody
-//! has, else it waits for the one that it had. A core that loses its thread takes the first of those that wait for it,
-//! else of those that wait for the core with the most of them. A thread gives its core up when it blocks, sleeps, ends, or
-//! yields and another waits for the core; and when another waits and it has had the core for a time slice. So no core is
-//! idle while a thread waits.
+//! A thread that becomes able to run gets the core that it had before if nobody has it, else the nearest core that
+//! nobody has, else it waits for the one that it had. A core that loses its thread takes the first of those that wait
+//! for it, else of those that wait for the core with the most of them. A thread gives its core up when it blocks,
+//! sleeps, ends, or yields and another waits for the core; and when another waits and it has had the core for a time
+//! slice. So no core is idle while a thread waits.
 //!
 //! Where a core has two hardware threads, each counts as a core here. A thread that must go elsewhere prefers one whose
 //! sibling nobody has, and nobody is moved away from a sibling afterwards.
@@ -63,8 +63,8 @@ impl Engine {
         self.stacks.retain(|_, (_, other)| *other != place);
         self.stacks.insert(stack.base().get(), (stack.limit().get(), place));
         let coroutine = Step::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has
-            // just given its own up.
+            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has just
+            // given its own up.
             unsafe {
                 let engine = &mut *running();
                 engine.threads[engine.current].yielder = yielder;
@@ -90,7 +90,8 @@ impl Engine {
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
     }
 
-    /// Whether a thread runs on the sibling of `core`, whatever it does there: one that spins takes what one that works does.
+    /// Whether a thread runs on the sibling of `core`, whatever it does there: one that spins takes what one that works
+    /// does.
     fn does_sibling_run(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         let thread = sibling.and_then(|sibling| self.cores[sibling].thread);
@@ -214,8 +215,8 @@ impl Engine {
         self.release();
     }
 
-    /// The current thread goes behind those that wait for its core, if there are any and, unless `yields`, it has had its
-    /// slice; returns whether it does.
+    /// The current thread goes behind those that wait for its core, if there are any and, unless `yields`, it has had
+    /// its slice; returns whether it does.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
         let is_over = self.clock.saturating_sub(core.since) >= self.machine.prices.slice;

@@ -28,8 +28,8 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     Some(result)
 }
 
-/// Lets every thread go first whose clock is earlier, or equal and its number smaller; and one that waits for the core, if
-/// its turn has come.
+/// Lets every thread go first whose clock is earlier, or equal and its number smaller; and one that waits for the core,
+/// if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -77,8 +77,8 @@ pub(crate) fn touch(address: usize, bytes: usize, is_written: bool, at: &'static
     }
 }
 
-/// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or if `is_boxed` in whose
-/// arena, unless this is that core.
+/// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or if `is_boxed` in
+/// whose arena, unless this is that core.
 pub(crate) fn take_over(address: usize, bytes: usize, is_boxed: bool, at: &'static Location<'static>) {
     on_engine(|engine| {
         let arena = || is_boxed.then(|| heap::thread_of(address)).flatten();
@@ -185,8 +185,8 @@ pub(crate) fn allocation() {
 /// How many pieces of work a time slice has, after each of which another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads, at the reference frequency: its price follows whether the sibling
-/// runs when it begins. A guess, small beside what waking up takes.
+/// A piece of work on a core with two hardware threads, at the reference frequency: its price follows whether the
+/// sibling runs when it begins. A guess, small beside what waking up takes.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
 /// Work of `time` at the reference frequency.
@@ -393,8 +393,8 @@ pub(crate) fn threads() -> Option<usize> {
     on_engine(|engine| engine.alive)
 }
 
-/// The place of a thread-local value of the current thread; what `make` makes, if it is not there yet. Nothing if the thread
-/// ends and has dropped it.
+/// The place of a thread-local value of the current thread; what `make` makes, if it is not there yet. Nothing if the
+/// thread ends and has dropped it.
 pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
         let locals = &engine.threads[engine.current].locals;

@@ -13,8 +13,8 @@ use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topo
 /// What a core may run at, in MHz: what is outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
 
-/// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together: guesses that hang together, as
-/// all are ways through one scheduler.
+/// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together: guesses that hang
+/// together, as all are ways through one scheduler.
 pub const SYSTEM: &str = "system";
 
 /// The prices of which [`SYSTEM`] stands for.

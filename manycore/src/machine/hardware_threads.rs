@@ -117,8 +117,8 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// The file with the topology and the prices of the machine whose file is at `path`: that one, or that of the machine
-    /// that it is like.
+    /// The file with the topology and the prices of the machine whose file is at `path`: that one, or that of the
+    /// machine that it is like.
     #[must_use]
     pub fn priced_in(path: &Path) -> PathBuf {
         let name = std::fs::read_to_string(path).ok().and_then(|text| name(&text));

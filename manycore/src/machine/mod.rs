@@ -31,8 +31,8 @@ pub struct Machine {
     pub frequency: Frequency,
 }
 
-/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the first cluster of
-/// the first socket first. CPUs are what the operating system runs threads on: the hardware threads of the cores. Their
+/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the first cluster of the
+/// first socket first. CPUs are what the operating system runs threads on: the hardware threads of the cores. Their
 /// numbers are those that Linux gives on x86: first one CPU of each core, then, in the same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
@@ -114,8 +114,8 @@ pub enum Distance {
 
 /// What things cost, in picoseconds where nothing else is said.
 ///
-/// Those of a core hold at [`Frequency::reference_mhz`] and scale with the frequency; transfers and what the
-/// operating system does do not.
+/// Those of a core hold at [`Frequency::reference_mhz`] and scale with the frequency; transfers and what the operating
+/// system does do not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prices {
     /// Of a core: a read of a line that it has, or a store, and the instructions around it.

@@ -125,8 +125,8 @@ pub mod boxed {
 pub mod cell {
     pub use std::cell::*;
 
-    /// As the standard library's, but a visit pays for the lines of the value. Who writes there tells others so by an atomic,
-    /// mostly on the same line, which has its own price.
+    /// As the standard library's, but a visit pays for the lines of the value. Who writes there tells others so by an
+    /// atomic, mostly on the same line, which has its own price.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);

@@ -1,5 +1,5 @@
-//! Jobs that are dealt: a worker that waits opens its mailbox, and who has a job to spare puts one there. The waiting worker
-//! looks at a line of its own, and nobody searches.
+//! Jobs that are dealt: a worker that waits opens its mailbox, and who has a job to spare puts one there. The waiting
+//! worker looks at a line of its own, and nobody searches.
 //!
 //! | state  | meaning                                          | left by                                   |
 //! |--------|--------------------------------------------------|-------------------------------------------|
@@ -8,14 +8,16 @@
 //! | busy   | somebody writes a job into it, or takes one out  | who made it so → full, closed or open     |
 //! | full   | holds a job, and its worker is about to take it  | the worker or another that takes it → busy |
 //!
-//! The state decides; every step that two threads may take at a time is a read-modify-write. Who waits is also shown by a bit in a word
-//! for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing beside an open one.
+//! The state decides; every step that two threads may take at a time is a read-modify-write. Who waits is also shown by
+//! a bit in a word for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing
+//! beside an open one.
 //!
-//! Whoever finds a mailbox busy waits, as for a spin lock, until some ten instructions are done: under a scheduler of strict
-//! priorities, threads that submit jobs must not have a lower priority than workers that spin on the same CPU.
+//! Whoever finds a mailbox busy waits, as for a spin lock, until some ten instructions are done: under a scheduler of
+//! strict priorities, threads that submit jobs must not have a lower priority than workers that spin on the same CPU.
 //!
 //! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
-//! region spreads as a tree does, and its workers do not fight for bits. A thread outside has one job, and hands on all.
+//! region spreads as a tree does, and its workers do not fight for bits. A thread outside has one job, and hands on
+//! all.
 
 use std::ptr;
 
@@ -38,8 +40,8 @@ const FULL: usize = 3;
 /// Workers whose bits come along with a job: as many as a word has.
 const GROUP: usize = 64;
 
-/// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with more, the workers that come
-/// to wait at a time write the same line.
+/// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with more, the workers that
+/// come to wait at a time write the same line.
 const NEIGHBOURS: usize = 16;
 
 /// Looks at a busy mailbox before its worker yields: whoever made it busy has lost its CPU.
@@ -49,8 +51,8 @@ const LOOKS: u32 = if cfg!(fork_loom) { 0 } else { 100 };
 struct Mailbox {
     state: AtomicUsize,
     job: [AtomicPtr<()>; 2],
-    /// Who else waits, of the worker's group: while the mailbox is full, those that come with the job; while it is closed,
-    /// those that the worker may deal to.
+    /// Who else waits, of the worker's group: while the mailbox is full, those that come with the job; while it is
+    /// closed, those that the worker may deal to.
     helpers: AtomicU64,
 }
 
@@ -84,8 +86,8 @@ impl Deal {
         // Relaxed: while it is closed, only the worker touches them.
         let helpers = mailbox.helpers.load(Ordering::Relaxed);
         mailbox.helpers.store(0, Ordering::Relaxed);
-        // ORDERING: Release, pairs with the exchange of a dealer, which writes where another worker may have read a job that
-        // it took from here: `close` has acquired that.
+        // ORDERING: Release, pairs with the exchange of a dealer, which writes where another worker may have read a job
+        // that it took from here: `close` has acquired that.
         mailbox.state.store(OPEN, Ordering::Release);
         self.show(worker / GROUP, helpers | 1 << (worker % GROUP));
     }
@@ -141,8 +143,8 @@ impl Deal {
         (mailbox.state.load(Ordering::Relaxed) == FULL).then(|| mailbox.take()).flatten()
     }
 
-    /// `worker`, which calls this, has jobs: deals the one that `take` returns, if anybody waits. `false` if nobody does, or
-    /// there is no job.
+    /// `worker`, which calls this, has jobs: deals the one that `take` returns, if anybody waits. `false` if nobody
+    /// does, or there is no job.
     pub(crate) fn deal<T: TwoWords>(&self, worker: usize, mut take: impl FnMut() -> Option<T>) -> bool {
         let own = &self.mailboxes[worker].helpers;
         // Relaxed: only the worker touches them while it does not wait.
@@ -178,8 +180,8 @@ impl Deal {
         self.mailboxes.len().div_ceil(GROUP)
     }
 
-    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along, or `ALL`. Leaves the rest, nearer
-    /// ones, without those that were tried and do not wait.
+    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along, or `ALL`. Leaves the
+    /// rest, nearer ones, without those that were tried and do not wait.
     fn deal_to_one_of<T: TwoWords, const ALL: bool>(
         &self,
         near: usize,
@@ -249,8 +251,8 @@ impl Deal {
 
 impl Mailbox {
     fn step(&self, from: usize, to: usize) -> bool {
-        // ORDERING: Acquire, pairs with the release when it became `from`: a job was read before it is overwritten, and was
-        // written before it is read.
+        // ORDERING: Acquire, pairs with the release when it became `from`: a job was read before it is overwritten, and
+        // was written before it is read.
         self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 

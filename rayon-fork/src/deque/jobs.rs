@@ -1,5 +1,5 @@
-//! A worker's jobs where they are offered on demand: private until somebody is idle, or in a pool whose workers take the oldest
-//! job first, in the deque that other builds have.
+//! A worker's jobs where they are offered on demand: private until somebody is idle, or in a pool whose workers take
+//! the oldest job first, in the deque that other builds have.
 
 use super::on_demand::{self, TwoWords};
 use super::{Deque, Steal, Stealer};

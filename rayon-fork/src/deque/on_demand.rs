@@ -1,5 +1,5 @@
-//! A deque whose jobs are its owner's alone until somebody asks for them. The crate in `deque/` compiles this file, too, without
-//! the scheduler.
+//! A deque whose jobs are its owner's alone until somebody asks for them. The crate in `deque/` compiles this file,
+//! too, without the scheduler.
 //!
 //! ```text
 //!             tail                split                 head
@@ -23,31 +23,32 @@
 //! | take oldest   | owner              | tail up, count down or the same; ends a claim | set before |
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
-//! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on. Thieves that expose do
-//! so one at a time, and the others do not wait.
+//! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on. Thieves that expose
+//! do so one at a time, and the others do not wait.
 //!
 //! Three arguments carry it; `models.rs` has each with the mistakes that would break it.
 //!
 //! **Exposing for an owner who is busy.** An owner in a long job does not push, so it exposes nothing. A thief that
 //! finds only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The owner lowers
-//! the head to pop, makes a light fence, and reads `limit`. One of the two fences is first. So either the owner sees the
-//! limit above its job, and takes it back; or the thief sees the lowered head, and leaves the job alone. `limit` is
+//! the head to pop, makes a light fence, and reads `limit`. One of the two fences is first. So either the owner sees
+//! the limit above its job, and takes it back; or the thief sees the lowered head, and leaves the job alone. `limit` is
 //! never below the split while the owner pops, so that its one load also tells the owner whether the job is private.
 //!
 //! **Claims.** The thief's fence is a system call, and a thief may lose its CPU in it. So the owner does not wait for
 //! it: before the thief raises the limit it sets a bit of `public`, the claim, and what it found counts only if that
 //! word has not changed since. An owner that takes a job back lowers the head, sets the limit, and then exchanges
-//! `public` for a value without the bit. That ends every earlier claim, whose limit it may have overwritten; and a later
-//! one begins by reading what the owner wrote, so it finds the lowered head, and raises the limit that the owner set.
-//! A thief that comes late raises the limit in vain: it is too high for a while, which only costs time. So a thief may
-//! raise it also to *ask*: the owner's next pop then looks at `public`, and exposes jobs by itself, without any heavy fence.
+//! `public` for a value without the bit. That ends every earlier claim, whose limit it may have overwritten; and a
+//! later one begins by reading what the owner wrote, so it finds the lowered head, and raises the limit that the owner
+//! set. A thief that comes late raises the limit in vain: it is too high for a while, which only costs time. So a thief
+//! may raise it also to *ask*: the owner's next pop then looks at `public`, and exposes jobs by itself, without any
+//! heavy fence.
 //!
 //! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a compare-exchange; what it
 //! copied counts only if that succeeds. So between the two the slot at the tail must not change unless the tail does.
 //! It does not: a ring counts as full from the tail on; and of public jobs the owner takes back the newest by lowering
-//! the count, but never the last one so: that one it takes as a thief would, by stepping the tail. The tail itself has 40
-//! bits, so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed. To copy *after*
-//! the exchange would not do: the owner may reuse the slot at once.
+//! the count, but never the last one so: that one it takes as a thief would, by stepping the tail. The tail itself has
+//! 40 bits, so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed. To copy
+//! *after* the exchange would not do: the owner may reuse the slot at once.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -79,7 +80,8 @@ const PUSHES_UNTIL_UNWANTED: u32 = 64;
 /// For so many answers an owner shows all of its jobs, after others exposed some in its stead. A guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
-/// What fits into two words, which threads may read while others write them: only together and untouched are they a value.
+/// What fits into two words, which threads may read while others write them: only together and untouched are they a
+/// value.
 pub(crate) trait TwoWords {
     /// The value as words.
     fn into_words(self) -> [*mut (); 2];
@@ -372,8 +374,8 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if none is; all, if others had to
-    /// do so lately.
+    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if none is; all, if
+    /// others had to do so lately.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
@@ -404,8 +406,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Whether others exposed jobs in the owner's stead lately: its jobs are long, compared with that help. Each call counts as
-    /// an answer; after some it is forgotten.
+    /// Whether others exposed jobs in the owner's stead lately: its jobs are long, compared with that help. Each call
+    /// counts as an answer; after some it is forgotten.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -484,9 +486,9 @@ impl<T> Shared<T> {
 
     fn exchange(&self, from: Public, to: Public) -> Result<(), Public> {
         // ORDERING: AcqRel. Release: the copy of a job that a thief has made comes before the owner writes the slot
-        // again (`make_room`); who steals an exposed job sees what its slot holds, and its ring; who begins a claim sees
-        // the head and the limit of an owner that has taken a job back. Every change is a read-modify-write, so that who
-        // acquires any value sees what came before an earlier one. Acquire keeps that chain.
+        // again (`make_room`); who steals an exposed job sees what its slot holds, and its ring; who begins a claim
+        // sees the head and the limit of an owner that has taken a job back. Every change is a read-modify-write, so
+        // that who acquires any value sees what came before an earlier one. Acquire keeps that chain.
         self.thieves
             .public
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
@@ -513,8 +515,8 @@ impl<T: TwoWords> Stealer<T> {
         }
         // ORDERING: Acquire, pairs with the store in `make_room`.
         let ring = thieves.ring.load(Ordering::Acquire);
-        // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is public, the slot at the
-        // tail holds it for as long as the tail stays.
+        // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is public, the slot at
+        // the tail holds it for as long as the tail stays.
         let words = unsafe { &*ring }.slot(public.0 >> TAIL_SHIFT).read();
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: the step of the tail made the job ours, and says that the words are those of the job.
@@ -523,22 +525,23 @@ impl<T: TwoWords> Stealer<T> {
         }
     }
 
-    /// Asks the owner for jobs, if all that it has are private: the next time that it takes one back, it exposes others.
+    /// Asks the owner for jobs, if all that it has are private: the next time that it takes one back, it exposes
+    /// others.
     pub(crate) fn ask(&self) {
         let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
             return;
         }
-        // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a limit that is too high
-        // costs it a look at `public`.
+        // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a limit that is too
+        // high costs it a look at `public`.
         let head = owners.head.load(Ordering::Relaxed);
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
     }
 
-    /// Whether the owner has pushed or popped since jobs were last exposed in its stead, or none ever was. If not, it probably
-    /// runs one long job, and answers nobody.
+    /// Whether the owner has pushed or popped since jobs were last exposed in its stead, or none ever was. If not, it
+    /// probably runs one long job, and answers nobody.
     pub(crate) fn has_stirred(&self) -> bool {
         let Shared { owners, thieves, .. } = &*self.shared;
         // Relaxed: hints.
@@ -572,8 +575,8 @@ impl<T: TwoWords> Stealer<T> {
         if wanted > 0 {
             // Relaxed: the fence orders it. Only raised: the owner may have ended the claim, and exposed more.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
-            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the head read next: an owner
-            // whose read of the limit misses that has lowered the head before.
+            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the head read next: an
+            // owner whose read of the limit misses that has lowered the head before.
             fences.heavy();
             hooks::count(Event::HeavyFence);
         }

@@ -45,9 +45,9 @@ pub struct EventCounts {
 }
 
 impl EventCounts {
-    /// Name and count of every kind of event that this build's variant can have, always in the same
-    /// order. Accesses to counter words which the variant does not use are left out, and so are stacked wakes where
-    /// the system does not tell which CPU a thread is on.
+    /// Name and count of every kind of event that this build's variant can have, always in the same order. Accesses to
+    /// counter words which the variant does not use are left out, and so are stacked wakes where the system does not
+    /// tell which CPU a thread is on.
     ///
     /// ```
     /// use rayon_core::instrument::EventCounts;
@@ -150,8 +150,7 @@ impl Sum for EventCounts {
 pub struct Snapshot {
     /// By worker.
     pub workers: Vec<EventCounts>,
-    /// What threads did that are no workers of this pool, all together; workers of other pools are
-    /// among them.
+    /// What threads did that are no workers of this pool, all together; workers of other pools are among them.
     pub outside: EventCounts,
 }
 
@@ -201,9 +200,9 @@ impl Snapshot {
 
 /// What happened in `pool` so far.
 ///
-/// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and
-/// what belongs together may be counted in part. When workers have no job left they still search,
-/// and then sleep: counts of these go on after the last job.
+/// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and what belongs
+/// together may be counted in part. When workers have no job left they still search, and then sleep: counts of these go
+/// on after the last job.
 ///
 /// ```
 /// use rayon_core::instrument::snapshot;

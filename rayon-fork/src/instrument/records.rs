@@ -22,11 +22,11 @@ pub(super) struct Record {
     counts: [AtomicU64; KINDS],
     /// The worker's index and the places of all; `None` of those outside, of whom several write at once.
     worker: Option<(usize, Arc<Occupancy>)>,
-    /// Somebody woke this worker, and it has had no job since. Its own affair, and only atomic
-    /// because the record is shared.
+    /// Somebody woke this worker, and it has had no job since. Its own affair, and only atomic because the record is
+    /// shared.
     was_woken: AtomicBool,
-    /// Without use outside. A lock, though only the worker itself takes it but when a timeline
-    /// begins or ends: these moments must not miss a change of state.
+    /// Without use outside. A lock, though only the worker itself takes it but when a timeline begins or ends: these
+    /// moments must not miss a change of state.
     pub(super) track: Mutex<Track>,
 }
 
@@ -65,8 +65,7 @@ impl Records {
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
-    /// What the calling thread does is done to this pool: from outside, unless it is one of the
-    /// pool's workers.
+    /// What the calling thread does is done to this pool: from outside, unless it is one of the pool's workers.
     pub(crate) fn visit(&self) -> Here<'_> {
         let now = HERE.get();
         let is_own = self.workers.as_ptr_range().contains(&now.cast());
@@ -96,13 +95,12 @@ impl Drop for Here<'_> {
     }
 }
 
-/// Calls `body` with the record of what this thread does now. A thread that has nothing to do with
-/// any pool has none.
+/// Calls `body` with the record of what this thread does now. A thread that has nothing to do with any pool has none.
 #[inline]
 pub(super) fn with_record(body: impl FnOnce(&Record)) {
-    // SAFETY: the pointer is null, or was set by a `Here` that borrows the records it leads into and
-    // takes it away when dropped; the one that an adopted thread leaks belongs to a pool that is
-    // leaked too. The reference does not leave `body`.
+    // SAFETY: the pointer is null, or was set by a `Here` that borrows the records it leads into and takes it away when
+    // dropped; the one that an adopted thread leaks belongs to a pool that is leaked too. The reference does not leave
+    // `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }

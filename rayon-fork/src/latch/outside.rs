@@ -16,10 +16,10 @@ pub(crate) use blocking::{LockLatch, Outlook};
 #[cfg(feature = "warm-install")]
 pub(crate) use warm::{LockLatch, Outlook};
 
-/// Whether a thread that waits outside is notified after the latch's lock is free, or before: then it
-/// wakes up only to wait for the lock, which its waker holds. With the lock held, an `install` from
-/// outside makes as many calls to the kernel as in the published crate; without, about half. To hold
-/// it is the default, so that what differs from the published crate is the counters.
+/// Whether a thread that waits outside is notified after the latch's lock is free, or before: then it wakes up only to
+/// wait for the lock, which its waker holds. With the lock held, an `install` from outside makes as many calls to the
+/// kernel as in the published crate; without, about half. To hold it is the default, so that what differs from the
+/// published crate is the counters.
 const NOTIFIES_UNLOCKED: bool = cfg!(feature = "notify-unlocked");
 
 /// What this file adds to the variant's name.

@@ -1,8 +1,8 @@
 //! Where events go: for each thread a mapped file, which is there whatever becomes of the process.
 //!
-//! To write an event is a thread-local read, a read of the clock, a comparison and three stores, without a lock or an atomic
-//! addition. All else is in [`write_slowly`], which a thread comes to when its room is used up, every some milliseconds, and
-//! in a child of `fork`, for which the kernel wipes what the thread knows of its file.
+//! To write an event is a thread-local read, a read of the clock, a comparison and three stores, without a lock or an
+//! atomic addition. All else is in [`write_slowly`], which a thread comes to when its room is used up, every some
+//! milliseconds, and in a child of `fork`, for which the kernel wipes what the thread knows of its file.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,8 @@ use crate::sync::{AtomicUsize, OnceLock, Ordering, cell_of_thread};
 /// Bytes of an event.
 const EVENT: usize = 16;
 
-/// How much room a thread makes at once. A guess: making it takes some 30 us, and the last piece of each thread is not full.
+/// How much room a thread makes at once. A guess: making it takes some 30 us, and the last piece of each thread is not
+/// full.
 const ROOM: usize = 256 << 10;
 
 /// The most room of all threads, if nobody says.
@@ -42,7 +43,8 @@ const MEASUREMENTS: usize = 8;
 
 /// What a thread knows of its file, in a page of its own.
 struct Buffer {
-    /// Where the next event goes, and the end of the room; both null in a child of `fork`, and where nothing is recorded.
+    /// Where the next event goes, and the end of the room; both null in a child of `fork`, and where nothing is
+    /// recorded.
     next: Cell<*mut [u64; 2]>,
     end: Cell<*mut [u64; 2]>,
     /// Ticks when the recording began.
@@ -147,8 +149,8 @@ impl Buffer {
     #[inline]
     unsafe fn put(&self, event: Event, now: u64, word: u64) {
         let next = self.next.get();
-        // SAFETY: the caller's promise; the mapping is this thread's alone. Volatile, as the process may be killed between any
-        // two instructions, and an event without its second word must not be seen.
+        // SAFETY: the caller's promise; the mapping is this thread's alone. Volatile, as the process may be killed
+        // between any two instructions, and an event without its second word must not be seen.
         unsafe {
             ptr::addr_of_mut!((*next)[1]).write_volatile(word);
             ptr::addr_of_mut!((*next)[0]).write_volatile((event as u64) << TIME_BITS | now);
@@ -188,7 +190,8 @@ fn write_slowly(event: Event, word: u64) {
     let begun = buffer.now();
     // SAFETY: a buffer with room has a file, and only its thread comes here.
     let file = unsafe { &mut *buffer.file.get() };
-    // SAFETY: some room is kept back until a piece is used up, and then either there is another or this is the last event.
+    // SAFETY: some room is kept back until a piece is used up, and then either there is another or this is the last
+    // event.
     unsafe {
         if begun >= buffer.due.get() {
             buffer.put(Event::Wall, begun, nanoseconds(ClockId::Monotonic));
@@ -284,7 +287,8 @@ impl Recording {
         // A file of holes: what nobody writes takes no space. No thread needs more than all may have.
         let mapped = self.limit.min(1 << 40).next_multiple_of(ROOM) + ROOM;
         file.set_len(mapped as u64)?;
-        // SAFETY: fresh mappings, which nobody knows yet and which stay for ever. A child of `fork` sees zeros in the second.
+        // SAFETY: fresh mappings, which nobody knows yet and which stay for ever. A child of `fork` sees zeros in the
+        // second.
         let (base, page) = unsafe {
             let both = ProtFlags::READ | ProtFlags::WRITE;
             let base = mmap(ptr::null_mut(), mapped, both, MapFlags::SHARED, &file, 0)?;
@@ -321,8 +325,8 @@ impl Recording {
         if fallocate(&file.file, FallocateFlags::empty(), file.room as u64, ROOM as u64).is_err() {
             return false;
         }
-        // SAFETY: within the mapping, whose pages are touched, so that events need not wait for the kernel. If it is too old
-        // for that, they do.
+        // SAFETY: within the mapping, whose pages are touched, so that events need not wait for the kernel. If it is
+        // too old for that, they do.
         unsafe {
             let room = file.base.add(file.room);
             let _ = madvise(room.cast(), ROOM, Advice::LinuxPopulateWrite);

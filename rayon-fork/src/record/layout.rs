@@ -1,7 +1,7 @@
 //! What a recorder writes into its files: the one description of it, which the crate `recording` reads, too.
 //!
-//! A folder holds `head`, a file of lines `name=value` with the fields of [`HEAD`], and a file `thread-N` for each thread.
-//! That is a row of events of two words, in the order of time, and zeros behind the last one:
+//! A folder holds `head`, a file of lines `name=value` with the fields of [`HEAD`], and a file `thread-N` for each
+//! thread. That is a row of events of two words, in the order of time, and zeros behind the last one:
 //!
 //! | word | bits | content |
 //! |---|---|---|
@@ -24,9 +24,9 @@ pub const LIMIT_VARIABLE: &str = "RAYON_FORK_RECORD_LIMIT";
 /// For how many threads parallel iterators shall split.
 pub const SPLIT_VARIABLE: &str = "RAYON_FORK_RECORD_SPLIT";
 
-/// Fields of the head, all of them whole numbers: this layout; the process; the monotonic clock when the recording began, in
-/// nanoseconds; ticks in a second; what an event costs the thread that writes it, in thousandths of a tick; for how many
-/// threads iterators split.
+/// Fields of the head, all of them whole numbers: this layout; the process; the monotonic clock when the recording
+/// began, in nanoseconds; ticks in a second; what an event costs the thread that writes it, in thousandths of a tick;
+/// for how many threads iterators split.
 pub const HEAD: [&str; 6] = ["version", "process", "began_ns", "ticks_per_s", "event_milliticks", "split"];
 
 /// Bits of a time.

@@ -1,5 +1,5 @@
-//! Records which job of a program forked which, and when each ran, for the runner's command `record`. What is written is told in
-//! `layout.rs`; how little that may take, in `buffer.rs`.
+//! Records which job of a program forked which, and when each ran, for the runner's command `record`. What is written
+//! is told in `layout.rs`; how little that may take, in `buffer.rs`.
 //!
 //! The scheduler says what happens in one line each, as to `instrument`; `crate::hooks` gives the lines their names.
 

@@ -8,9 +8,9 @@ use crate::ThreadPool;
 use crate::deque::Deque;
 use crate::sync::Ordering;
 
-/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed
-/// (about to block) or parked (blocked), and how many jobs wait in each queue. For a look at a pool
-/// that hangs: it never blocks, and the values may be of slightly different moments.
+/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed (about to block) or
+/// parked (blocked), and how many jobs wait in each queue. For a look at a pool that hangs: it never blocks, and the
+/// values may be of slightly different moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pool = f.debug_struct("ThreadPool");
@@ -20,9 +20,8 @@ impl fmt::Debug for ThreadPool {
 }
 
 impl Registry {
-    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits in
-    /// which queue. For people, and above all for a pool that hangs, so nothing here blocks, and the
-    /// values are not of one moment.
+    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits in which queue. For
+    /// people, and above all for a pool that hangs, so nothing here blocks, and the values are not of one moment.
     fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("num_threads", &self.num_threads()).field("id", &self.id());
         self.sleep.describe(pool);

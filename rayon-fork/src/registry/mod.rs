@@ -32,8 +32,8 @@ pub(crate) use worker::{Worker, run_worker};
 /// Workers hold a counted reference each; the `ThreadPool` handle holds another.
 pub(crate) struct Registry {
     sleep: Sleep,
-    /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart
-    /// from everything that is written while the pool runs, because every steal reads it.
+    /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart from everything that
+    /// is written while the pool runs, because every steal reads it.
     stealers: Box<[JobStealer<JobRef>]>,
     /// What each worker's main loop waits for.
     terminate: Box<[CachePadded<CoreLatch>]>,
@@ -45,8 +45,8 @@ pub(crate) struct Registry {
     injector: Injector<JobRef>,
     /// Without the feature `instrument`, nothing.
     records: Records,
-    /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice
-    /// per `spawn`, so it has its own line and disturbs neither counters nor stealers.
+    /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice per `spawn`, so
+    /// it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
     /// Whether a worker should show its jobs to others.
     offers: Offers,
@@ -65,8 +65,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// What `spawn` returned, or "already in a pool" if the plan adopts a thread that is a worker.
-    /// Workers that were started already are told to terminate, as they are if a closure panics.
+    /// What `spawn` returned, or "already in a pool" if the plan adopts a thread that is a worker. Workers that were
+    /// started already are told to terminate, as they are if a closure panics.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
@@ -251,8 +251,8 @@ impl Registry {
 
     /// One more reason not to terminate. The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
-        // Relaxed: the caller's own reason keeps the count from reaching zero, and it hands the new
-        // ones on through a queue, which orders this before they are given up.
+        // Relaxed: the caller's own reason keeps the count from reaching zero, and it hands the new ones on through a
+        // queue, which orders this before they are given up.
         let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "a job was submitted to a pool that has terminated");
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
@@ -260,8 +260,8 @@ impl Registry {
 
     /// One reason not to terminate is gone; after the last one the workers end.
     pub(crate) fn drop_reason_to_live(&self) {
-        // ORDERING: AcqRel. Release publishes what the job did; acquire makes the last one see what
-        // all others did, before it lets the workers run their exit handlers.
+        // ORDERING: AcqRel. Release publishes what the job did; acquire makes the last one see what all others did,
+        // before it lets the workers run their exit handlers.
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -290,8 +290,7 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
 
 /// The caller's pool, or the global one, which is started if need be.
 ///
-/// The caller asks for the current worker again if it wants it: starting the global pool may have made
-/// this thread one.
+/// The caller asks for the current worker again if it wants it: starting the global pool may have made this thread one.
 ///
 /// # Safety
 ///

@@ -135,10 +135,10 @@ mod on_demand {
     /// Where a pushed job lies: at an index of its deque, or in one that does not tell.
     pub(crate) struct Place(Option<u64>);
 
-    /// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
-    /// pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as many with
-    /// each search: their owners do not write, and show nothing either. Where each CPU has several workers, at all of them: to
-    /// come again takes turns of the others.
+    /// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push
+    /// and pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as
+    /// many with each search: their owners do not write, and show nothing either. Where each CPU has several workers,
+    /// at all of them: to come again takes turns of the others.
     const LOOKED_AT: usize = 1;
 
     /// More workers than that are in no pool.
@@ -213,8 +213,8 @@ mod on_demand {
             }
         }
 
-        /// Deals a job to a worker that waits for one. `false` if there are jobs that nobody may know of, while somebody may
-        /// sleep.
+        /// Deals a job to a worker that waits for one. `false` if there are jobs that nobody may know of, while
+        /// somebody may sleep.
         #[inline]
         fn deals(&self, deque: &on_demand::Deque<JobRef>) -> bool {
             DEALS && self.deal_one(deque)
@@ -228,13 +228,14 @@ mod on_demand {
             if !registry.offers.deal.deal(*index, || deque.take_oldest()) {
                 return false;
             }
-            // Who waited is awake, and runs that one next. Of others a sleeper must hear as if nothing had been dealt: no
-            // model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the push before.
+            // Who waited is awake, and runs that one next. Of others a sleeper must hear as if nothing had been dealt:
+            // no model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the push
+            // before.
             deque.is_empty() || !registry.sleep.somebody_sleeps()
         }
 
-        /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count as
-        /// idle, and nobody relies on it.
+        /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count
+        /// as idle, and nobody relies on it.
         // Not inlined, as `find_job`.
         #[inline(never)]
         pub(in crate::registry) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
@@ -263,7 +264,8 @@ mod on_demand {
                 found = self.take_injected();
                 if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
                     found = self.look_around(rounds);
-                    // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
+                    // A public job says that others deal: by simulation, who then leaves out a wait makes regions
+                    // dearer.
                     is_in_vain = found.is_none() && !self.patience.waits_on();
                     deal.show_again(self.index);
                 }
@@ -279,7 +281,8 @@ mod on_demand {
                 Self::count_theft(true);
                 return Some(dealt);
             }
-            // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has pushed.
+            // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has
+            // pushed.
             self.registry.queue_injected(dealt);
             found
         }
@@ -353,8 +356,8 @@ mod on_demand {
             }
         }
 
-        /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later takes a
-        /// job that its owner has not shown.
+        /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later
+        /// takes a job that its owner has not shown.
         #[inline]
         pub(in crate::registry) fn look_closer(&self, idle: &IdlePeriod) -> Option<JobRef> {
             self.ask_for_jobs();
@@ -373,8 +376,8 @@ mod on_demand {
             if let Some(job) = self.take_dealt(in_vain) {
                 return Some(job);
             }
-            // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or the
-            // worker has not stirred.
+            // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn,
+            // or the worker has not stirred.
             let looked_at = self.victims().take(LOOKED_AT << doublings);
             self.steal_private(looked_at.filter(|victim| {
                 let is_due = match in_vain {
@@ -407,15 +410,15 @@ mod on_demand {
             job.or_else(|| self.take_injected())
         }
 
-        /// Whether pushes may go unannounced: not if the jobs have their order from the other deque, nor if there is nobody
-        /// else.
+        /// Whether pushes may go unannounced: not if the jobs have their order from the other deque, nor if there is
+        /// nobody else.
         #[inline]
         fn are_pushes_silent(&self) -> bool {
             matches!(self.deque, JobDeque::OnDemand(_)) && self.registry.num_threads() > 1
         }
 
-        /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and public ones, which fence
-        /// for it.
+        /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and public ones, which
+        /// fence for it.
         #[inline]
         pub(in crate::registry) fn scans_before_blocking(&self) -> bool {
             self.registry.num_threads() > 1

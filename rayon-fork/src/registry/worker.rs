@@ -67,17 +67,16 @@ impl Worker {
         body(unsafe { Self::current() })
     }
 
-    /// As [`Worker::with_current`], for callers that run code of users: jobs nest, and a closure around
-    /// them would take stack for itself, and for a copy of what it captures, on every level.
+    /// As [`Worker::with_current`], for callers that run code of users: jobs nest, and a closure around them would take
+    /// stack for itself, and for a copy of what it captures, on every level.
     ///
     /// # Safety
     ///
     /// The reference is not used after the caller's function has returned.
     #[inline]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
-        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard (or
-        // the leaked box of an adopted thread) keeps alive; that guard ends further down the stack
-        // than the caller's function.
+        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard (or the leaked box
+        // of an adopted thread) keeps alive; that guard ends further down the stack than the caller's function.
         unsafe { CURRENT.get().as_ref() }
     }
 
@@ -156,9 +155,8 @@ impl Worker {
 
     #[inline]
     pub(super) fn take_broadcast(&self) -> Option<JobRef> {
-        // Nearly always it is empty, and to try and steal would fence first, twice for each job that
-        // a thief brings home; a share that this look misses is found by the next, or by the one
-        // before blocking.
+        // Nearly always it is empty, and to try and steal would fence first, twice for each job that a thief brings
+        // home; a share that this look misses is found by the next, or by the one before blocking.
         if !self.has_broadcasts() {
             return None;
         }
@@ -237,8 +235,8 @@ impl Worker {
         local::go_back(self, place);
     }
 
-    /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may have
-    /// ended before its latch says so.
+    /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may have ended before
+    /// its latch says so.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
@@ -288,8 +286,8 @@ impl Worker {
             }
             sleep.found_nothing(&mut idle, latch, self);
         };
-        // Also when the latch ended the search: somebody may have counted on this searcher for a
-        // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
+        // Also when the latch ended the search: somebody may have counted on this searcher for a job of theirs, and now
+        // another must look for it (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         self.stop_asking();
         if job.is_some() {

@@ -72,8 +72,8 @@ pub struct ScopeFifo<'scope> {
 /// assert_eq!(counts[7], 49);
 /// ```
 ///
-/// `op` runs on a worker: if the caller is none, it moves into the global pool. See
-/// [`in_place_scope`] for a closure that must stay.
+/// `op` runs on a worker: if the caller is none, it moves into the global pool. See [`in_place_scope`] for a closure
+/// that must stay.
 ///
 /// # Panics
 ///
@@ -118,8 +118,8 @@ where
 
 /// As [`scope()`], but `op` runs on the calling thread, whatever that is, and so needs not be `Send`.
 ///
-/// Its jobs run in the current pool. At the end the caller goes on with its pool's work until they have
-/// ended, or blocks if it is no worker.
+/// Its jobs run in the current pool. At the end the caller goes on with its pool's work until they have ended, or
+/// blocks if it is no worker.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -228,9 +228,9 @@ impl<'scope> Scope<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the
-    /// scope. (rayon-core 1.13 drops it after the last share, which may be while the scope returns or
-    /// later: a program that runs on both must not count on either.)
+    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the scope.
+    /// (rayon-core 1.13 drops it after the last share, which may be while the scope returns or later: a program that
+    /// runs on both must not count on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -260,8 +260,8 @@ impl<'scope> ScopeFifo<'scope> {
 
     /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
     ///
-    /// Of the jobs that one worker put into one scope the oldest runs first. `body` gets the scope, to
-    /// spawn further jobs.
+    /// Of the jobs that one worker put into one scope the oldest runs first. `body` gets the scope, to spawn further
+    /// jobs.
     ///
     /// ```
     /// let (mut first, mut second) = (0, 0);
@@ -279,8 +279,8 @@ impl<'scope> ScopeFifo<'scope> {
         let registry = &self.base.registry;
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {
-                // SAFETY: the scope, and so the FIFO, waits for the job, and the token is executed
-                // no later: as many tokens as jobs were executed when the last job runs.
+                // SAFETY: the scope, and so the FIFO, waits for the job, and the token is executed no later: as many
+                // tokens as jobs were executed when the last job runs.
                 worker.push(unsafe { self.fifos[worker.index()].push(job) });
             }
             _ => registry.inject(job),
@@ -289,9 +289,9 @@ impl<'scope> ScopeFifo<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the
-    /// scope. (rayon-core 1.13 drops it after the last share, which may be while the scope returns or
-    /// later: a program that runs on both must not count on either.)
+    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the scope.
+    /// (rayon-core 1.13 drops it after the last share, which may be while the scope returns or later: a program that
+    /// runs on both must not count on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};

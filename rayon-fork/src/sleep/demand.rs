@@ -43,8 +43,8 @@ impl Demand {
 
     /// The calling worker is counted as asleep, and looks at every deque next, also for private jobs.
     pub(crate) fn before_scan<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        // ORDERING: SeqCst fence, pairs with the one in `clear`. The worker is counted, the demand set next: who
-        // clears it later finds a sleeper.
+        // ORDERING: SeqCst fence, pairs with the one in `clear`. The worker is counted, the demand set next: who clears
+        // it later finds a sleeper.
         fence(Ordering::SeqCst);
         self.word.swap(1, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the counts are read next: a
@@ -53,8 +53,8 @@ impl Demand {
         if sleep.everybody_is_idle() {
             return;
         }
-        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are visible, the jobs are
-        // read next: a push whose job the scan misses finds the demand, and then the sleeper.
+        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are visible, the jobs
+        // are read next: a push whose job the scan misses finds the demand, and then the sleeper.
         self.fences.heavy();
         hooks::count(Event::HeavyFence);
     }
@@ -71,8 +71,8 @@ impl Demand {
     /// The calling worker has pushed a job where all are public, and announces it next.
     #[inline]
     pub(crate) fn after_public_push() {
-        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan. The job
-        // is stored, the counts are read next: the last searching worker that this still shows leaves later, and a
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan. The
+        // job is stored, the counts are read next: the last searching worker that this still shows leaves later, and a
         // sleeper that it misses registers later; both then look over every deque, and see the job.
         fence(Ordering::SeqCst);
     }
@@ -123,8 +123,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         self.counters.sleeping() > 0
     }
 
-    /// There is demand, somebody may sleep, and a job was pushed, be it public or not: calls for a worker that looks for
-    /// it, unless one searches.
+    /// There is demand, somebody may sleep, and a job was pushed, be it public or not: calls for a worker that looks
+    /// for it, unless one searches.
     fn job_offered(&self) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight` and, for counters that are not one word, with
         // those of their README. The job is stored, the searching workers are read next: the last one that this still

@@ -1,9 +1,7 @@
-//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to
-//! wake.
+//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to wake.
 //!
-//! This file is policy and order of steps, the same for every variant; how workers are counted is
-//! in `counters/`, how one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose
-//! sections the comments cite.
+//! This file is policy and order of steps, the same for every variant; how workers are counted is in `counters/`, how
+//! one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose sections the comments cite.
 
 mod counters;
 // As `deque::on_demand`.
@@ -40,8 +38,8 @@ use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::{fmt, io};
 
-/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
-/// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
+/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from rayon-core; a model
+/// needs none, as an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
 /// How this build counts: the first part of the name in `branches.toml` and in every trial record.
@@ -53,15 +51,14 @@ pub(crate) fn uses_word(word: hooks::Word) -> bool {
     <Selected as Counts>::uses(word)
 }
 
-/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
-/// only towards `true`.
+/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err only towards `true`.
 pub(crate) trait Queues {
     /// Whether a broadcast share waits for this worker.
     fn has_broadcasts(&self) -> bool;
     /// Whether an injected job waits for any worker.
     fn has_injected(&self) -> bool;
-    /// How many other workers have a job on their deques, or if jobs are long, how many jobs are there; `at_most` if it is
-    /// more.
+    /// How many other workers have a job on their deques, or if jobs are long, how many jobs are there; `at_most` if it
+    /// is more.
     fn stealable(&self, at_most: usize) -> usize;
 
     /// What the worker remembers of its searches, if it may [linger](Patience).
@@ -75,8 +72,8 @@ pub(crate) trait Queues {
         self.stealable(1) > 0
     }
 
-    /// Whether a worker must look over every queue before it blocks: pushes may go unannounced while nobody searches, or
-    /// fence for this look.
+    /// Whether a worker must look over every queue before it blocks: pushes may go unannounced while nobody searches,
+    /// or fence for this look.
     #[inline]
     fn need_a_scan(&self) -> bool {
         false
@@ -110,8 +107,8 @@ impl Phase {
 }
 
 impl IdlePeriod {
-    /// Whether a search in vain may look for jobs that nobody has made public: not just before the worker sleeps, as it then
-    /// looks at all.
+    /// Whether a search in vain may look for jobs that nobody has made public: not just before the worker sleeps, as it
+    /// then looks at all.
     #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
@@ -131,8 +128,7 @@ impl IdlePeriod {
         self.phase = Phase::AWAKE;
     }
 
-    /// One more announcement and one more search, instead of all rounds again: there was news, but
-    /// no job in sight.
+    /// One more announcement and one more search, instead of all rounds again: there was news, but no job in sight.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -141,8 +137,7 @@ impl IdlePeriod {
 /// Which workers of a pool search and sleep, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the
-    /// next.
+    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the next.
     slots: Box<[CachePadded<S>]>,
 }
 
@@ -164,8 +159,8 @@ impl Sleep {
 }
 
 impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
-    /// Adds what is counted, and what each worker's slot says, to the description of a pool. For
-    /// people: the values are not of one moment.
+    /// Adds what is counted, and what each worker's slot says, to the description of a pool. For people: the values are
+    /// not of one moment.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("variant", &C::NAME).field("sleeping", &self.counters.sleeping());
         if C::COUNTS_SEARCHERS {
@@ -199,8 +194,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         IdlePeriod { worker, phase: Phase::AWAKE }
     }
 
-    /// The worker found work, or what it waited for has happened. Sleepers come to search in its stead:
-    /// publishers that saw it searching relied on it (README, section 6).
+    /// The worker found work, or what it waited for has happened. Sleepers come to search in its stead: publishers that
+    /// saw it searching relied on it (README, section 6).
     #[inline]
     // The period is over, and may not be used again.
     #[allow(clippy::needless_pass_by_value)]
@@ -223,9 +218,9 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The worker stopped searching while others search: how many sleepers should help them, up to two. Where jobs are long,
-    /// those who wake up one after the other would all come late; short ones are done before, and who comes for them is in
-    /// the way.
+    /// The worker stopped searching while others search: how many sleepers should help them, up to two. Where jobs are
+    /// long, those who wake up one after the other would all come late; short ones are done before, and who comes for
+    /// them is in the way.
     #[inline]
     fn wanted_beside_searchers(&self, patience: &Patience, queues: &impl Queues) -> usize {
         if !C::COUNTS_SEARCHERS || !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
@@ -235,8 +230,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is
-    /// a reason not to.
+    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is a reason not to.
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
@@ -284,10 +278,9 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// One job was injected from outside the pool, into a queue that was empty before or was not.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
-        // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is stored,
-        // the sleepers are read next; if that read misses a sleeper, it must find the job (README,
-        // section 5). An injected job has no owner who would come back for it, so this fence is
-        // never left out.
+        // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is stored, the sleepers are
+        // read next; if that read misses a sleeper, it must find the job (README, section 5). An injected job has no
+        // owner who would come back for it, so this fence is never left out.
         fence(Ordering::SeqCst);
         self.announce_job(queue_was_empty);
     }
@@ -354,8 +347,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         latch.wake_up();
     }
 
-    /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if the
-    /// latch is set or there is news. For the critical section that ends in blocking or arming.
+    /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if the latch is set or
+    /// there is news. For the critical section that ends in blocking or arming.
     fn try_register(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch) -> bool {
         if !latch.try_fall_asleep() {
             return false;
@@ -367,8 +360,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// Where the fence does not ask for a scan: no job was announced since the last search began, and
-    /// none was injected; then block.
+    /// Where the fence does not ask for a scan: no job was announced since the last search began, and none was
+    /// injected; then block.
     fn check_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let worker = idle.worker;
         idle.restart();
@@ -385,17 +378,17 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         });
     }
 
-    /// Where the fence asks for a scan: register, unless there is news, look over every queue once
-    /// more, and only then block.
+    /// Where the fence asks for a scan: register, unless there is news, look over every queue once more, and only then
+    /// block.
     ///
-    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
-    /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
+    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks this worker must not
+    /// wait for it. The slot is armed meanwhile (README, section 7).
     fn scan_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // The latch says "sleeping" and the slot says "armed" in one critical section: a setter of
-        // the latch in between must find the slot armed when it comes to wake us.
+        // The latch says "sleeping" and the slot says "armed" in one critical section: a setter of the latch in between
+        // must find the slot armed when it comes to wake us.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return;
         }
@@ -440,13 +433,13 @@ fn rest<C: SleepCounters>(rounds_left: u32, queues: &impl Queues) -> bool {
     }
 }
 
-/// How many queues have work for others than the worker that stopped searching, which is no longer counted; `at_most` if
-/// it is more.
+/// How many queues have work for others than the worker that stopped searching, which is no longer counted; `at_most`
+/// if it is more.
 // Not inlined: the job that it found runs in its caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
-    // A publisher that relied on this worker fenced, or was made to, before it read the counters: the same
-    // pair as between a publisher and a sleeper.
+    // A publisher that relied on this worker fenced, or was made to, before it read the counters: the same pair as
+    // between a publisher and a sleeper.
     FenceOf::<C>::after_registering();
     let injected = usize::from(queues.has_injected());
     injected + queues.stealable(at_most - injected)

@@ -4,12 +4,13 @@
 //! wake-up takes, it is cheaper to search on; where they come after long ones, it only burns time. So the last workers
 //! that search *linger*: they go on for about as long as a wake-up takes, and remember whether a job came.
 //!
-//! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads want
-//! CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes as long as a turn stops
-//! looking, and for some times to come only pauses between two looks: for more, the more often that happens. A yield that
-//! takes less went to a thread that soon gave the CPU back: one outside the pool, say, that does something between two
-//! jobs for the pool. Without yields such a thread would wait for whole turns. A pool of more workers than CPUs always
-//! yields: there a long yield is mostly one to a worker of the same pool, or to the thread that waits for it.
+//! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads
+//! want CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes as long as a turn
+//! stops looking, and for some times to come only pauses between two looks: for more, the more often that happens. A
+//! yield that takes less went to a thread that soon gave the CPU back: one outside the pool, say, that does something
+//! between two jobs for the pool. Without yields such a thread would wait for whole turns. A pool of more workers than
+//! CPUs always yields: there a long yield is mostly one to a worker of the same pool, or to the thread that waits for
+//! it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -22,12 +23,13 @@ use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 /// two CPUs, where a halted CPU is slow to come back; less elsewhere.
 pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
 
-/// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last some milliseconds where
-/// there are two CPUs or more.
+/// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last some milliseconds
+/// where there are two CPUs or more.
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// While so many search, or fewer, they linger. By simulation: where one alone does, the others sleep between two short
-/// regions of a stream, and each region waits for wake-ups; where all do, tiny jobs on many cores take up to twice as long.
+/// regions of a stream, and each region waits for wake-ups; where all do, tiny jobs on many cores take up to twice as
+/// long.
 const LINGERERS: usize = 3;
 
 /// What it takes to hand a job over and back, where many workers do. A guess.
@@ -71,8 +73,8 @@ impl LeftOut {
     }
 }
 
-/// Whether to try something that often is in vain: after each time in vain leaves out twice as many (as a sender backs off
-/// after collisions), after a success none.
+/// Whether to try something that often is in vain: after each time in vain leaves out twice as many (as a sender backs
+/// off after collisions), after a success none.
 #[derive(Default)]
 pub(crate) struct Backoff {
     /// How often it was in vain since it last succeeded, as far as that matters.
@@ -104,8 +106,8 @@ impl Backoff {
 /// Cheap yields in a row that end the memory of dear ones: on a busy host one says little. A guess.
 const CHEAP_AGAIN: usize = 8;
 
-/// Whether to yield: after a yield that was dear not for a while, and not for longer the more often that happens, since it
-/// need not be a stranger who had the CPU.
+/// Whether to yield: after a yield that was dear not for a while, and not for longer the more often that happens, since
+/// it need not be a stranger who had the CPU.
 #[derive(Default)]
 pub(crate) struct Yielding {
     dear: Backoff,
@@ -187,7 +189,8 @@ impl Patience {
         self.finds_long_jobs.set(busy > A_WAKE_UP);
     }
 
-    /// Whether the job that was found last kept its worker busy, with all that came of it, for longer than a wake-up takes.
+    /// Whether the job that was found last kept its worker busy, with all that came of it, for longer than a wake-up
+    /// takes.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }
@@ -213,8 +216,8 @@ impl Patience {
         is_cheap
     }
 
-    /// Whether to wait for a job to be dealt, where `latch` is not about to be set: not where CPUs are scarce. If not for what
-    /// was learned, that was one time left out.
+    /// Whether to wait for a job to be dealt, where `latch` is not about to be set: not where CPUs are scarce. If not
+    /// for what was learned, that was one time left out.
     #[allow(dead_code)]
     pub(crate) fn begins_to_wait(&self, latch: &CoreLatch) -> bool {
         self.job_ended();

@@ -1,5 +1,4 @@
-//! The policy and the slots, with one thread where that is enough, and with two where blocking is
-//! the point.
+//! The policy and the slots, with one thread where that is enough, and with two where blocking is the point.
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
@@ -37,8 +36,8 @@ impl Watchdog {
     }
 }
 
-/// How long another thread may take for what should take microseconds. Miri has a clock of its own,
-/// which goes on with every step of every thread.
+/// How long another thread may take for what should take microseconds. Miri has a clock of its own, which goes on with
+/// every step of every thread.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
 /// Queues that say what the test wants, and count how often a worker got as far as asking.
@@ -170,9 +169,8 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
 
 /// Waits until the first `workers` workers are blocked.
 ///
-/// That they are counted as asleep is not enough: a split form counts a worker first, and then lets
-/// it turn back if there is news. A test that announces a job in between would wait for a wake-up
-/// that nobody owes.
+/// That they are counted as asleep is not enough: a split form counts a worker first, and then lets it turn back if
+/// there is news. A test that announces a job in between would wait for a wake-up that nobody owes.
 fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
     let patience = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;

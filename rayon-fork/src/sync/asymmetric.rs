@@ -1,16 +1,14 @@
 //! A pair of fences of which one side is free.
 //!
-//! Where a thread calls [`light_fence`] and another [`heavy_fence`], one of the two comes first, and
-//! what its thread did before is visible to what the other does after, as between two `SeqCst`
-//! fences. Two light fences order nothing between each other. The pair is that of the C++
-//! proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
+//! Where a thread calls [`light_fence`] and another [`heavy_fence`], one of the two comes first, and what its thread
+//! did before is visible to what the other does after, as between two `SeqCst` fences. Two light fences order nothing
+//! between each other. The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
 //!
-//! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler
-//! from moving accesses over it, and a heavy one makes every CPU that runs a thread of this process
-//! execute a full fence, by `membarrier(2)`. A thread that does not run passed one when it lost its
-//! CPU. If that forced fence falls before the light one in a thread's program, the loads behind the
-//! light one see what the caller of `heavy_fence` did before; else the stores before it are visible
-//! when `heavy_fence` returns.
+//! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler from moving accesses over
+//! it, and a heavy one makes every CPU that runs a thread of this process execute a full fence, by `membarrier(2)`. A
+//! thread that does not run passed one when it lost its CPU. If that forced fence falls before the light one in a
+//! thread's program, the loads behind the light one see what the caller of `heavy_fence` did before; else the stores
+//! before it are visible when `heavy_fence` returns.
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
@@ -91,8 +89,8 @@ mod fences {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which
-    /// a thread of this process runs.
+    /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which a thread of this
+    /// process runs.
     ///
     /// # Panics
     ///

@@ -13,8 +13,8 @@ static ROUNDS: Rounds = Rounds::new();
 /// Whether heavy fences are the kernel's. Elsewhere one is an instruction, and to wait for another's would take longer.
 const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
 
-/// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the kernel has registered the
-/// process, and where it refuses, both are full.
+/// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the kernel has registered
+/// the process, and where it refuses, both are full.
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
     registration: &'static Registration,

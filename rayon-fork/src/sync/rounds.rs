@@ -1,8 +1,8 @@
 //! Heavy fences in rounds, of which many threads may share one.
 //!
-//! The kernel serves one heavy fence at a time, whoever asks, and interrupts every CPU of the process for each. When a wide
-//! pool falls asleep, all of its workers fence; the last in the queue would wait for all before it, deaf to the latch that
-//! its own job waits for. But one fence does for everybody who came before it began.
+//! The kernel serves one heavy fence at a time, whoever asks, and interrupts every CPU of the process for each. When a
+//! wide pool falls asleep, all of its workers fence; the last in the queue would wait for all before it, deaf to the
+//! latch that its own job waits for. But one fence does for everybody who came before it began.
 
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ impl Rounds {
         Self { number: AtomicUsize::new(0) }
     }
 
-    /// Returns after a heavy fence that began after the call, be it by `fence` or by another thread's. `false` if `fence`
-    /// was called, and says that it was none.
+    /// Returns after a heavy fence that began after the call, be it by `fence` or by another thread's. `false` if
+    /// `fence` was called, and says that it was none.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
         // ORDERING: AcqRel, and a read-modify-write that changes nothing: the thread that begins a later round acquires
         // it, and so fences for what the caller did before. A load would not be seen.
@@ -74,8 +74,8 @@ impl Rounds {
     }
 
     fn try_begin(&self, number: usize) -> bool {
-        // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is. Release: every change of the
-        // number is a read-modify-write, and so passes on what came before an earlier one.
+        // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is. Release: every change of
+        // the number is a read-modify-write, and so passes on what came before an earlier one.
         self.number.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 

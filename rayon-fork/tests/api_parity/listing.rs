@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 /// One line per public function, method, variant and trait implementation.
 ///
-/// Names of arguments and where a bound is written (inline or in a where clause) make no difference to
-/// programs, nor do documentation and the place of an item inside the crate; they are left out. Blanket
-/// implementations belong to other crates.
+/// Names of arguments and where a bound is written (inline or in a where clause) make no difference to programs, nor do
+/// documentation and the place of an item inside the crate; they are left out. Blanket implementations belong to other
+/// crates.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     let krate = Crate { index: document["index"].as_object().expect("rustdoc's JSON has an index") };
     let mut lines = BTreeSet::new();
@@ -83,8 +83,8 @@ impl<'d> Crate<'d> {
     }
 }
 
-/// Makes one spelling of the several that an implementation can have: a lifetime may have any name or none,
-/// and `Self` may be written out.
+/// Makes one spelling of the several that an implementation can have: a lifetime may have any name or none, and `Self`
+/// may be written out.
 struct Speller {
     self_type: String,
     generics: String,

@@ -1,5 +1,5 @@
-//! The public interface is that of the published crate: the same items, signatures, bounds and traits. And
-//! each item of it is shown by an example.
+//! The public interface is that of the published crate: the same items, signatures, bounds and traits. And each item of
+//! it is shown by an example.
 #![cfg(not(miri))] // Miri starts no processes.
 
 mod examples;

@@ -1,5 +1,5 @@
-//! What people see of each type by `{:?}`. The published crate chooses other words, so the tests ask for no
-//! more than the name and the plain values; but logs hold build errors, so those are the same word for word.
+//! What people see of each type by `{:?}`. The published crate chooses other words, so the tests ask for no more than
+//! the name and the plain values; but logs hold build errors, so those are the same word for word.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from threads that
-//! are no workers go to the global pool: their rows are in `tests/process/global.rs`.
+//! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from threads that are no
+//! workers go to the global pool: their rows are in `tests/process/global.rs`.
 
 use std::sync::Barrier;
 use std::thread;

@@ -1,5 +1,5 @@
-//! The order of jobs of two kinds on one worker. Tokens of FIFO jobs share the deque with other jobs: each
-//! position is taken newest first, and a token's position runs the *oldest* FIFO job.
+//! The order of jobs of two kinds on one worker. Tokens of FIFO jobs share the deque with other jobs: each position is
+//! taken newest first, and a token's position runs the *oldest* FIFO job.
 
 use rayon_core::{Scope, ScopeFifo, scope, scope_fifo, spawn, spawn_fifo};
 

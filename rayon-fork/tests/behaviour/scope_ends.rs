@@ -1,5 +1,5 @@
-//! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes on until the
-//! scope has ended, and would wait for itself if it kept the scope open.
+//! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes on until the scope
+//! has ended, and would wait for itself if it kept the scope open.
 
 use std::sync::mpsc;
 use std::thread;
@@ -126,8 +126,8 @@ impl Lent {
     }
 }
 
-/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope: its first argument spawns a job
-/// into the scope and gives it back. It goes on until its second says that the scope has ended.
+/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope: its first argument spawns a job into
+/// the scope and gives it back. It goes on until its second says that the scope has ended.
 fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
     let pool = pool(1);
     let (ended, until_ended) = end();

@@ -1,7 +1,7 @@
 //! Tests whose subject is a whole process: its global pool, its environment, its death.
 //!
-//! Such a test is two functions: one that starts this very binary again to run nothing but the other,
-//! which is ignored otherwise and does the deed.
+//! Such a test is two functions: one that starts this very binary again to run nothing but the other, which is ignored
+//! otherwise and does the deed.
 
 use std::env;
 use std::fs::{self, File};
@@ -27,8 +27,8 @@ pub(crate) fn is_child() -> bool {
     env::var_os(MARK).is_some()
 }
 
-/// Runs the ignored test `name` (its path in the binary) in a process of its own, with `variables` in its
-/// environment and none of those that set the size of pools.
+/// Runs the ignored test `name` (its path in the binary) in a process of its own, with `variables` in its environment
+/// and none of those that set the size of pools.
 pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
     // Files, not pipes: nobody has to read while the child runs, however much it writes.
     let output = OutputFiles::new();

@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and
-/// because a variant with an events counter may notice an internal job late (it promises to run it,
-/// not to wake somebody for it).
+/// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and because a variant
+/// with an events counter may notice an internal job late (it promises to run it, not to wake somebody for it).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
 /// Long enough for idle workers to fall asleep, in practice.
@@ -25,8 +24,8 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends with a
-/// message that says what hung: a hung thread cannot be ended otherwise.
+/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends with a message that
+/// says what hung: a hung thread cannot be ended otherwise.
 pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
     within_or(limit, what, String::new, body)
 }

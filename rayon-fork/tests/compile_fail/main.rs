@@ -1,6 +1,6 @@
-//! Mistakes that the types refuse. Each file beside this one is a program; a line that must be refused ends
-//! in `//~` and the code of the error, or its message if it has no code. One mistake per function: the
-//! compiler reports the same mistake once in each.
+//! Mistakes that the types refuse. Each file beside this one is a program; a line that must be refused ends in `//~`
+//! and the code of the error, or its message if it has no code. One mistake per function: the compiler reports the same
+//! mistake once in each.
 #![cfg(not(miri))] // Miri starts no processes.
 
 #[path = "../common/scratch.rs"]
@@ -13,8 +13,8 @@ use std::path::Path;
 use scratch::{Scratch, Source};
 use serde_json::Value;
 
-/// The errors of each program: line and code, or message where there is no code. How often an error is
-/// reported depends on private fields and does not matter.
+/// The errors of each program: line and code, or message where there is no code. How often an error is reported depends
+/// on private fields and does not matter.
 type Errors = BTreeMap<String, BTreeSet<(u64, String)>>;
 
 /// The programs by name.

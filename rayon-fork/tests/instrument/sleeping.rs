@@ -35,7 +35,8 @@ fn after_each_search_in_vain_a_worker_yields_or_pauses_or_tries_to_sleep() {
 fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_in_vain() {
     let pool = pool(2);
     rest(&pool);
-    // The injection wakes one worker. When that has the job, it wakes the other to search for more, unless it looks first.
+    // The injection wakes one worker. When that has the job, it wakes the other to search for more, unless it looks
+    // first.
     let woken_in_vain = u64::from(!cfg!(feature = "wake-where-work-is"));
     let counts = during(&pool, || {
         pool.install(|| ());

@@ -176,8 +176,8 @@ fn recurse(top: usize) -> usize {
 #[test]
 fn an_overflow_of_a_workers_stack_ends_the_process() {
     let ending = child::run("abort::overflow_child", &[("STACK_MIB", "8")]);
-    // By a signal, unless a sanitizer reports the overflow first and exits with a code of its own. That of a failed test
-    // would mean that the recursion came back.
+    // By a signal, unless a sanitizer reports the overflow first and exits with a code of its own. That of a failed
+    // test would mean that the recursion came back.
     let is_killed = ending.status.signal().is_some();
     assert!(is_killed || !matches!(ending.status.code(), Some(0 | 101)), "{}\n{}", ending.status, ending.stdout);
 }

@@ -1,5 +1,5 @@
-//! Where a platform has no threads, the global pool is the thread that first needs it; pools that are asked
-//! for by name fail. This program makes such a platform of Linux: its `pthread_create` is the only one.
+//! Where a platform has no threads, the global pool is the thread that first needs it; pools that are asked for by name
+//! fail. This program makes such a platform of Linux: its `pthread_create` is the only one.
 //!
 //! Without a test harness, which would want threads. Each case is this program again, in a process of its own.
 
@@ -31,8 +31,8 @@ mod linux {
     /// The errno of a system call that is not there.
     const ENOSYS: c_int = 38;
 
-    // SAFETY: the name, arguments and result are those of POSIX, and a thread that could not be created is an
-    // outcome every caller must expect.
+    // SAFETY: the name, arguments and result are those of POSIX, and a thread that could not be created is an outcome
+    // every caller must expect.
     #[unsafe(no_mangle)]
     extern "C" fn pthread_create(
         _thread: *mut c_void,

@@ -298,8 +298,8 @@ impl Builder {
         wait.after_ns = after_ns;
     }
 
-    /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the last of them; none if it must
-    /// have waited for something else.
+    /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the last of them; none if
+    /// it must have waited for something else.
     fn let_go_by(&self, ended: &[(u32, u64)], stretch: &Longest, blocked: u64, preempted: u64) -> (Vec<u32>, u64) {
         let (begun, end) = stretch.span;
         let within = ended.iter().filter(|(_, time)| (begun..=end).contains(time));

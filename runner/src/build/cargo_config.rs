@@ -1,5 +1,5 @@
-//! What Cargo's configuration files say about code: flags from there are in no environment variable, and
-//! two sweeps that differ in them compare nothing.
+//! What Cargo's configuration files say about code: flags from there are in no environment variable, and two sweeps
+//! that differ in them compare nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,8 +13,8 @@ const ABOUT_CODE: [&str; 4] = ["build", "target", "profile", "unstable"];
 /// Keys of `build` that do.
 const OF_BUILD: [&str; 6] = ["rustflags", "target", "rustc", "rustc-wrapper", "rustc-workspace-wrapper", "incremental"];
 
-/// By file, innermost first as `0 checkout`, `1 above it` …, `home`: what it says about code, as TOML. Files
-/// that say nothing about it are left out.
+/// By file, innermost first as `0 checkout`, `1 above it` …, `home`: what it says about code, as TOML. Files that say
+/// nothing about it are left out.
 pub(crate) fn about_code(root: &Path) -> BTreeMap<String, String> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

@@ -42,8 +42,8 @@ const MOST_AT_ONCE: usize = 4;
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for,
-    /// else in each of the shuffled ones, by seed from 1 on.
+    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for, else in each of the
+    /// shuffled ones, by seed from 1 on.
     pub binaries: Vec<PathBuf>,
     /// The proof.
     pub receipt: Receipt,
@@ -58,8 +58,8 @@ pub struct Prepared {
 
 /// Builds branches in shared target folders, so that what they have in common is compiled once in each.
 ///
-/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate in one
-/// codegen unit: a second folder lets a second CPU work.
+/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate in one codegen unit:
+/// a second folder lets a second CPU work.
 #[derive(Debug)]
 pub struct Builder<'a> {
     recipe: Recipe<'a>,
@@ -70,8 +70,8 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
-    /// means the linker's own layout.
+    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1 means the linker's
+    /// own layout.
     ///
     /// # Errors
     /// If `cargo` or `rustc` cannot be run.
@@ -153,8 +153,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what
-    /// branches have in common is compiled anew; that pays from two builds in a folder on.
+    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what branches
+    /// have in common is compiled anew; that pays from two builds in a folder on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
@@ -203,8 +203,8 @@ impl<'a> Builder<'a> {
         )))
     }
 
-    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines
-    /// may share one checkout.
+    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines may share
+    /// one checkout.
     ///
     /// # Errors
     /// If the lock cannot be made; [`Stop::Interrupted`].
@@ -448,8 +448,8 @@ impl<'a> Builder<'a> {
         serde_json::from_slice(&json).context("the output of `cargo metadata` cannot be understood")
     }
 
-    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong
-    /// version, wrong name) is found here: Cargo itself only warns.
+    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong version, wrong
+    /// name) is found here: Cargo itself only warns.
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
         let mut found: Vec<&Package> =
             metadata.packages.iter().filter(|package| package.name.as_str() == "rayon-core").collect();
@@ -540,15 +540,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Copies the binary away under its digest: a build that somebody starts during a sweep must not
-    /// change what the sweep runs.
+    /// Copies the binary away under its digest: a build that somebody starts during a sweep must not change what the
+    /// sweep runs.
     fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
         let bytes = fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
         let sha256 = digest::of_bytes(&bytes);
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        // Without the branch's name: a program's path lies on its stack, and paths of different
-        // lengths would shift the stacks of branches by different amounts.
+        // Without the branch's name: a program's path lies on its stack, and paths of different lengths would shift the
+        // stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
             let store = || -> std::io::Result<()> {

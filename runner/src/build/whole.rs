@@ -21,8 +21,8 @@ use crate::record::digest;
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
-    /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they are: an object of paths by
-    /// program for each binary of the branch.
+    /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they are: an object of
+    /// paths by program for each binary of the branch.
     pub(super) fn build_whole(&self, branch: &Branch, target: &Path) -> Result<String> {
         let mut tables: BTreeMap<String, BTreeMap<&str, PathBuf>> = BTreeMap::new();
         let layouts = *self.recipe.layouts_of(&branch.source).end();
@@ -58,8 +58,8 @@ impl Builder<'_> {
         Ok(serde_json::to_string(&tables)?)
     }
 
-    /// Where the linker of a program with so many layouts is, and then the shuffled binaries by their seeds: by their number,
-    /// since cargo links again where the linker has another path.
+    /// Where the linker of a program with so many layouts is, and then the shuffled binaries by their seeds: by their
+    /// number, since cargo links again where the linker has another path.
     fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
         let folder = self.folder.join(&branch.name).join(&program.name);
         folder.with_extension(format!("{layouts}-layouts"))
@@ -115,8 +115,8 @@ impl Builder<'_> {
     }
 }
 
-/// Writes a linker into `folder` that links what was compiled once in each layout as well: to compile a program again for
-/// each, optimized as a whole, took most of the time.
+/// Writes a linker into `folder` that links what was compiled once in each layout as well: to compile a program again
+/// for each, optimized as a whole, took most of the time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(

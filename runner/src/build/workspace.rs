@@ -1,7 +1,7 @@
 //! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
 //!
-//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch has
-//! its own, written anew from `branches.toml`, the checkout's release profile and its lock file.
+//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch has its own, written
+//! anew from `branches.toml`, the checkout's release profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -85,8 +85,8 @@ impl Recipe<'_> {
         }
     }
 
-    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place of their originals. Files that are right already keep their time
-    /// stamps, so that cargo rebuilds only what changed.
+    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place of their originals.
+    /// Files that are right already keep their time stamps, so that cargo rebuilds only what changed.
     ///
     /// # Errors
     /// If a file of the checkout cannot be read or one of the workspace not written.
@@ -113,8 +113,8 @@ impl Recipe<'_> {
             write_if_changed(&shuffle, self.shuffling_program(branch))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
-        // Cargo adapts the copied lock file to this workspace; copying it again each time would make
-        // it ask the registry each time.
+        // Cargo adapts the copied lock file to this workspace; copying it again each time would make it ask the
+        // registry each time.
         let stamp = digest::of_bytes(root_lock.as_bytes());
         let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
         let lock = folder.join("Cargo.lock");
@@ -124,8 +124,8 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a rayon-core that is a working
-    /// tree, so that its own dependencies have the versions that it was tested with.
+    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a rayon-core that is a
+    /// working tree, so that its own dependencies have the versions that it was tested with.
     ///
     /// # Errors
     /// If a lock file is there and cannot be read.
@@ -205,8 +205,8 @@ impl Recipe<'_> {
 
     /// A build script that has the linker put the functions of each layout in an order of its own.
     ///
-    /// Where a function lies decides which branches share a predictor's entry and which lines of code
-    /// a cache set; between builds of equal speed that alone makes some per cent.
+    /// Where a function lies decides which branches share a predictor's entry and which lines of code a cache set;
+    /// between builds of equal speed that alone makes some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let mut program = "// Written by `cargo runner build`; changes here are overwritten.\n\
                            fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
@@ -250,8 +250,8 @@ fn main_program(source: &Source, programs: Programs) -> String {
     }
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
-        // Others do not know themselves; what cargo resolved is checked instead. The import keeps
-        // the dependency that selects its features in use.
+        // Others do not know themselves; what cargo resolved is checked instead. The import keeps the dependency that
+        // selects its features in use.
         _ => "\"upstream\"",
     };
     let whole = match programs {
@@ -265,8 +265,8 @@ fn main_program(source: &Source, programs: Programs) -> String {
     )
 }
 
-/// Registry packages whose version in a branch's lock file is none of those in the one that cargo started from:
-/// `name version` each. rayon-core itself is left out, being what is under comparison.
+/// Registry packages whose version in a branch's lock file is none of those in the one that cargo started from: `name
+/// version` each. rayon-core itself is left out, being what is under comparison.
 ///
 /// # Errors
 /// If the branch's file cannot be read, or one of the two is no lock file.
@@ -320,8 +320,8 @@ fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     linked
 }
 
-/// The lock file `root` with those `wanted` published packages of `other` that it has in no version which takes their place:
-/// Cargo links one of each such kind, and refuses a lock file that names two.
+/// The lock file `root` with those `wanted` published packages of `other` that it has in no version which takes their
+/// place: Cargo links one of each such kind, and refuses a lock file that names two.
 fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> String {
     const HEAD: &str = "[[package]]\n";
     let packages = |lock| str::split(lock, HEAD).skip(1);

@@ -72,8 +72,8 @@ impl Branch {
         Self { name, source, baseline: false, group: None, hypothesis: String::new(), claims: Vec::new(), typed: None }
     }
 
-    /// The same branch as a build that counts events; `None` unless it is of the fork, since no other
-    /// rayon-core can count.
+    /// The same branch as a build that counts events; `None` unless it is of the fork, since no other rayon-core can
+    /// count.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
         let Source::Fork { features } = &self.source else { return None };

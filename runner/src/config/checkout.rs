@@ -72,9 +72,9 @@ impl Checkout {
         path.strip_prefix(&self.root).unwrap_or_else(|_| name()).display().to_string()
     }
 
-    /// An argument of the command line as it may be written into results: `--input=/home/me/map.tsp`
-    /// becomes `--input=map.tsp`, and paths of branches start from the checkout, where the command can then be
-    /// repeated. It was typed in the folder `here`.
+    /// An argument of the command line as it may be written into results: `--input=/home/me/map.tsp` becomes
+    /// `--input=map.tsp`, and paths of branches start from the checkout, where the command can then be repeated. It was
+    /// typed in the folder `here`.
     pub(crate) fn shown_argument(&self, argument: &str, here: &Path) -> String {
         // A branch of `compare`: NAME=path:DIR or NAME=git:DIR#COMMIT.
         for kind in ["path:", "git:"] {
@@ -107,8 +107,8 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// The same, and of every other absolute path the last two parts, unless it is one that many systems
-    /// have: compilers and panics name files wherever somebody keeps them.
+    /// The same, and of every other absolute path the last two parts, unless it is one that many systems have:
+    /// compilers and panics name files wherever somebody keeps them.
     pub(crate) fn without_folders(&self, text: &str) -> String {
         // The first is what follows the scheme of an address.
         const COMMON: [&str; 9] = ["//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/"];

@@ -16,8 +16,8 @@ pub struct Claim {
     /// The workloads it is about; empty: all that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// The thread counts it is about, for example `16..=cpus`; `None`: all that were measured. The words
-    /// stand for what the measured host has, so the analysis resolves them.
+    /// The thread counts it is about, for example `16..=cpus`; `None`: all that were measured. The words stand for what
+    /// the measured host has, so the analysis resolves them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
     /// Which cost it is about.

@@ -86,8 +86,8 @@ impl Experiment {
         }
     }
 
-    /// The instances that it runs, after `overriding` parameters of the command line have taken the
-    /// place of its own; what becomes equal thereby runs once.
+    /// The instances that it runs, after `overriding` parameters of the command line have taken the place of its own;
+    /// what becomes equal thereby runs once.
     pub(crate) fn loads(
         &self,
         workloads: &str,

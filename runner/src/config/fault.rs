@@ -69,8 +69,7 @@ impl FileText<'_> {
         self.at(span.start, message)
     }
 
-    /// The table that an offset lies in, from its header to the next one, by the text alone: the file did not
-    /// parse.
+    /// The table that an offset lies in, from its header to the next one, by the text alone: the file did not parse.
     fn table_around(&self, offset: usize) -> &str {
         let is_header = |line: &str| line.trim_start().starts_with('[') && !line.contains('=');
         let (mut start, mut end, mut at) = (0, self.text.len(), 0);

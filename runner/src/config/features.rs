@@ -33,8 +33,7 @@ impl Features {
         &FEATURES
     }
 
-    /// Reads them from the text of a manifest. Features that make no variant (`instrument`, upstream's) are
-    /// left out.
+    /// Reads them from the text of a manifest. Features that make no variant (`instrument`, upstream's) are left out.
     fn from_manifest(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Manifest {

@@ -26,8 +26,8 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
     format!("file://{}", path.canonicalize().unwrap_or(path).display())
 }
 
-/// The commit that `rev` of the repository at `address` means: a name of a branch or a tag is looked up. What
-/// looks like a commit of another machine is left to cargo.
+/// The commit that `rev` of the repository at `address` means: a name of a branch or a tag is looked up. What looks
+/// like a commit of another machine is left to cargo.
 ///
 /// # Errors
 /// If there is no such repository or no such commit, in words.

@@ -216,8 +216,8 @@ pub fn workloads(list: &str) -> Result<String> {
     Ok(kept.join(","))
 }
 
-/// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those that
-/// have CPUs.
+/// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those
+/// that have CPUs.
 #[must_use]
 pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
     all.retain(|&threads| are_typed || threads <= machine.cpus());

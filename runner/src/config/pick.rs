@@ -10,8 +10,8 @@ use crate::stop::Stop;
 /// What stands before a group's name.
 pub const GROUP: &str = "group:";
 
-/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The list was
-/// given as `field`, an option or a key of a file, and names things of a `kind`, such as `branch`.
+/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The list was given as
+/// `field`, an option or a key of a file, and names things of a `kind`, such as `branch`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.

@@ -284,8 +284,8 @@ const WHOSE: [&str; 14] = [
     "netdev=",
 ];
 
-/// The kernel's own words of its command line: which program it starts first, with what arguments and
-/// from which disk, says nothing about time and may be nobody's business.
+/// The kernel's own words of its command line: which program it starts first, with what arguments and from which disk,
+/// says nothing about time and may be nobody's business.
 fn kernel_arguments(command_line: &str) -> String {
     let words = command_line.split_whitespace().take_while(|word| *word != "--");
     let own = words.filter(|word| !WHOSE.iter().any(|start| word.starts_with(start)));

@@ -50,8 +50,8 @@ impl Gauges {
         }
     }
 
-    /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None` if
-    /// there is only one. Unlike a look it keeps both busy, for about a millisecond.
+    /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None` if there is only
+    /// one. Unlike a look it keeps both busy, for about a millisecond.
     pub(crate) fn core_to_core_ns(&self) -> Option<f64> {
         self.first_and_last.and_then(core_to_core::measure)
     }

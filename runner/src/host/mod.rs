@@ -1,5 +1,5 @@
-//! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what can
-//! change from trial to trial (`gauges`). Whether it is fit, `doctor` says; `frequency` holds its CPUs at one frequency.
+//! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what can change from
+//! trial to trial (`gauges`). Whether it is fit, `doctor` says; `frequency` holds its CPUs at one frequency.
 
 pub mod cgroup;
 pub mod doctor;
@@ -111,8 +111,8 @@ impl Host {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Whether a process may fence for all its threads, as pools on demand do. Where it may not, their fences are
-    /// full ones.
+    /// Whether a process may fence for all its threads, as pools on demand do. Where it may not, their fences are full
+    /// ones.
     pub(crate) fn has_membarrier() -> bool {
         membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
     }

@@ -1,9 +1,9 @@
-//! Whether the kernel puts two threads that work at the same time on one CPU while another is idle, and what
-//! a tick costs that way.
+//! Whether the kernel puts two threads that work at the same time on one CPU while another is idle, and what a tick
+//! costs that way.
 //!
-//! A pool that sleeps between ticks is woken worker by worker: somebody outside wakes one, and that one wakes
-//! the next. If the second lands beside the first, it waits until the first has done its work, and the pool was
-//! of no use. In virtual machines that is common: a CPU that the guest has halted may seem to be taken.
+//! A pool that sleeps between ticks is woken worker by worker: somebody outside wakes one, and that one wakes the next.
+//! If the second lands beside the first, it waits until the first has done its work, and the pool was of no use. In
+//! virtual machines that is common: a CPU that the guest has halted may seem to be taken.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -37,8 +37,8 @@ pub struct Stacking {
     pub pinned_us: f64,
 }
 
-/// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`; `None` if
-/// there are not two, or they may not be used.
+/// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`; `None` if there are
+/// not two, or they may not be used.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else { return None };
     let free = ticks(None)?;

@@ -114,8 +114,7 @@ pub(crate) fn asked(
     Ok((asked, branches))
 }
 
-/// Layouts per branch: as many as trials, so that each trial has one of its own, except where times mean
-/// nothing.
+/// Layouts per branch: as many as trials, so that each trial has one of its own, except where times mean nothing.
 fn layouts(selection: &Selection, is_timed: bool, trials: u32) -> Result<u32> {
     match selection.layouts {
         Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(

@@ -84,8 +84,8 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Also with these prices of the simulated machine halved, and doubled: keys of its file, globs, `all`; `work` is the
-    /// price of the workloads' units, `system` block, wake, resume and yield together
+    /// Also with these prices of the simulated machine halved, and doubled: keys of its file, globs, `all`; `work` is
+    /// the price of the workloads' units, `system` block, wake, resume and yield together
     #[arg(long, value_name = "LIST")]
     pub(crate) prices: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
@@ -102,8 +102,8 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
-    /// Binaries of each branch that differ only in the order of their functions, which by itself changes
-    /// times; trials rotate through them [default: one for each trial]
+    /// Binaries of each branch that differ only in the order of their functions, which by itself changes times; trials
+    /// rotate through them [default: one for each trial]
     #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) layouts: Option<u32>,
@@ -123,8 +123,8 @@ pub(crate) struct Selection {
     /// Omit the baseline's A/A twin; without it little can be judged
     #[arg(long)]
     pub(crate) no_twin: bool,
-    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the
-    /// scheduler does and are never timed [default: 2]
+    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the scheduler does
+    /// and are never timed [default: 2]
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true,
           default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) instrument: Option<u32>,

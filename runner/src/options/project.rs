@@ -49,8 +49,8 @@ impl Project {
         folder_of(&self.config).with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere
-    /// than in the checkout's folder of sweeps.
+    /// What a command must be given to find this sweep: its name, or its path where it lies elsewhere than in the
+    /// checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep.path().parent().and_then(|parent| parent.canonicalize().ok())
             == self.checkout.sweeps().canonicalize().ok();

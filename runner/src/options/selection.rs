@@ -101,8 +101,8 @@ const HEADLINE_THREADS: &str = "1,2,4,8,16,32,64,cores,cpus";
 /// The workloads of the original study.
 const HEADLINE: &str = "quicksort,tsp,packets";
 
-/// Picks branches. The baseline is always among them, since everything is compared with it; the flag
-/// says whether it had to be added.
+/// Picks branches. The baseline is always among them, since everything is compared with it; the flag says whether it
+/// had to be added.
 pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
     let baseline = config.baseline().name.as_str();
     if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
@@ -153,8 +153,8 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
     Ok(counts.into_iter().collect())
 }
 
-/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
-/// slip is reported before anything is built.
+/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a slip is reported
+/// before anything is built.
 ///
 /// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
 ///
@@ -269,8 +269,8 @@ fn check_regular(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The instance file as a trial's process must be given it, wherever the runner was started. What an
-/// earlier run was given lies below the checkout at `root`, or is `given` again.
+/// The instance file as a trial's process must be given it, wherever the runner was started. What an earlier run was
+/// given lies below the checkout at `root`, or is `given` again.
 pub(crate) fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>) -> Result<PathBuf> {
     let recorded = root.join(&input.path);
     let path = given.or(input.place.as_deref()).unwrap_or(&recorded);

@@ -57,8 +57,8 @@ impl std::fmt::Display for Regime {
 /// An instance file, known by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of the
-    /// machine's folders.
+    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of the machine's
+    /// folders.
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
@@ -307,8 +307,8 @@ impl Asked {
         self.instrument.as_ref().is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
-    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the same
-    /// instance, apart from parameters that mean nothing to that program.
+    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the same instance, apart
+    /// from parameters that mean nothing to that program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);

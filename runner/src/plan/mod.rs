@@ -1,8 +1,8 @@
-//! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can
-//! recompute it from the manifest and a test can look at it.
+//! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can recompute it from the
+//! manifest and a test can look at it.
 //!
-//! A plan of many trials is small: two bytes for each, and a few for each block. What a trial is in full is
-//! put together when it is looked at.
+//! A plan of many trials is small: two bytes for each, and a few for each block. What a trial is in full is put
+//! together when it is looked at.
 
 mod asked;
 pub(crate) mod estimate;
@@ -129,8 +129,8 @@ impl Plan {
     fn trial(&self, block: &Block, position: usize, name: usize) -> Trial<'_> {
         let cell = self.cells[self.cell(block.kind as usize, block.regime, name)];
         let Name { text: branch, is_twin, is_counted } = &self.names[name];
-        // A block has the same layout for all, but for the twin: the same binary twice would hide from
-        // the A/A band how far two layouts of one program lie apart.
+        // A block has the same layout for all, but for the twin: the same binary twice would hide from the A/A band how
+        // far two layouts of one program lie apart.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -210,10 +210,10 @@ struct Cell<'a> {
 
 /// Orders a sweep.
 ///
-/// Replicates are rounds: every block is visited once before any is visited again, so that a sweep
-/// cut short has whole replicates and slow drift falls on all cells alike. Within a round the modes
-/// take turns (setting a frequency is slow) and the blocks of a mode are shuffled, whatever their placement; within a block
-/// the branches are. All shuffles come from the sweep's seed and do not depend on the identities.
+/// Replicates are rounds: every block is visited once before any is visited again, so that a sweep cut short has whole
+/// replicates and slow drift falls on all cells alike. Within a round the modes take turns (setting a frequency is
+/// slow) and the blocks of a mode are shuffled, whatever their placement; within a block the branches are. All shuffles
+/// come from the sweep's seed and do not depend on the identities.
 ///
 /// # Panics
 /// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones, if the baseline is not among
@@ -256,8 +256,8 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
             });
         }
     }
-    // After the last timed trial: what is only counted must not stand between trials that are
-    // compared, and a sweep cut short has its times first.
+    // After the last timed trial: what is only counted must not stand between trials that are compared, and a sweep cut
+    // short has its times first.
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
             for regimes in &by_mode {
@@ -275,8 +275,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names` says in
-    /// random order.
+    /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names` says in random order.
     fn visit<'a>(&mut self, kinds: &[u32], regimes: &[u8], replicate: u32, names: impl Fn(Kind) -> &'a [u16]) {
         let places = kinds.iter().flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
         let mut places: Vec<(u32, u8)> = places.collect();
@@ -371,8 +370,8 @@ fn identity_of_cell(
     })
 }
 
-/// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of
-/// any library, and libraries do not promise that of their shuffles. The stream of `ChaCha8` is fixed.
+/// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of any library, and
+/// libraries do not promise that of their shuffles. The stream of `ChaCha8` is fixed.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);

@@ -37,8 +37,8 @@ impl std::str::FromStr for Shard {
 impl Plan {
     /// The part that a shard runs; all of it without one.
     ///
-    /// Every block is in exactly one part, and no part has two blocks more than another. Blocks that differ
-    /// only in replicate go to the parts in turn, so that each has its share of every cell.
+    /// Every block is in exactly one part, and no part has two blocks more than another. Blocks that differ only in
+    /// replicate go to the parts in turn, so that each has its share of every cell.
     #[must_use]
     pub fn part(mut self, shard: Option<Shard>) -> Self {
         let Some(shard) = shard else { return self };

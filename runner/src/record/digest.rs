@@ -40,8 +40,8 @@ pub(crate) fn of_folders(folders: &[&Path]) -> io::Result<String> {
     Ok(identity(&files))
 }
 
-/// Digest of what a working tree's build may read: all its files but what cargo and git keep there, by their places
-/// in the tree.
+/// Digest of what a working tree's build may read: all its files but what cargo and git keep there, by their places in
+/// the tree.
 pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     let mut left = vec![root.to_owned()];

@@ -40,8 +40,8 @@ pub struct Manifest {
     /// Instrumented builds with their receipts; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
-    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has no say in
-    /// them; left out if not.
+    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has no say in them;
+    /// left out if not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_ad_hoc: bool,
     /// Name of the baseline's A/A twin, if it runs.
@@ -115,16 +115,16 @@ pub struct Receipt {
     pub features: Vec<String>,
     /// Commit of the source, where it is a work tree or a git source.
     pub commit: Commit,
-    /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a tree that is
-    /// being worked on; of a release with edits, that of the file of edits. Left out of other sources.
+    /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a tree that is being
+    /// worked on; of a release with edits, that of the file of edits. Left out of other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
     /// What the binary said it is.
     pub variant: String,
     /// SHA-256 of the binary.
     pub binary_sha256: String,
-    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the
-    /// linker's own was measured.
+    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the linker's own was
+    /// measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts_sha256: Vec<String>,
     /// Size of the binary in bytes.
@@ -158,8 +158,8 @@ pub struct Run {
     pub started_at: String,
     /// RFC 3339, UTC.
     pub ended_at: String,
-    /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or `killed`:
-    /// what a run writes when it begins and replaces when it ends. Its figures are then 0.
+    /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or `killed`: what a run writes
+    /// when it begins and replaces when it ends. Its figures are then 0.
     pub end: String,
     /// Trials that ran in it.
     pub trials: usize,

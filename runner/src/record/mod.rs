@@ -1,5 +1,6 @@
-//! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in nanoseconds (`_ns`), sizes in bytes (`_bytes`). What the host does
-//! not show is null or left out, and what is younger than a sweep is left out there.
+//! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in nanoseconds (`_ns`), sizes
+//! in bytes (`_bytes`). What the host does not show is null or left out, and what is younger than a sweep is left out
+//! there.
 
 pub(crate) mod digest;
 pub(crate) mod manifest;
@@ -136,8 +137,8 @@ pub struct Record {
     /// Time that the control group waited for its used-up CPU quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the order of functions in the binary, where each branch has several; of a simulated machine, the number of
-    /// the seed.
+    /// Seed of the order of functions in the binary, where each branch has several; of a simulated machine, the number
+    /// of the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
     /// Only of instrumented builds, whose trials have no times, metrics or usage. Nothing between timed regions is
@@ -150,8 +151,8 @@ pub struct Record {
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// The clock around the trial, mean of as many CPUs as it has threads; null if two ways to measure it differ by more
-    /// than 2 %.
+    /// The clock around the trial, mean of as many CPUs as it has threads; null if two ways to measure it differ by
+    /// more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }

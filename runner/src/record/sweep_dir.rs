@@ -21,8 +21,8 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It appears
-    /// under its name only when it is complete; until then it is called `<name>.partial`.
+    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It appears under its name
+    /// only when it is complete; until then it is called `<name>.partial`.
     ///
     /// # Errors
     /// If the folder exists or the disk refuses.
@@ -210,8 +210,8 @@ impl SweepDir {
         trials_file::repair(&self.path)
     }
 
-    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed
-    /// run left of its last line is set aside first.
+    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed run left of its
+    /// last line is set aside first.
     pub(crate) fn appender(&self) -> Result<Appender> {
         Appender::open(&self.path)
     }
@@ -222,12 +222,11 @@ impl SweepDir {
     }
 }
 
-/// Names another file for the lock of the host. For tests alone: two sweeps with different locks measure each
-/// other.
+/// Names another file for the lock of the host. For tests alone: two sweeps with different locks measure each other.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// Keeps a second sweep off this host while it lives, as two at once would measure each other. Simulated sweeps share it:
-/// their figures do not mind what else runs.
+/// Keeps a second sweep off this host while it lives, as two at once would measure each other. Simulated sweeps share
+/// it: their figures do not mind what else runs.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
@@ -240,8 +239,8 @@ impl HostLock {
     /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that measures.
     pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
-        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
-        // create what another user owns, while a lock needs only read access.
+        // Opened without `create` first: in a shared temporary folder the kernel may refuse to create what another user
+        // owns, while a lock needs only read access.
         let file = File::open(&path)
             .or_else(|_| OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path))
             .with_context(|| format!("{} cannot be opened", path.display()))?;

@@ -52,8 +52,8 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     File::create(folder.join(PLAIN))?.sync_all()
 }
 
-/// Compresses the records of a folder that nobody else writes to. The same lines become the same bytes: the header
-/// has neither a time nor a name.
+/// Compresses the records of a folder that nobody else writes to. The same lines become the same bytes: the header has
+/// neither a time nor a name.
 pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     let plain = folder.join(PLAIN);
     whole_file::write(&folder.join(PACKED), |out| {
@@ -247,8 +247,8 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there twice, after which
-    /// the others can still be read.
+    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there twice, after which the
+    /// others can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
@@ -310,8 +310,8 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a killed run left of
-    /// its last line is set aside first.
+    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a killed run left of its
+    /// last line is set aside first.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let lock = lock(folder)?;
         let path = folder.join(PLAIN);
@@ -503,8 +503,8 @@ mod tests {
         let (packed, _path) = file(b"one\n");
         pack(packed.path()).unwrap();
         let packed = std::fs::read(packed.path().join(PACKED)).unwrap();
-        // Packing and unpacking: before the new file has its name, with both, and with the new one alone. Both with
-        // a longer plain one does not happen; if it did, nothing would be lost either.
+        // Packing and unpacking: before the new file has its name, with both, and with the new one alone. Both with a
+        // longer plain one does not happen; if it did, nothing would be lost either.
         for (plain, is_packed) in
             [(Some("one\n"), false), (Some("one\n"), true), (None, true), (Some("one\ntwo\n"), true)]
         {

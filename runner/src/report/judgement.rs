@@ -14,8 +14,8 @@ use crate::run::subprocess::last_lines;
 /// Columns of lines that go to no terminal.
 const COLUMNS: usize = 80;
 
-/// What the analysis says of a sweep, in lines of at most `columns` characters, or why it says nothing and how to
-/// get it; `None` if the sweep compares nothing.
+/// What the analysis says of a sweep, in lines of at most `columns` characters, or why it says nothing and how to get
+/// it; `None` if the sweep compares nothing.
 ///
 /// `reference` is what a command must be given to find the sweep.
 pub(crate) fn of(

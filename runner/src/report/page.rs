@@ -1,5 +1,5 @@
-//! What `compare` prints around the table: title, host, versions, and the command that repeats it; all that
-//! somebody else needs to believe it.
+//! What `compare` prints around the table: title, host, versions, and the command that repeats it; all that somebody
+//! else needs to believe it.
 
 use std::fmt::Write as _;
 

@@ -116,8 +116,8 @@ fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command>
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
-/// The first Python that is new enough, with its version, or what is there instead; whether it has its
-/// module `venv`, too.
+/// The first Python that is new enough, with its version, or what is there instead; whether it has its module `venv`,
+/// too.
 pub(crate) fn usable() -> Result<String, String> {
     let name = find_python().map_err(|error| format!("{error:#}"))?;
     let probe = Command::new(&name).args(["-c", "import venv, ensurepip"]).output();

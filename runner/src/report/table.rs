@@ -125,8 +125,8 @@ impl TextTable {
         self.rows.push(row);
     }
 
-    /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`]; here they
-    /// are taken as [`Format::Table`].
+    /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`]; here they are taken as
+    /// [`Format::Table`].
     #[must_use]
     pub fn text(&self, format: Format, terminal: Terminal) -> String {
         let is_markdown = format == Format::Markdown;
@@ -162,8 +162,8 @@ impl TextTable {
         lines.join("\n") + "\n"
     }
 
-    /// Widths of the columns: as wide as what stands in them, but no wider together than the terminal, for
-    /// which the widest column of words is narrowed; its cells are then broken at spaces and dashes.
+    /// Widths of the columns: as wide as what stands in them, but no wider together than the terminal, for which the
+    /// widest column of words is narrowed; its cells are then broken at spaces and dashes.
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
         let widest = |index: usize| {
             let cells = self.rows.iter().map(|row| row[index].0.chars().count());
@@ -183,8 +183,8 @@ impl TextTable {
     }
 }
 
-/// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words stay whole, so
-/// that names can be copied.
+/// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words stay whole, so that
+/// names can be copied.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let options = Options::new(width).subsequent_indent(indent).break_words(false);
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))

@@ -44,8 +44,8 @@ pub struct Finished {
     pub is_interrupted: bool,
 }
 
-/// Starts `command` in a process group of its own, gives it `input`, waits, and kills the whole
-/// group when the time is up, on an interrupt, and in any case at the end.
+/// Starts `command` in a process group of its own, gives it `input`, waits, and kills the whole group when the time is
+/// up, on an interrupt, and in any case at the end.
 ///
 /// # Errors
 /// If the process cannot be started or waited for.
@@ -97,8 +97,8 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     }
 }
 
-/// Blocks until the process has ended (true) or the limit has passed (false). The process stays
-/// unreaped, so that its group number cannot be given to anybody else before the group is killed.
+/// Blocks until the process has ended (true) or the limit has passed (false). The process stays unreaped, so that its
+/// group number cannot be given to anybody else before the group is killed.
 fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -119,8 +119,8 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     ended.map_or(Ok(false), |result| result.map(|()| true).map_err(io::Error::from))
 }
 
-/// Makes the kernel kill the process if the runner dies, even by SIGKILL, so that no trial of a dead
-/// sweep runs beside those of the resumed one.
+/// Makes the kernel kill the process if the runner dies, even by SIGKILL, so that no trial of a dead sweep runs beside
+/// those of the resumed one.
 fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let set = move || {
@@ -128,8 +128,8 @@ fn die_with_parent(command: &mut Command) {
         // The parent may have died before the line above.
         if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two system
-    // calls, allocates nothing, takes no lock, and captures a plain number.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two system calls, allocates
+    // nothing, takes no lock, and captures a plain number.
     unsafe {
         command.pre_exec(set);
     }

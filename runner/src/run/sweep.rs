@@ -20,8 +20,8 @@ use crate::plan::{Asked, Load, Mode, Plan, Trial};
 use crate::record::{Ending, FreqState, Record};
 use crate::run::trial::{Ended, RunTrial};
 
-/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into
-/// the next. A guess: an exit of 64 threads takes about a millisecond.
+/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into the next. A
+/// guess: an exit of 64 threads takes about a millisecond.
 pub const SETTLE: Duration = Duration::from_millis(10);
 
 /// What is to be run.
@@ -299,8 +299,8 @@ fn record(
             record.events = outcome.events;
             let named = |it| places::named(it, job.root, &build::simulated_folder(job.root));
             record.simulated = outcome.simulated.map(named);
-            // Counting takes time, so an instrumented build has none to show: what is not in the
-            // record cannot get into a table of times.
+            // Counting takes time, so an instrumented build has none to show: what is not in the record cannot get into
+            // a table of times.
             if !job.asked.is_instrumented(trial.branch) {
                 record.warmup = outcome.warmup;
                 record.iterations = outcome.iterations;

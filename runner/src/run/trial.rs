@@ -40,8 +40,8 @@ pub struct TrialFailure {
 
 /// Whatever can run a trial: a subprocess in a sweep, a fake in tests of the order.
 pub trait RunTrial {
-    /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the runner was
-    /// asked to stop meanwhile, so that nothing is known.
+    /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the runner was asked to stop
+    /// meanwhile, so that nothing is known.
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended>;
 }
 
@@ -54,8 +54,8 @@ pub struct Subprocesses {
 }
 
 impl Subprocesses {
-    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out
-    /// of what failing processes print.
+    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out of
+    /// what failing processes print.
     #[must_use]
     pub fn new(binaries: BTreeMap<String, Vec<PathBuf>>, limit: Duration, checkout: Checkout) -> Self {
         Self { binaries, limit, checkout }
@@ -93,12 +93,12 @@ const NOT_INHERITED: [&str; 10] = [
     "MALLOC_CONF",
 ];
 
-/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is wall time, and CPU time
-/// of what runs on a simulated machine.
+/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is wall time, and CPU
+/// time of what runs on a simulated machine.
 ///
-/// A request that does not say when an iteration hangs gets half the limit: as there are two iterations
-/// or more, counting the untimed ones, one that takes so long would exceed it; and so the process
-/// reports what its threads do before it is killed.
+/// A request that does not say when an iteration hangs gets half the limit: as there are two iterations or more,
+/// counting the untimed ones, one that takes so long would exceed it; and so the process reports what its threads do
+/// before it is killed.
 ///
 /// # Panics
 /// Never: a request always has a JSON form.

@@ -1,7 +1,7 @@
 //! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to its end.
 //!
-//! They are a crate beside the other workloads, so that a branch is built with them only when a sweep runs one. Nothing of
-//! them is linked: the runner builds each by itself and writes down where it is.
+//! They are a crate beside the other workloads, so that a branch is built with them only when a sweep runs one. Nothing
+//! of them is linked: the runner builds each by itself and writes down where it is.
 
 mod inputs;
 mod whole;
@@ -19,8 +19,8 @@ use whole::Whole;
 /// The file of rows.
 pub const ROWS: &str = include_str!("../programs.toml");
 
-/// [`program::main`] with the study's workloads, then the whole programs. `table` says where those are that were built: an object
-/// of paths by name in JSON, for each name that a build calls itself, of which this one is `build`.
+/// [`program::main`] with the study's workloads, then the whole programs. `table` says where those are that were built:
+/// an object of paths by name in JSON, for each name that a build calls itself, of which this one is `build`.
 ///
 /// # Panics
 /// If the table is not as the runner writes it, and as [`program::main`] does.

@@ -41,8 +41,8 @@ impl Stop {
     }
 }
 
-/// Serves until it is stopped. `ready` gets the address and the means to stop. Returns what happened, for
-/// people, in lines.
+/// Serves until it is stopped. `ready` gets the address and the means to stop. Returns what happened, for people, in
+/// lines.
 ///
 /// # Errors
 /// If something is asked for that does not exist, or the port or the threads cannot be had.

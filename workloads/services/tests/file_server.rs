@@ -1,5 +1,5 @@
-//! The file server as its users meet it: with curl, a browser, and Ctrl-C. Where one of them is not
-//! installed, its test says SKIPPED.
+//! The file server as its users meet it: with curl, a browser, and Ctrl-C. Where one of them is not installed, its test
+//! says SKIPPED.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,14 +1,13 @@
 //! `barrier-join`: a join whose halves wait for each other, after a random idle gap, many times.
 //!
-//! The second half must be taken by another worker, or the join never ends. As the gap lets that
-//! worker be anywhere between searching and sleep, a wake-up that gets lost shows: as a join slower
-//! than 10 ms if something else comes to the rescue, and as a hang otherwise. Variants with an
-//! events counter and no feature that fences for pushes do lose one now and then, and so does
-//! upstream; the sleep protocol's README in the fork says how often (section 9).
+//! The second half must be taken by another worker, or the join never ends. As the gap lets that worker be anywhere
+//! between searching and sleep, a wake-up that gets lost shows: as a join slower than 10 ms if something else comes to
+//! the rescue, and as a hang otherwise. Variants with an events counter and no feature that fences for pushes do lose
+//! one now and then, and so does upstream; the sleep protocol's README in the fork says how often (section 9).
 //!
-//! Writes to memory that no cache holds, just before the join, make that likelier: a processor makes
-//! stores visible in order, so the job waits behind them, and what the publisher reads does not. A
-//! hundred are about what a processor holds back.
+//! Writes to memory that no cache holds, just before the join, make that likelier: a processor makes stores visible in
+//! order, so the job waits behind them, and what the publisher reads does not. A hundred are about what a processor
+//! holds back.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -107,8 +106,8 @@ impl ColdMemory {
         cold
     }
 
-    /// Chooses the next pages, and reads a word of each. Looked up with the write, a page would let the processor
-    /// wait there, and no write would be left to wait when the join begins.
+    /// Chooses the next pages, and reads a word of each. Looked up with the write, a page would let the processor wait
+    /// there, and no write would be left to wait when the join begins.
     fn look_up_pages(&mut self) {
         if self.writes > 0 {
             self.pages = [(); 4].map(|()| Self::PAGE * self.random.index_below(Self::PAGES));

@@ -1,8 +1,8 @@
 //! `bfs`: how far every vertex of a random graph is from the first, level by level.
 //!
-//! Each level is one parallel loop over the vertices that the last one reached, and a barrier. Threads race for a vertex
-//! by one atomic word, and what they win is gathered for the next level. Levels of a random graph are few and grow
-//! tenfold; if edges do not reach far, levels are many and short.
+//! Each level is one parallel loop over the vertices that the last one reached, and a barrier. Threads race for a
+//! vertex by one atomic word, and what they win is gathered for the next level. Levels of a random graph are few and
+//! grow tenfold; if edges do not reach far, levels are many and short.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;

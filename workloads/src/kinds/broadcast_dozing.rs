@@ -1,8 +1,7 @@
-//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, so that some of them are just
-//! dozing off.
+//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, so that some of them are just dozing off.
 //!
-//! A broadcast must reach each worker by itself, whatever it is doing. Its parts take different
-//! times, so that the workers doze off at different moments.
+//! A broadcast must reach each worker by itself, whatever it is doing. Its parts take different times, so that the
+//! workers doze off at different moments.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -1,8 +1,8 @@
-//! `burst`: nothing for a while, then some jobs at once, from outside. A grid of gaps and burst sizes
-//! is swept by its parameters.
+//! `burst`: nothing for a while, then some jobs at once, from outside. A grid of gaps and burst sizes is swept by its
+//! parameters.
 //!
-//! What counts is when the first job of a burst begins, when the last one has ended, and the CPU time
-//! that it all cost: a short gap is bridged by searching, a long one by sleep.
+//! What counts is when the first job of a burst begins, when the last one has ended, and the CPU time that it all cost:
+//! a short gap is bridged by searching, a long one by sleep.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

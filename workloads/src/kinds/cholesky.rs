@@ -1,8 +1,7 @@
 //! `cholesky`: the Cholesky factor of a symmetric matrix, tile by tile.
 //!
-//! One tile is factored alone, then a column of tiles in parallel, then the triangle to the right of
-//! it; and again with a smaller triangle. Wide loops at first, narrow ones at the end, and a
-//! sequential piece between any two.
+//! One tile is factored alone, then a column of tiles in parallel, then the triangle to the right of it; and again with
+//! a smaller triangle. Wide loops at first, narrow ones at the end, and a sequential piece between any two.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -52,8 +51,8 @@ type Tile = Vec<f64>;
 /// For each column of tiles those on and below the diagonal.
 type Columns = Vec<Vec<Tile>>;
 
-/// A factor that is known beforehand: row i, column j holds `rows[i] * columns[j]`. These are whole
-/// numbers, so that every step of the factorisation is exact, in any order.
+/// A factor that is known beforehand: row i, column j holds `rows[i] * columns[j]`. These are whole numbers, so that
+/// every step of the factorisation is exact, in any order.
 struct KnownFactor {
     rows: Vec<f64>,
     columns: Vec<f64>,
@@ -72,8 +71,7 @@ impl KnownFactor {
         Self { rows, columns }
     }
 
-    /// The matrix with this factor. Row i of the factor times row j is a product of row numbers
-    /// and a sum of squares.
+    /// The matrix with this factor. Row i of the factor times row j is a product of row numbers and a sum of squares.
     fn product(&self) -> Columns {
         let squares: Vec<f64> = self
             .columns

@@ -1,8 +1,9 @@
 //! `decode`: the matrix products by which a language model finds one token after the other.
 //!
-//! Each layer multiplies a vector by seven matrices of bytes, one after the other, and each product is one flat parallel
-//! loop over rows: some 200 small regions a token. The shapes are those of a model of 0.6 billion parameters; what lies
-//! between the products (attention, norms) is left out. All layers read the same few matrices, as many as `layers-kept`.
+//! Each layer multiplies a vector by seven matrices of bytes, one after the other, and each product is one flat
+//! parallel loop over rows: some 200 small regions a token. The shapes are those of a model of 0.6 billion parameters;
+//! what lies between the products (attention, norms) is left out. All layers read the same few matrices, as many as
+//! `layers-kept`.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +46,8 @@ static DESCRIPTION: Description = Description {
     ),
 };
 
-/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what attention gives, and the two
-/// ways up and the one down of the net behind it.
+/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what attention gives, and the
+/// two ways up and the one down of the net behind it.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
 /// Of which product, by its number in the layer, the vector is the input: 0 for the layer's own.

@@ -1,7 +1,7 @@
 //! `factorial`: a factorial in full length, as a tree of products of big integers.
 //!
-//! Each product is made by one thread, and the last ones are the longest: however many threads there
-//! are, most of them wait for the few products near the root.
+//! Each product is made by one thread, and the last ones are the longest: however many threads there are, most of them
+//! wait for the few products near the root.
 
 use num_bigint::BigUint;
 use protocol::{Description, Parameter, Refusal, SizeOverrides};

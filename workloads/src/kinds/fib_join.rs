@@ -1,10 +1,8 @@
-//! `fib-join`: the naive Fibonacci recursion, one join per addition; nothing but the cost of join
-//! itself.
+//! `fib-join`: the naive Fibonacci recursion, one join per addition; nothing but the cost of join itself.
 //!
-//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. Two branches
-//! whose push costs differ by one atomic operation differ here first. Its sizes are set so that the
-//! *parallel* program takes the nominal time on one thread; the sequential one is six times
-//! faster.
+//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. Two branches whose push costs
+//! differ by one atomic operation differ here first. Its sizes are set so that the
+//! *parallel* program takes the nominal time on one thread; the sequential one is six times faster.
 
 use std::hint::black_box;
 

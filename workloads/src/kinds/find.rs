@@ -1,7 +1,7 @@
 //! `find`: a search that ends early.
 //!
-//! Each search has to stop the others as soon as one has found: what counts is how soon the rest of
-//! a loop is given up, and how little was begun in vain.
+//! Each search has to stop the others as soon as one has found: what counts is how soon the rest of a loop is given up,
+//! and how little was begun in vain.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;

@@ -1,9 +1,8 @@
 //! `grain`: a fixed amount of work, cut into tasks of 100 ns, then of 300 ns, … up to 1 ms.
 //!
-//! What counts is `metg50`, the smallest grain at which the pool still works at half of what its
-//! threads could do (minimum effective task granularity, after the Task Bench study of 2020).
-//! Efficiency is the time of the work in one piece, over the time of the cut work times the threads
-//! that have a CPU.
+//! What counts is `metg50`, the smallest grain at which the pool still works at half of what its threads could do
+//! (minimum effective task granularity, after the Task Bench study of 2020). Efficiency is the time of the work in one
+//! piece, over the time of the cut work times the threads that have a CPU.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -157,8 +156,8 @@ fn step_ns(seed: u64, steps: u64) -> f64 {
     best.as_nanos() as f64 / steps as f64
 }
 
-/// The smallest grain with an efficiency of a half: where the curve through the logarithms of the
-/// grains crosses it first. The smallest of all if that is good enough; `None` if none is.
+/// The smallest grain with an efficiency of a half: where the curve through the logarithms of the grains crosses it
+/// first. The smallest of all if that is good enough; `None` if none is.
 fn metg50(efficiencies: &[(f64, f64)]) -> Option<f64> {
     let first = efficiencies.iter().position(|&(_, efficiency)| efficiency >= 0.5)?;
     let (grain, efficiency) = efficiencies[first];

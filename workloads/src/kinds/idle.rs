@@ -1,8 +1,8 @@
 //! `idle`: one empty spawn every millisecond, or every ten, and nothing else.
 //!
-//! There is no work to share; what counts is the CPU time that a pool burns meanwhile
-//! (`cpu_per_second`) and how soon a job that was due has begun. This is issue 642 of rayon: with the
-//! scheduler of 2019 a spawn each 10 ms cost 30 % of a CPU, and each 1 ms 200 %.
+//! There is no work to share; what counts is the CPU time that a pool burns meanwhile (`cpu_per_second`) and how soon a
+//! job that was due has begun. This is issue 642 of rayon: with the scheduler of 2019 a spawn each 10 ms cost 30 % of a
+//! CPU, and each 1 ms 200 %.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

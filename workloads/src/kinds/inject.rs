@@ -1,7 +1,7 @@
 //! `inject`: several threads outside the pool each submit small installs, one after the other.
 //!
-//! All jobs pass through the one injector and each submitter sleeps until its answer is there. What
-//! counts is time per install, latency, and how both grow with `submitters`.
+//! All jobs pass through the one injector and each submitter sleeps until its answer is there. What counts is time per
+//! install, latency, and how both grow with `submitters`.
 
 use std::collections::BTreeMap;
 

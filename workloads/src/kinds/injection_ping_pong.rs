@@ -1,8 +1,8 @@
-//! `injection-ping-pong`: a thread outside the pool spawns one job, waits for its answer, and after a
-//! short random gap spawns the next.
+//! `injection-ping-pong`: a thread outside the pool spawns one job, waits for its answer, and after a short random gap
+//! spawns the next.
 //!
-//! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool of
-//! one thread nobody else can come to the rescue: a wake-up that gets lost is a hang.
+//! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool of one thread nobody
+//! else can come to the rescue: a wake-up that gets lost is a hang.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,8 +79,8 @@ struct Table {
 impl Table {
     fn answer(&self, number: u64) {
         self.sum.fetch_add(number, Relaxed);
-        // ORDERING: Release, pairs with the Acquire in `wait_for`. Who saw the last answer goes on to
-        // read the sum, which must then have it.
+        // ORDERING: Release, pairs with the Acquire in `wait_for`. Who saw the last answer goes on to read the sum,
+        // which must then have it.
         self.last.store(number, Release);
     }
 

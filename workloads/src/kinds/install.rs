@@ -1,9 +1,9 @@
 //! `install`: small installs from outside, into a pool that is idle or into one that is busy.
 //!
-//! Into an idle pool, an install is a wake-up there and a wake-up back; gaps let the workers fall
-//! asleep. Into a busy pool (another thread outside keeps it summing an array in parallel), it waits
-//! for a worker that finds nothing of its own any more. With an open load they are requests to a
-//! server beside that batch: each comes when it is due, whatever is under way, and nobody waits for it.
+//! Into an idle pool, an install is a wake-up there and a wake-up back; gaps let the workers fall asleep. Into a busy
+//! pool (another thread outside keeps it summing an array in parallel), it waits for a worker that finds nothing of its
+//! own any more. With an open load they are requests to a server beside that batch: each comes when it is due, whatever
+//! is under way, and nobody waits for it.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

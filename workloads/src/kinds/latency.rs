@@ -13,8 +13,8 @@ const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.
 /// Longest latency that the histogram tells apart from longer ones: an hour, in ns.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Times longer than any scheduling step takes, unless a wake-up was lost and something else came to
-/// the rescue. The limit of the stress tests.
+/// Times longer than any scheduling step takes, unless a wake-up was lost and something else came to the rescue. The
+/// limit of the stress tests.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// How long something took, again and again.
@@ -92,8 +92,8 @@ impl Latencies {
         metrics
     }
 
-    /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than
-    /// 10 ms. None if nothing was counted.
+    /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than 10 ms. None if nothing
+    /// was counted.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {

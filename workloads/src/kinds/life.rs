@@ -1,8 +1,7 @@
 //! `life`: Conway's game of life on a torus, generation by generation.
 //!
-//! Each generation is one short flat loop over rows, and a barrier: the next cannot begin before the
-//! last row is done. Paced at a frame rate, the pool is called from outside once per frame and idle
-//! in between, as in a game.
+//! Each generation is one short flat loop over rows, and a barrier: the next cannot begin before the last row is done.
+//! Paced at a frame rate, the pool is called from outside once per frame and idle in between, as in a game.
 
 use std::mem;
 use std::time::Duration;
@@ -177,8 +176,8 @@ fn rule(neighbours: u8, cell: u8) -> u8 {
     u8::from((neighbours | cell) == 3)
 }
 
-/// The next generation in another way: sums of three along rows, sums of three of those along
-/// columns; a square of three with 3 alive gives life, one with 4 keeps its centre.
+/// The next generation in another way: sums of three along rows, sums of three of those along columns; a square of
+/// three with 3 alive gives life, one with 4 keeps its centre.
 fn next_by_boxes(cells: &[u8], columns: usize) -> Vec<u8> {
     let mut along_rows = Vec::with_capacity(cells.len());
     for row in cells.chunks_exact(columns) {

@@ -1,8 +1,8 @@
 //! `long-leaf`: small jobs behind a long one that neither pushes nor pops.
 //!
-//! While the jobs are pushed, every other worker is busy; then all of them are idle at once, and the worker that has the jobs
-//! is in its leaf. Whoever is idle should take the jobs at once. Where jobs are private until somebody asks, nobody but the
-//! thieves themselves can answer.
+//! While the jobs are pushed, every other worker is busy; then all of them are idle at once, and the worker that has
+//! the jobs is in its leaf. Whoever is idle should take the jobs at once. Where jobs are private until somebody asks,
+//! nobody but the thieves themselves can answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

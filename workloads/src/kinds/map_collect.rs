@@ -1,7 +1,7 @@
 //! `map-collect`: computed pairs are gathered into a hash map, in several ways.
 //!
-//! Computing a pair is cheap; putting it into the map is not, and one thread does it (or all do,
-//! one at a time). So little of it can scale, and the ways differ in how they meet at the end.
+//! Computing a pair is cheap; putting it into the map is not, and one thread does it (or all do, one at a time). So
+//! little of it can scale, and the ways differ in how they meet at the end.
 
 use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};

@@ -1,7 +1,7 @@
 //! `matmul`: product of two square matrices by recursive quartering, tiles in Z-order.
 //!
-//! Eight products of a quarter each, four at a time: a tree of joins with much arithmetic per byte,
-//! so that it scales as far as there are tiles. In Z-order each quarter is one contiguous slice.
+//! Eight products of a quarter each, four at a time: a tree of joins with much arithmetic per byte, so that it scales
+//! as far as there are tiles. In Z-order each quarter is one contiguous slice.
 
 use std::array;
 
@@ -54,8 +54,8 @@ fn small_whole(random: &mut Random) -> f64 {
 /// Vectors with which the answer is probed; each misses a wrong one with a chance below 2^-20.
 const PROBES: usize = 3;
 
-/// An element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 / 2^2 < 2^53,
-/// what a float holds exactly.
+/// An element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 / 2^2 < 2^53, what a float holds
+/// exactly.
 fn probe(random: &mut Random) -> f64 {
     random.below(1 << 18) as f64
 }

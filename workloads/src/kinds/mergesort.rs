@@ -1,7 +1,7 @@
 //! `mergesort`: a stable sort that joins both in the halves and in the merge.
 //!
-//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different
-//! sizes, with memory traffic that quicksort does not have.
+//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different sizes, with memory
+//! traffic that quicksort does not have.
 
 use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 
@@ -10,8 +10,7 @@ use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
-/// programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
 const INSERTION_LENGTH: usize = 20;
 
 /// Charges of an element that is sorted by insertion; to merge it is one. A guess: each moves past a quarter of those
@@ -76,9 +75,8 @@ impl Workload for Mergesort {
     }
 }
 
-/// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every
-/// stable sort puts equal keys in the order of their positions, the result is ascending in the
-/// whole word.
+/// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every stable sort puts
+/// equal keys in the order of their positions, the result is ascending in the whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Element(u64);
 
@@ -124,8 +122,8 @@ impl Instance for Sort {
     }
 }
 
-/// Which of the two buffers gets the sorted elements. It alternates from level to level, so that a
-/// merge never has to copy back.
+/// Which of the two buffers gets the sorted elements. It alternates from level to level, so that a merge never has to
+/// copy back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Values,

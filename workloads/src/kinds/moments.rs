@@ -6,8 +6,8 @@ use crate::machine::Instant;
 use crate::machine::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::usage::nanoseconds;
 
-/// One place per job. Everything is Relaxed: a job notes only its own place, and the places are read
-/// after the scope of all jobs has ended, which orders both.
+/// One place per job. Everything is Relaxed: a job notes only its own place, and the places are read after the scope of
+/// all jobs has ended, which orders both.
 #[derive(Default)]
 pub(super) struct Moments {
     places: Vec<Moment>,

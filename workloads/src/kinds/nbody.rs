@@ -1,9 +1,9 @@
 //! `nbody`: bodies that attract each other, every pair of them, step by step.
 //!
-//! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
-//! the step, and a short parallel update: three loops with a barrier after each, of which only the
-//! first is long. With steps of one length there are two loops, and few bodies make them small regions: so other pools
-//! are compared, `fork_union`'s 128 bodies for example.
+//! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of the step, and a
+//! short parallel update: three loops with a barrier after each, of which only the first is long. With steps of one
+//! length there are two loops, and few bodies make them small regions: so other pools are compared, `fork_union`'s 128
+//! bodies for example.
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
@@ -156,8 +156,7 @@ fn acceleration(bodies: &[Body], body: &Body) -> Vector {
 /// Length of each step, where it is not found out.
 const FIXED_LENGTH: f64 = 1e-6;
 
-/// Length of the step after which the strongest acceleration, given by its square, has added a
-/// fixed velocity.
+/// Length of the step after which the strongest acceleration, given by its square, has added a fixed velocity.
 fn step_length(greatest_square: f64) -> f64 {
     0.001 / (1.0 + greatest_square.sqrt())
 }
@@ -243,7 +242,7 @@ impl Cloud {
                     |(bodies, accelerations)| {
                         bodies.iter_mut().zip(accelerations).for_each(advance);
                     },
-                )
+                );
             }
             Split::Shares(share) => {
                 let accelerations = &self.accelerations;

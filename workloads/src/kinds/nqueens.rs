@@ -1,7 +1,7 @@
 //! `nqueens`: in how many ways n queens stand on a board without attacking each other.
 //!
-//! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ
-//! a lot in size, and nothing but counts comes back.
+//! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ a lot in size, and
+//! nothing but counts comes back.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -10,8 +10,7 @@ use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
-/// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
-/// Sequences).
+/// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer Sequences).
 const SOLUTIONS: [u64; 18] = [
     1,
     0,

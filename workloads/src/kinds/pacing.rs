@@ -8,8 +8,8 @@ use crate::machine::{Instant, charge, spin_until};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
-/// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
-/// class, and a word that proves that they were made.
+/// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz class, and a word
+/// that proves that they were made.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {
     charge(steps);
@@ -21,8 +21,8 @@ pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
 }
 
-/// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The
-/// next gap begins when the call has ended, so the call itself is when its latency begins.
+/// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The next gap begins
+/// when the call has ended, so the call itself is when its latency begins.
 pub fn call_after_gaps(count: usize, gaps: &Gaps, latencies: &mut Latencies, mut call: impl FnMut(usize)) -> u64 {
     for (number, gap) in (0..count).zip(gaps.iter()) {
         spin_until(Instant::now() + gap);

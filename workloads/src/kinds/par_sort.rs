@@ -1,7 +1,7 @@
 //! `par-sort`: the facade's own parallel sorts.
 //!
-//! What most programs use when they sort: the algorithm is the library's, so that what differs
-//! between branches is the pool beneath it.
+//! What most programs use when they sort: the algorithm is the library's, so that what differs between branches is the
+//! pool beneath it.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -60,8 +60,8 @@ struct Sort {
     values: Vec<u64>,
 }
 
-/// Charges of a key in the facade's stable sort. In the sequential one, another algorithm, a key is one charge. Measured
-/// with one thread: 2.2 to 3.1, the less the busier the host. Unstable sorts are near one.
+/// Charges of a key in the facade's stable sort. In the sequential one, another algorithm, a key is one charge.
+/// Measured with one thread: 2.2 to 3.1, the less the busier the host. Unstable sorts are near one.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {

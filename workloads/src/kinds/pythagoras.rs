@@ -1,7 +1,7 @@
 //! `pythagoras`: right-angled triangles with whole sides, by trying all pairs of legs.
 //!
-//! Two nested parallel ranges, the inner one shorter and shorter: the splitting has to find out by
-//! itself where the work is.
+//! Two nested parallel ranges, the inner one shorter and shorter: the splitting has to find out by itself where the
+//! work is.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -64,8 +64,8 @@ impl Problem for Triangles {
         limit * (limit + 1) / 2
     }
 
-    /// Euclid's formula: every triangle is a multiple of one with legs m² - n² and 2 m n, where m
-    /// and n have no common divisor and are not both odd.
+    /// Euclid's formula: every triangle is a multiple of one with legs m² - n² and 2 m n, where m and n have no common
+    /// divisor and are not both odd.
     fn known(&self) -> u64 {
         let limit = u64::from(self.limit);
         // As 2 m n is at most the limit, so is m.

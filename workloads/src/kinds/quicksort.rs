@@ -1,9 +1,8 @@
-//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at
-//! first.
+//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at first.
 //!
-//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts
-//! follow one another), so the parallelism is only about log2(n) / 2: on a large pool most threads
-//! are idle most of the time, and every wake-up lies on the critical path.
+//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts follow one another), so
+//! the parallelism is only about log2(n) / 2: on a large pool most threads are idle most of the time, and every wake-up
+//! lies on the critical path.
 
 use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 
@@ -12,8 +11,7 @@ use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
-/// programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
 const INSERTION_LENGTH: usize = 20;
 
 /// What an element of a range that insertion sorts costs, beside one that is partitioned. A guess.
@@ -129,8 +127,8 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
     rayon::join(|| sort_parallel(low, cutoff), || sort_parallel(high, cutoff));
 }
 
-/// Reorders so that nothing before the returned index is greater than anything from it on. Both
-/// sides are non-empty; equal elements are spread over both, so that they cost no quadratic time.
+/// Reorders so that nothing before the returned index is greater than anything from it on. Both sides are non-empty;
+/// equal elements are spread over both, so that they cost no quadratic time.
 ///
 /// Needs at least two elements.
 fn partition(values: &mut [u32]) -> usize {
@@ -145,8 +143,8 @@ fn partition(values: &mut [u32]) -> usize {
             right -= 1;
         }
         if left >= right {
-            // `right` cannot still be the last index: the first swap or the median, which is at
-            // the middle and not last, moves it down. So the upper side is not empty.
+            // `right` cannot still be the last index: the first swap or the median, which is at the middle and not
+            // last, moves it down. So the upper side is not empty.
             return right + 1;
         }
         values.swap(left, right);

@@ -1,12 +1,13 @@
 //! `regions`: one small parallel region after the other, with a serial stretch before each.
 //!
-//! What counts is how much longer a region takes than its jobs would on workers that need not be told: its price. Codes that
-//! solve, infer or prove step by step have thousands of such regions a second, and leave a pool for what each costs.
+//! What counts is how much longer a region takes than its jobs would on workers that need not be told: its price. Codes
+//! that solve, infer or prove step by step have thousands of such regions a second, and leave a pool for what each
+//! costs.
 //!
-//! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes its share. `barrier` is
-//! no use of the pool but the yardstick: the workers stay in one broadcast, spin on the number of the region, and count
-//! themselves out of it. Nothing that must tell and collect workers on cores of their own is much quicker, and nothing is
-//! worse where cores are shared.
+//! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes its share.
+//! `barrier` is no use of the pool but the yardstick: the workers stay in one broadcast, spin on the number of the
+//! region, and count themselves out of it. Nothing that must tell and collect workers on cores of their own is much
+//! quicker, and nothing is worse where cores are shared.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -160,8 +161,8 @@ impl Region {
         longest.max(steps().sum::<u64>().div_ceil(cores as u64)).max(rounds * shortest)
     }
 
-    /// How long a region would take if telling and collecting the workers took no time: by the time that the calling thread
-    /// needs for all jobs.
+    /// How long a region would take if telling and collecting the workers took no time: by the time that the calling
+    /// thread needs for all jobs.
     #[expect(clippy::cast_precision_loss, reason = "far fewer steps than 2^52")]
     fn ideal(&self) -> Duration {
         let alone = (0..3).map(|_| {
@@ -270,7 +271,8 @@ impl Barrier {
     fn lead(&self, region: &Region, number: u64) {
         // Relaxed: whoever sees the number sees this, too.
         self.done.0.store(0, Relaxed);
-        // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at before this one's run.
+        // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at before this one's
+        // run.
         self.number.0.store(number, Release);
         region.run_share(0, region.threads, number);
         // ORDERING: Acquire, pairs with the count in `follow`: what the jobs found is looked at next.

@@ -1,7 +1,7 @@
 //! `saturate`: folds over an array that no cache holds, submitted back to back.
 //!
-//! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing
-//! that a sleep protocol does should show here: it must never regress.
+//! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing that a sleep
+//! protocol does should show here: it must never regress.
 
 use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::ThreadPool;

@@ -1,7 +1,7 @@
 //! `scope-spawn`: very many tiny jobs spawned into one scope from inside the pool.
 //!
-//! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from
-//! stealing them one by one. A pool that counts idle threads does so here for every job.
+//! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from stealing them one by
+//! one. A pool that counts idle threads does so here for every job.
 
 use std::hint::black_box;
 
@@ -40,8 +40,8 @@ impl Workload for ScopeSpawn {
     }
 }
 
-/// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost
-/// and one that runs twice both show.
+/// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost and one that runs
+/// twice both show.
 struct Jobs {
     slots: Vec<u64>,
     repeats: u64,

@@ -1,8 +1,7 @@
 //! `sieve`: primes by the sieve of Eratosthenes, chunk by chunk.
 //!
-//! The primes up to the root are found first, alone; then every chunk is sieved by itself in a
-//! buffer that fits the first cache. One flat parallel loop over chunks that take nearly equal
-//! times.
+//! The primes up to the root are found first, alone; then every chunk is sieved by itself in a buffer that fits the
+//! first cache. One flat parallel loop over chunks that take nearly equal times.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -112,8 +111,7 @@ impl Problem for Primes {
     }
 }
 
-/// Marks the odd multiples of `prime` from its square on among the numbers whose first has this
-/// index.
+/// Marks the odd multiples of `prime` from its square on among the numbers whose first has this index.
 fn cross_out(prime: usize, first: usize, is_composite: &mut [bool]) {
     let square = (prime * prime - 3) / 2;
     // Neighbours among the odd multiples are `prime` indices apart.
@@ -139,8 +137,8 @@ fn odd_primes_to(limit: usize) -> Vec<usize> {
     (0..).zip(is_composite).filter(|(_, flag)| !flag).map(|(index, _)| 2 * index + 3).collect()
 }
 
-/// Counts primes without finding them: how many numbers up to `limit / k`, for every `k`, survive
-/// crossing out by one prime after the other. Needs memory for the root of `limit` only.
+/// Counts primes without finding them: how many numbers up to `limit / k`, for every `k`, survive crossing out by one
+/// prime after the other. Needs memory for the root of `limit` only.
 fn count_by_quotients(limit: usize) -> u64 {
     let root = limit.isqrt();
     // Survivors up to v for small v, and up to limit / k for small k; 1 is none.

@@ -1,8 +1,7 @@
-//! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their
-//! number.
+//! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their number.
 //!
-//! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no
-//! cutoff, and a parent waits for all its children.
+//! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no cutoff, and a parent
+//! waits for all its children.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;

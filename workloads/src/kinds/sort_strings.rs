@@ -1,7 +1,8 @@
 //! `sort-strings`: the facade's own parallel sorts, of strings that begin alike.
 //!
-//! Elements are large to move and slow to compare: each comparison follows two pointers, and reads all that the two have
-//! in common. So the same sorts spend less of their time on joins than in `par-sort`, and meet the memory more often.
+//! Elements are large to move and slow to compare: each comparison follows two pointers, and reads all that the two
+//! have in common. So the same sorts spend less of their time on joins than in `par-sort`, and meet the memory more
+//! often.
 
 use std::cmp::Ordering;
 

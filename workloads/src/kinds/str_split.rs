@@ -1,7 +1,7 @@
 //! `str-split`: a text is cut into words by the facade's string splitting.
 //!
-//! Where to cut is not known beforehand: a task gets a middle, looks for a space near it, and hands
-//! on what it found. Texts split unevenly, and there are no indices to make up for it.
+//! Where to cut is not known beforehand: a task gets a middle, looks for a space near it, and hands on what it found.
+//! Texts split unevenly, and there are no indices to make up for it.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;

@@ -1,11 +1,10 @@
-//! `ticks`: a control loop. Each tick is a dozen bursts of small jobs with serial stretches between
-//! them, and until the next tick there is nothing to do.
+//! `ticks`: a control loop. Each tick is a dozen bursts of small jobs with serial stretches between them, and until the
+//! next tick there is nothing to do.
 //!
-//! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x
-//! (`job-steps` + `serial-steps`). What counts is how late a tick ends and what CPU time it cost:
-//! workers that go on searching in the stretches are quick to hand and burn CPU, workers that
-//! sleep must be woken for every burst. The shape is that of a benchmark proposed for rayon (pull
-//! request 1318).
+//! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x (`job-steps` +
+//! `serial-steps`). What counts is how late a tick ends and what CPU time it cost: workers that go on searching in the
+//! stretches are quick to hand and burn CPU, workers that sleep must be woken for every burst. The shape is that of a
+//! benchmark proposed for rayon (pull request 1318).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -136,8 +135,7 @@ struct ControlLoop {
     known: u64,
     /// From when a tick was due to when it was done.
     latencies: Latencies,
-    /// From when a tick was due to when it began: the timer's part, and that of ticks that took
-    /// longer than the period.
+    /// From when a tick was due to when it began: the timer's part, and that of ticks that took longer than the period.
     lateness: Latencies,
     answers: Vec<u64>,
 }

@@ -1,7 +1,7 @@
 //! `vec-collect`: a parallel loop whose results become one vector.
 //!
-//! When the length is known beforehand, every task writes into its place; when items are filtered
-//! out, pieces must be gathered and moved: the two ways in which the facade collects.
+//! When the length is known beforehand, every task writes into its place; when items are filtered out, pieces must be
+//! gathered and moved: the two ways in which the facade collects.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;

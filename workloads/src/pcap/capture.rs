@@ -30,8 +30,8 @@ pub enum Link {
     Unknown(u32),
 }
 
-/// The part of a pcap file's link number that says what frames begin with; the rest says how long a check sequence
-/// is at their end, where nothing is read.
+/// The part of a pcap file's link number that says what frames begin with; the rest says how long a check sequence is
+/// at their end, where nothing is read.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 /// What packets were in before pcapng had its "enhanced" block.
@@ -220,8 +220,8 @@ struct Interface {
     snap_length: usize,
 }
 
-/// The packet in an obsolete packet block: number of its interface, captured bytes, length on the wire. `None`
-/// if the block is too short for what it says.
+/// The packet in an obsolete packet block: number of its interface, captured bytes, length on the wire. `None` if the
+/// block is too short for what it says.
 fn obsolete_packet(data: &[u8], is_big_endian: bool) -> Option<(u16, &[u8], usize)> {
     const HEADER_BYTES: usize = 20;
     let word = |place: usize| {

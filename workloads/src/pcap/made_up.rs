@@ -38,8 +38,8 @@ pub fn append(file: &mut Vec<u8>, frame: &[u8], captured: usize) {
 /// The kinds of frames that [`frame`] makes.
 pub const KINDS: usize = 7;
 
-/// A sound frame: TCP, UDP or ICMP, over IP version 4 or 6, one kind with a VLAN tag; the offset of its
-/// transport checksum.
+/// A sound frame: TCP, UDP or ICMP, over IP version 4 or 6, one kind with a VLAN tag; the offset of its transport
+/// checksum.
 ///
 /// # Panics
 /// If the content is longer than an IP packet can be.
@@ -85,8 +85,8 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// A capture of so many packets, and what is in it: most are sound; some have a flipped bit, a checksum
-/// left to the network card, a cut end, or are of an unknown protocol.
+/// A capture of so many packets, and what is in it: most are sound; some have a flipped bit, a checksum left to the
+/// network card, a cut end, or are of an unknown protocol.
 ///
 /// # Panics
 /// Never: its contents are short.

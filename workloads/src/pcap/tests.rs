@@ -343,9 +343,9 @@ fn damaged(mut file: Vec<u8>, flips: &[(usize, u8)], keep: usize) -> Vec<u8> {
     file
 }
 
-/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, both sums agree, and no
-/// more memory is taken than the file is worth. A record of 16 bytes becomes a frame of 32 in a list that
-/// doubles, an option of 4 bytes a description of some 40, of one block at a time.
+/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, both sums agree, and no more memory
+/// is taken than the file is worth. A record of 16 bytes becomes a frame of 32 in a list that doubles, an option of 4
+/// bytes a description of some 40, of one block at a time.
 fn survives(bytes: Vec<u8>) {
     let length = bytes.len();
     let (parsed, peak) = peak_bytes(|| Capture::parse(bytes));

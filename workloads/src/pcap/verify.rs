@@ -1,5 +1,5 @@
-//! Checks the checksums of a frame: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. Headers are taken apart by
-//! the library `etherparse`; the sums are ours.
+//! Checks the checksums of a frame: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. Headers are taken apart by the library
+//! `etherparse`; the sums are ours.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ pub enum Verdict {
     Correct,
     /// At least one is wrong.
     Wrong(Vec<Fault>),
-    /// The sending host left a checksum to its network card: the field holds zero, or the sum of
-    /// addresses, protocol and length alone. So what is in the packet can be neither right nor wrong.
+    /// The sending host left a checksum to its network card: the field holds zero, or the sum of addresses, protocol
+    /// and length alone. So what is in the packet can be neither right nor wrong.
     Offloaded,
     /// Cut by the capture's snap length before a checksum could be checked.
     Truncated,
@@ -241,8 +241,8 @@ fn conclude(faults: Vec<Fault>, is_offloaded: bool, rest: Rest) -> Verdict {
     }
 }
 
-/// Whether a routing header is among the whole extension headers in `bytes`, the first of which is of the kind
-/// `first`. The library's own iterator reads beyond them if the next one is cut short.
+/// Whether a routing header is among the whole extension headers in `bytes`, the first of which is of the kind `first`.
+/// The library's own iterator reads beyond them if the next one is cut short.
 fn has_routing(first: IpNumber, mut bytes: &[u8]) -> bool {
     let mut kind = first;
     while let Some(&[next, length]) = bytes.first_chunk() {

@@ -35,8 +35,8 @@ fn events<'a>(file: &'a Value, phases: &str) -> Vec<&'a Value> {
     all.iter().filter(|event| phases.contains(event["ph"].as_str().unwrap())).collect()
 }
 
-/// Begin and end of every span of a track by its name, in microseconds. Panics unless each begin is
-/// followed by its end before the next begins, and time never runs backwards.
+/// Begin and end of every span of a track by its name, in microseconds. Panics unless each begin is followed by its end
+/// before the next begins, and time never runs backwards.
 fn spans_of(file: &Value, track: usize) -> Vec<(String, f64, f64)> {
     let mut spans = Vec::new();
     let mut now = 0.0;

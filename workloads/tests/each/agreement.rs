@@ -1,6 +1,5 @@
-//! On random inputs, the smallest ones included, both programs of every workload give the same
-//! answer on every pool. Workloads and their parameters come from the catalogue: a new one is tested
-//! without a line here.
+//! On random inputs, the smallest ones included, both programs of every workload give the same answer on every pool.
+//! Workloads and their parameters come from the catalogue: a new one is tested without a line here.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +15,7 @@ use crate::CATALOGUE;
 /// Random inputs per workload.
 const CASES: u32 = 16;
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
-/// are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// Parameters that keep the value of size `tiny`, and why.

@@ -5,8 +5,7 @@ use workloads::measure::run;
 
 use crate::CATALOGUE;
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
-/// are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {

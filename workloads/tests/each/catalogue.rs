@@ -21,8 +21,7 @@ fn the_catalogue_offers_every_workload_in_every_size_with_valid_parameters() {
         let sizes: Vec<Size> = description.sizes.iter().map(|entry| entry.size).collect();
         assert_eq!(sizes, Size::ALL, "{}", description.name);
         for size in Size::ALL {
-            // Spelled out as explicit parameters, a size passes the same checks as a user's
-            // request.
+            // Spelled out as explicit parameters, a size passes the same checks as a user's request.
             let values = description.resolve(size, &description.parameters_of(size), false);
             assert!(values.is_ok(), "{} {size:?}: {values:?}", description.name);
         }

@@ -36,8 +36,7 @@ pub(crate) struct Options {
     fresh: bool,
 }
 
-/// Runs the suites on every variant asked for and prints how many tests passed, failed and were
-/// ignored in each.
+/// Runs the suites on every variant asked for and prints how many tests passed, failed and were ignored in each.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     run_on(sh, &options.variants.chosen()?, options)
 }

@@ -1,7 +1,7 @@
 //! Where the published tests come from and how they are run on the fork.
 //!
-//! Their files are those that Cargo keeps of the published packages. They are copied under `target/`,
-//! unmodified, into a workspace that is given the fork; nothing of them is in this repository.
+//! Their files are those that Cargo keeps of the published packages. They are copied under `target/`, unmodified, into
+//! a workspace that is given the fork; nothing of them is in this repository.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -26,8 +26,8 @@ pub(super) struct Package {
 pub(super) enum Name {
     /// The facade, which is compiled with the fork below it.
     Rayon,
-    /// What the fork replaces: its integration tests. Its unit and documentation tests are part of
-    /// its sources, so they cannot be run on others.
+    /// What the fork replaces: its integration tests. Its unit and documentation tests are part of its sources, so they
+    /// cannot be run on others.
     RayonCore,
 }
 
@@ -128,8 +128,8 @@ impl Suite {
         format!("{} {kind}", self.package)
     }
 
-    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not
-    /// compile or does not end by itself counts as one failure.
+    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not compile or does not end
+    /// by itself counts as one failure.
     pub(super) fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
         // One folder for all: what does not depend on the variant is built once.
         let target = sh.current_dir().join("target/conformance/build");

@@ -1,7 +1,7 @@
 //! Bytes of stack that a nested level takes, on the published crate and on the fork.
 //!
-//! The program is `rayon-fork/examples/stack.rs`. Two rayon-cores do not go into one program, so it is
-//! compiled once for each, as anybody's program would be: with Cargo's own profiles.
+//! The program is `rayon-fork/examples/stack.rs`. Two rayon-cores do not go into one program, so it is compiled once
+//! for each, as anybody's program would be: with Cargo's own profiles.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use xshell::{Shell, cmd};
 use crate::fork;
 use crate::variants::Variant;
 
-/// How much more a level may take than on the published crate: what the compiler's choice to inline a
-/// call or not makes of a frame or two.
+/// How much more a level may take than on the published crate: what the compiler's choice to inline a call or not makes
+/// of a frame or two.
 const MARGIN: usize = 64;
 
 /// Bytes per level for each way to nest, in the program's order.
@@ -28,8 +28,8 @@ struct Row {
     largest: String,
 }
 
-/// Compares the fork's `variants` with the published crate, prints a table for each profile, and fails if
-/// a level of any takes more than there.
+/// Compares the fork's `variants` with the published crate, prints a table for each profile, and fails if a level of
+/// any takes more than there.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let mut excesses = Vec::new();
     for profile in ["release", "dev"] {

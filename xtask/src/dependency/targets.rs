@@ -5,8 +5,8 @@ use xshell::{Shell, cmd};
 
 use crate::shell::step;
 
-/// 32 bits, another memory model, systems without `membarrier`, no threads; and one without
-/// atomics of 64 bits, where jobs are offered at once.
+/// 32 bits, another memory model, systems without `membarrier`, no threads; and one without atomics of 64 bits, where
+/// jobs are offered at once.
 const TARGETS: [&str; 7] = [
     "i686-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",

@@ -1,8 +1,7 @@
-//! The five loads that find lost wake-ups, on every branch's own binary, and one table of how they
-//! went.
+//! The five loads that find lost wake-ups, on every branch's own binary, and one table of how they went.
 //!
-//! The loads are workloads of the catalogue, and the binaries those that sweeps time: so what is said
-//! here holds of what is measured, and `master` goes through the same.
+//! The loads are workloads of the catalogue, and the binaries those that sweeps time: so what is said here holds of
+//! what is measured, and `master` goes through the same.
 
 mod scenarios;
 mod table;
@@ -31,8 +30,8 @@ pub(crate) struct Scope {
     /// Branches: names, globs, `!exclusions`; may be repeated (default: all but rivals and proposals).
     #[arg(long = "branch", value_name = "NAME", value_delimiter = ',')]
     pub(crate) branches: Vec<String>,
-    /// A million joins and ping-pongs and a hundred thousand broadcasts, instead of some thousands:
-    /// minutes per branch instead of seconds.
+    /// A million joins and ping-pongs and a hundred thousand broadcasts, instead of some thousands: minutes per branch
+    /// instead of seconds.
     #[arg(long)]
     pub(crate) long: bool,
 }

@@ -330,7 +330,8 @@ impl Tally {
     }
 }
 
-/// Plays one model of two jobs: the owner's part here, each of `thieves` in a thread of its own; then what is left comes out.
+/// Plays one model of two jobs: the owner's part here, each of `thieves` in a thread of its own; then what is left
+/// comes out.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,

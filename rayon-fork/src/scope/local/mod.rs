@@ -87,8 +87,7 @@ mod direct {
         debug_assert!(count.is(0), "a scope ends before its jobs");
     }
 
-    /// The worker has no local job and is about to search. `true` if it should look at what it waits for
-    /// once more.
+    /// The worker has no local job and is about to search. `true` if it should look at what it waits for once more.
     #[inline]
     pub(crate) fn turn_away(worker: &Worker) -> bool {
         let Held = worker.held();
@@ -213,8 +212,7 @@ mod reserved {
     #[inline]
     pub(crate) fn assert_ended(_count: &CountLatch) {}
 
-    /// The worker has no local job and is about to search. `true` if it should look at what it waits for
-    /// once more.
+    /// The worker has no local job and is about to search. `true` if it should look at what it waits for once more.
     #[inline]
     pub(crate) fn turn_away(worker: &Worker) -> bool {
         worker.held().turn_away()

@@ -5,8 +5,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-/// Units that a worker fetches when it has none left. A guess: with so many a flood of jobs leaves the
-/// count alone.
+/// Units that a worker fetches when it has none left. A guess: with so many a flood of jobs leaves the count alone.
 const FETCHED: usize = if cfg!(fork_loom) { 2 } else { 64 };
 
 /// What a scope waits for, in units. The scope ends when there are none.
@@ -27,8 +26,8 @@ pub(crate) trait Counted {
 
 /// What one worker holds: units of one scope. For the worker's own thread alone.
 pub(crate) struct Reserve<C> {
-    /// The scope whose job the worker runs or just ran, or that the worker itself waits for; null for
-    /// none. Not to be followed without units.
+    /// The scope whose job the worker runs or just ran, or that the worker itself waits for; null for none. Not to be
+    /// followed without units.
     scope: Cell<*const C>,
     units: Cell<usize>,
 }
@@ -40,8 +39,8 @@ impl<C: Counted> Reserve<C> {
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit left over must keep nobody waiting: it goes back after a job of the scope, or is counted
-    /// by the one who waits. What other jobs spawn has neither, and counts directly.
+    /// A unit left over must keep nobody waiting: it goes back after a job of the scope, or is counted by the one who
+    /// waits. What other jobs spawn has neither, and counts directly.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {

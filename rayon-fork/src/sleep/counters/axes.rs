@@ -106,8 +106,7 @@ pub(crate) trait Events: Send + Sync + 'static {
 /// Announcements are counted; what a packing asks for that has no form without them.
 pub(crate) trait CountedEvents: Events {}
 
-/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:
-/// some were.
+/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd: some were.
 pub(crate) enum Jec {}
 
 /// Without one: sleepers must scan.
@@ -132,13 +131,12 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     /// Whether the rule ever asks who searches.
     const COUNTS_SEARCHERS: bool;
 
-    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if
-    /// the answer depends on it.
+    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if the answer depends on
+    /// it.
     fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize;
 }
 
-/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of
-/// rayon-core.
+/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of rayon-core.
 pub(crate) enum IdleFirst {}
 
 /// A job wakes a sleeper whenever there is one, even if others search.
@@ -151,8 +149,7 @@ impl WakeRule for IdleFirst {
     #[inline]
     fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize {
         debug_or_loom_assert!(sleeping > 0);
-        // A queue that was not empty says that those who search do not keep up with it, however
-        // many they are.
+        // A queue that was not empty says that those who search do not keep up with it, however many they are.
         usize::from(!queue_was_empty || searching() == 0)
     }
 }

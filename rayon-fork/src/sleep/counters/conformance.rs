@@ -9,8 +9,7 @@ use super::{
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the
-/// lower numbers.
+/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the lower numbers.
 fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     let counters = C::new(asleep + searching);
     for worker in 0..asleep + searching {

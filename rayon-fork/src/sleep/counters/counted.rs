@@ -1,7 +1,7 @@
 //! One word of the counters: an atomic number that tells the hooks of each access.
 //!
-//! Its name is part of its type, so the word itself is no larger than the number, and a build
-//! without the feature `instrument` accesses the number and nothing else.
+//! Its name is part of its type, so the word itself is no larger than the number, and a build without the feature
+//! `instrument` accesses the number and nothing else.
 
 use crate::hooks;
 use crate::sync::modelled::{AtomicUsize, Ordering};
@@ -85,7 +85,8 @@ impl<N: WordName> CountedWord<N> {
         Err(current)
     }
 
-    /// The number, relaxed: for people and tests, and for whoever says why a stale one does no harm. The hooks are not told.
+    /// The number, relaxed: for people and tests, and for whoever says why a stale one does no harm. The hooks are not
+    /// told.
     pub(crate) fn glimpse(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }

@@ -1,5 +1,6 @@
-//! The counts themselves, for people, for tests, and for parts of the pool that decide by a look at them: who lingers, who
-//! looks before blocking, and whether a push under demand has anybody to call. What such a look may miss stands there.
+//! The counts themselves, for people, for tests, and for parts of the pool that decide by a look at them: who lingers,
+//! who looks before blocking, and whether a push under demand has anybody to call. What such a look may miss stands
+//! there.
 
 #[cfg(feature = "instrument")]
 use super::axes::Events;

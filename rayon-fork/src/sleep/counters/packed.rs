@@ -1,5 +1,4 @@
-//! All counters in one word: one load tells everything, and every change is a change of the line
-//! that all share.
+//! All counters in one word: one load tells everything, and every change is a change of the line that all share.
 //!
 //! | bits (64-bit) | bits (32-bit) | field | counts                                               |
 //! |---------------|---------------|-------|------------------------------------------------------|
@@ -7,12 +6,10 @@
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
 //! | 32..64        | 16..32        | J     | events; even: none since somebody last became sleepy |
 //!
-//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0.
-//! With `sleepers-only` nothing reads I, but it is kept: the variant is to differ from `packed` by
-//! its rule alone.
+//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0. With `sleepers-only`
+//! nothing reads I, but it is kept: the variant is to differ from `packed` by its rule alone.
 //!
-//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
-//! lines of its own.
+//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has lines of its own.
 
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::counted::{self, CountedWord};
@@ -81,15 +78,14 @@ impl<A: Axes> Packed<A> {
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a
-        // toggle by the same thread, this must see every sleeper that did not see what came before
-        // it.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a toggle by the same
+        // thread, this must see every sleeper that did not see what came before it.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity says so, and returns a value of the word in which it
-    /// does not. A publisher's step and a sleeper's registration are changes of one word, so one of
-    /// them comes first and the other sees it.
+    /// Steps the events counter if its parity says so, and returns a value of the word in which it does not. A
+    /// publisher's step and a sleeper's registration are changes of one word, so one of them comes first and the other
+    /// sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
         Word(words::count_event_if(&self.word, ONE_EVENT, |word| is_due(Word(word))))
     }
@@ -122,9 +118,8 @@ impl<A: Axes> SleepCounters for Packed<A> {
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker
-        // read the word before this, so the value found here shows the sleepers which that
-        // publisher left asleep.
+        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker read the word before
+        // this, so the value found here shows the sleepers which that publisher left asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
         debug_or_loom_assert!(
             before.inactive() > before.sleeping(),
@@ -142,14 +137,14 @@ impl<A: Axes> SleepCounters for Packed<A> {
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
         if !A::Events::COUNTED {
-            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the
-            // publisher's follows in the caller.
+            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the publisher's follows in the
+            // caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
             debug_or_loom_assert!(before.sleeping() < before.inactive(), "a worker falls asleep that did not search");
             return true;
         }
-        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is
-        // what makes "no news" and "one more sleeper" one step.
+        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is what makes "no
+        // news" and "one more sleeper" one step.
         let registered = self.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
             if Word(word).events() != ticket.0 {
                 return None;
@@ -172,8 +167,7 @@ impl<A: Axes> SleepCounters for Packed<A> {
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         let word = self.load();
-        // One mask and one comparison in the common case: news were told already, and nobody
-        // sleeps.
+        // One mask and one comparison in the common case: news were told already, and nobody sleeps.
         let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
         if word.0 & (ONE_EVENT | SLEEPING) == quiet { 0 } else { self.announce_to_sleepers(queue_was_empty) }
     }

@@ -5,8 +5,8 @@ use super::axes::WakeRule;
 use super::counted::{CountedWord, Inactive, WordName};
 use crate::sync::modelled::{Ordering, fence_for_loom};
 
-/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that;
-/// returns a value of the word in which it is not.
+/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that; returns a value of
+/// the word in which it is not.
 #[inline]
 pub(super) fn count_event_if<N: WordName>(
     word: &CountedWord<N>,
@@ -35,15 +35,14 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     }
 }
 
-/// A worker ends its search, where I is a word of its own; returns how many are still inactive, if they
-/// are counted. The caller reads S next.
+/// A worker ends its search, where I is a word of its own; returns how many are still inactive, if they are counted.
+/// The caller reads S next.
 #[inline]
 pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
-        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a
-        // publisher that counted on this worker read I before this, so the load shows the sleepers
-        // it left asleep. The other way round, one could fall asleep in between and be left to
-        // nobody (README, section 8).
+        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a publisher that counted on
+        // this worker read I before this, so the load shows the sleepers it left asleep. The other way round, one could
+        // fall asleep in between and be left to nobody (README, section 8).
         let before = inactive.fetch_sub(1, Ordering::SeqCst);
         debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
         fence_for_loom();
@@ -53,15 +52,13 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// How many workers search, by a publisher that has read how many sleep, where I is a word of its
-/// own.
+/// How many workers search, by a publisher that has read how many sleep, where I is a word of its own.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();
-    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load,
-    // and then reads the sleepers this publisher relies on it to wake.
+    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load, and then reads the
+    // sleepers this publisher relies on it to wake.
     let inactive = inactive.load(Ordering::SeqCst);
-    // The two loads are of different age, so there may seem to be more sleepers than inactive
-    // workers.
+    // The two loads are of different age, so there may seem to be more sleepers than inactive workers.
     inactive.saturating_sub(sleeping)
 }

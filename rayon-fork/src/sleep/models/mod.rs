@@ -1,6 +1,5 @@
-//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the
-//! counters, in all schedules and with all stale values that the memory model allows, within a
-//! bound on preemptions.
+//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the counters, in all schedules
+//! and with all stale values that the memory model allows, within a bound on preemptions.
 //!
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
@@ -12,8 +11,8 @@
 //! | `twins.rs`     | the same code with one mistake planted                           |
 //! | `verdicts.rs`  | which scenario each variant must pass, and each twin must fail   |
 //!
-//! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it
-//! is placement, and loom has none.
+//! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it is placement, and
+//! loom has none.
 
 mod in_public;
 mod on_demand;
@@ -38,8 +37,7 @@ const DEEP: &str = "FORK_LOOM_DEEP";
 
 /// How far a scenario is explored: the most times that a thread which could run on is made to wait.
 ///
-/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep
-/// within it.
+/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep within it.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) fast: Option<usize>,
@@ -61,8 +59,7 @@ pub(crate) const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
 /// Three threads whose pushes hold a step more, the light fence.
 const TRIO_WITH_STEPS: Bounds = Bounds { fast: Some(1), deep: Some(2) };
 
-/// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many
-/// executions.
+/// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many executions.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
     let test = this_test();
     let claim = test
@@ -78,13 +75,12 @@ fn this_test() -> String {
     std::thread::current().name().expect("tests run in threads that bear their names").to_owned()
 }
 
-/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once
-/// with fences as events of their own (see [`begin_execution`]). Returns the number of executions.
+/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once with fences as
+/// events of their own (see [`begin_execution`]). Returns the number of executions.
 ///
 /// # Panics
 ///
-/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the
-/// process.
+/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the process.
 fn explore(bounds: Bounds, scenario: fn()) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
@@ -118,8 +114,7 @@ pub(crate) fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
 
 /// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
 ///
-/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
-/// process with it.
+/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its process with it.
 pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
     if std::env::var_os(CHILD).is_some() {
         let executions = explore(bounds, play);

@@ -385,8 +385,8 @@ fn a_yield_looks_too_early<C: Counts>() {
     three.check();
 }
 
-/// Worker 1 waits to be dealt a job, and does not count as idle. Worker 2 pushes a job beside an older one, for neither of which
-/// it comes back, while worker 0 falls asleep.
+/// Worker 1 waits to be dealt a job, and does not count as idle. Worker 2 pushes a job beside an older one, for neither
+/// of which it comes back, while worker 0 falls asleep.
 fn deal_beside_a_sleeper<C: Counts>() {
     let three = Three::<C>::new(OnDemand::that_deals);
     three.pool.push(&three.sleep);

@@ -49,8 +49,8 @@ pub(super) struct Setup {
     pub(super) unseen: Option<Unseen>,
     /// Mistake: a worker that stops searching looks for work first, and then says that it stopped.
     pub(super) looks_before_leaving: bool,
-    /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
-    /// the jobs, which end nobody but that wait.
+    /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for the jobs, which end
+    /// nobody but that wait.
     pub(super) is_owned: bool,
     /// Makes the pusher's jobs private until somebody asks for them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
@@ -76,8 +76,7 @@ impl Setup {
     }
 }
 
-/// Who injected a pool's jobs, and sleeps on a latch until they have ended: worker 0 of another
-/// pool.
+/// Who injected a pool's jobs, and sleeps on a latch until they have ended: worker 0 of another pool.
 pub(super) struct Asker<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
     /// Mistake: the setter of the latch wakes the worker of that number in its own pool.
@@ -98,8 +97,8 @@ pub(super) struct Pool<C, S> {
     looks_before_leaving: bool,
     is_owned: bool,
     asker: Option<Asker<C, S>>,
-    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
-    /// Loom runs one thread at a time, so the count is exact.
+    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules. Loom runs one
+    /// thread at a time, so the count is exact.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -249,8 +248,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// When all threads have ended: every job was run once, and nobody is counted as anything but
-    /// active.
+    /// When all threads have ended: every job was run once, and nobody is counted as anything but active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
         assert_eq!(self.sleep.counters.sleeping(), 0, "workers counted as asleep");
@@ -268,8 +266,8 @@ struct View<'a, C, S> {
 }
 
 impl<C, S> View<'_, C, S> {
-    /// In the order of the real search: own shares, others' deques, the injector. An owner takes its
-    /// own job as a thief would; it cannot miss it.
+    /// In the order of the real search: own shares, others' deques, the injector. An owner takes its own job as a thief
+    /// would; it cannot miss it.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {

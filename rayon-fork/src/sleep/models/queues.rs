@@ -1,8 +1,8 @@
 //! A deque and an injector that loom can see into, with the orderings that crossbeam-deque 0.8 has.
 //!
-//! What a job is and when it is freed is not modelled, so slots need no storage: the jobs are known
-//! beforehand, and pushing the n-th means making it visible. The owner's pop is left out; no
-//! scenario has an owner that comes back, as that would rescue a lost job.
+//! What a job is and when it is freed is not modelled, so slots need no storage: the jobs are known beforehand, and
+//! pushing the n-th means making it visible. The owner's pop is left out; no scenario has an owner that comes back, as
+//! that would rescue a lost job.
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
@@ -39,8 +39,8 @@ impl<J: Copy> Deque<J> {
     /// Pushes the next job.
     pub(super) fn push(&self) {
         let back = self.back.load(Ordering::Relaxed);
-        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does: nothing orders
-        // the store before what the owner reads next, which is what the models are about.
+        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does: nothing orders the store before
+        // what the owner reads next, which is what the models are about.
         let _front = self.front.load(Ordering::Acquire);
         fence(Ordering::Release);
         self.back.store(back + 1, Ordering::Relaxed);

@@ -1,5 +1,4 @@
-//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every
-//! thread blocked.
+//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every thread blocked.
 
 use super::pool::{Asker, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::counts::Counts;
@@ -7,8 +6,8 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;
 
-/// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
-/// here; then every job must have run.
+/// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens here; then every
+/// job must have run.
 pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(setup: Setup, meanwhile: impl FnOnce(&Arc<Pool<C, S>>)) {
     let workers = usize::from(setup.is_owned)..setup.workers;
     let pool = Arc::new(Pool::<C, S>::new(setup));
@@ -53,8 +52,7 @@ fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
     });
 }
 
-/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls
-/// asleep.
+/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls asleep.
 pub(super) fn push<C: Counts, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
@@ -74,8 +72,8 @@ pub(super) fn push_unseen_after_news<C: Counts, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), starts_with_news: true, ..push_setup() });
 }
 
-/// Two workers search or sleep. One finds a job that waits for another, which is injected
-/// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody calls.
+/// Two workers search or sleep. One finds a job that waits for another, which is injected meanwhile: a worker that
+/// stops searching must not leave the second job to a sleeper that nobody calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
     let setup = Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
     play::<C, S>(setup, |pool| pool.inject());
@@ -147,8 +145,7 @@ pub(super) fn terminate<C: Counts, S: ParkingSlot + 'static>() {
     });
 }
 
-/// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it
-/// ends that pool.
+/// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it ends that pool.
 fn ask<C: Counts, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     let home = Arc::new(Pool::<C, S>::new(Setup::new(1)));
     let asker = Asker { pool: Arc::clone(&home), is_mistaken_for_own };
@@ -176,8 +173,7 @@ pub(super) fn ask_another_pool_that_wakes_its_own<C: Counts, S: ParkingSlot + 's
     ask::<C, S>(true);
 }
 
-/// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or
-/// the other way round.
+/// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or the other way round.
 pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
     let setup = Setup { shares: vec![Job::Tick], injected: vec![Job::Tick], ..Setup::new(1) };
     play::<C, S>(setup, |pool| {
@@ -190,9 +186,9 @@ pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
     });
 }
 
-/// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
-/// for it as a scope does, while an outsider injects what that job waits for: whichever of the two
-/// workers is left must take it, asleep or not.
+/// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits for it as a scope
+/// does, while an outsider injects what that job waits for: whichever of the two workers is left must take it, asleep
+/// or not.
 pub(super) fn wait_for_a_scope<C: Counts, S: ParkingSlot + 'static>() {
     let setup = Setup { pushed: vec![Job::AwaitGate], injected: vec![Job::OpenGate], is_owned: true, ..Setup::new(2) };
     play::<C, S>(setup, |pool| {

@@ -142,8 +142,8 @@ impl Refused for SaysSoEarly {
     }
 }
 
-/// A light side, and two heavy ones: of each pair at least one side sees what the other did before. A heavy side calls what
-/// it is given when it does what the light one must see.
+/// A light side, and two heavy ones: of each pair at least one side sees what the other did before. A heavy side calls
+/// what it is given when it does what the light one must see.
 pub(crate) fn of_each_pair_one_sees(
     light: impl FnOnce() + 'static,
     first: impl FnOnce(&dyn Fn()) + 'static,

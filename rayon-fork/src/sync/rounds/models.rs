@@ -1,5 +1,5 @@
-//! Loom models of heavy fences that are shared, and the same steps with one mistake planted: a heavy side that relies on
-//! another's fence, and the light side, both miss what the other did.
+//! Loom models of heavy fences that are shared, and the same steps with one mistake planted: a heavy side that relies
+//! on another's fence, and the light side, both miss what the other did.
 
 use std::sync::Arc;
 

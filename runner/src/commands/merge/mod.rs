@@ -42,8 +42,8 @@ pub(crate) struct MergeArgs {
     /// Sweeps made with --shard, or folders that hold them; or files that `on-this-host` packed
     #[arg(required = true, value_name = "DIR|FILE")]
     shards: Vec<PathBuf>,
-    /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder that gets its
-    /// `sweeps` and `hosts` [default: results]
+    /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder that gets its `sweeps`
+    /// and `hosts` [default: results]
     #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }

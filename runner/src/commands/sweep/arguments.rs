@@ -19,8 +19,8 @@ use crate::stop::Stop;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
-    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no other
-    /// selection, except `--input` if the instance file is outside the checkout
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no other selection,
+    /// except `--input` if the instance file is outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",

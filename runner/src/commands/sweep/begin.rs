@@ -97,8 +97,8 @@ pub(super) fn begin(
     Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
 }
 
-/// Has a build read the instance files: the error for a broken one names its line once, before anything is measured, and
-/// not by every trial.
+/// Has a build read the instance files: the error for a broken one names its line once, before anything is measured,
+/// and not by every trial.
 fn check_inputs(root: &Path, asked: &Asked, inputs: &[Option<PathBuf>], binary: &Path) -> Result<()> {
     for (load, input) in asked.workloads.iter().zip(inputs) {
         let request = Request {

@@ -28,8 +28,8 @@ pub(super) struct Ready {
     pub(super) building: Duration,
 }
 
-/// Says what about the host makes times doubtful: once it is clear that something will be measured, and
-/// before the builds, which are a load themselves.
+/// Says what about the host makes times doubtful: once it is clear that something will be measured, and before the
+/// builds, which are a load themselves.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
         tell!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);

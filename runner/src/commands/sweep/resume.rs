@@ -97,7 +97,7 @@ fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Re
             _ if manifest.is_ad_hoc => {}
             None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
             Some(row) if row.source != branch.source => {
-                changes.push(format!("branch `{name}` was {}, branches.toml now says {}", branch.source, row.source))
+                changes.push(format!("branch `{name}` was {}, branches.toml now says {}", branch.source, row.source));
             }
             Some(_) => {}
         }

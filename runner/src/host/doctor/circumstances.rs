@@ -39,8 +39,8 @@ pub struct Circumstances {
     pub fixable: Result<String, String>,
     /// A fix that is in force, by hand or left by a runner that died.
     pub fix_in_force: Option<String>,
-    /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer `None` if it
-    /// was not tried.
+    /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer `None` if it was not
+    /// tried.
     pub clock: Option<Option<Clock>>,
     /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one CPU.
     pub stacking: Option<Stacking>,

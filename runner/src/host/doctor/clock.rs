@@ -4,8 +4,8 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::{CPUS, Host};
 
-/// Services that write the files by which a frequency is fixed, and the process that each runs as.
-/// The kernel shows fifteen characters of a name.
+/// Services that write the files by which a frequency is fixed, and the process that each runs as. The kernel shows
+/// fifteen characters of a name.
 const FIGHTS: [(&str, &str); 8] = [
     ("power-profiles-", "power-profiles-daemon"),
     ("tuned", "tuned"),

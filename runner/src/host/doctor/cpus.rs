@@ -7,8 +7,8 @@ use crate::host::{CPUS, Host, cpu_list};
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// Above this share of ticks it is no chance that both threads were on one CPU, and from this gain on pins are
-/// worth their while: where all CPUs are busy, sharing one may be the best that can be had. Guesses.
+/// Above this share of ticks it is no chance that both threads were on one CPU, and from this gain on pins are worth
+/// their while: where all CPUs are busy, sharing one may be the best that can be had. Guesses.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 

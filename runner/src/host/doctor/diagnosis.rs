@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As the host is now, a sweep cannot run here, or no frequency can be held, or times would tell of
-    /// something else than the branches. The doctor then ends with exit code 4.
+    /// As the host is now, a sweep cannot run here, or no frequency can be held, or times would tell of something else
+    /// than the branches. The doctor then ends with exit code 4.
     Unfit,
     /// Times can be used, but their intervals are wider or their curves bent for a reason outside.
     Warning,

@@ -1,9 +1,8 @@
-//! The frequency that CPUs really run at: how long a chain of instructions takes of which each needs the
-//! result of the one before, so that the CPU cannot do two at once.
+//! The frequency that CPUs really run at: how long a chain of instructions takes of which each needs the result of the
+//! one before, so that the CPU cannot do two at once.
 //!
-//! A request is not a clock: firmware, heat and a hypervisor have their say. One chain alone may be
-//! deceived by a CPU that is cleverer than we think, so there are two, of additions and of
-//! multiplications, which must agree.
+//! A request is not a clock: firmware, heat and a hypervisor have their say. One chain alone may be deceived by a CPU
+//! that is cleverer than we think, so there are two, of additions and of multiplications, which must agree.
 
 use std::sync::Barrier;
 use std::thread;
@@ -11,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use crate::affinity::pin_to;
 
-/// Largest relative difference that counts as agreement, between the chains and between a clock and
-/// what was asked for. The design's number (rule M6).
+/// Largest relative difference that counts as agreement, between the chains and between a clock and what was asked for.
+/// The design's number (rule M6).
 pub const TOLERANCE: f64 = 0.02;
 
-/// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow one
-/// down. A guess that makes a measurement take some 3 ms at 3 GHz.
+/// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow one down. A guess
+/// that makes a measurement take some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is made again if the chains do not agree: a CPU that changes its clock, or
-/// loses it to a neighbour, in the middle of one. A guess.
+/// How often a measurement is made again if the chains do not agree: a CPU that changes its clock, or loses it to a
+/// neighbour, in the middle of one. A guess.
 const ATTEMPTS: usize = 3;
 
 /// What CPUs delivered at the same time.
@@ -49,8 +48,8 @@ impl std::fmt::Display for Clock {
     }
 }
 
-/// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or this
-/// architecture has no chains written for it.
+/// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or this architecture has
+/// no chains written for it.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Clock> {
     (0..ATTEMPTS).find_map(|_| measure_once(cpus))
 }
@@ -115,14 +114,14 @@ mod chains {
     const ADD_ROUNDS: u32 = 4800;
     const MULTIPLY_ROUNDS: u32 = 1600;
 
-    /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that
-    /// differs between the cores of 64-bit ARM.
+    /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that differs between the
+    /// cores of 64-bit ARM.
     pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> = if cfg!(target_arch = "aarch64") { 2..=5 } else { 3..=3 };
 
     pub(super) fn adds() -> Option<()> {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: works on the named registers and the flags alone, touches no memory, and ends when the
-        // count, which is above 0, has come down to 0.
+        // SAFETY: works on the named registers and the flags alone, touches no memory, and ends when the count, which
+        // is above 0, has come down to 0.
         unsafe {
             std::arch::asm!(
                 "2:", ".rept 64", "add {x}, {y}", ".endr", "dec {rounds}", "jnz 2b",

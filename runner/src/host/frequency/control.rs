@@ -10,8 +10,7 @@ use crate::plan::Mode;
 use crate::record::FreqState;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix before it is given up: some drivers need a moment.
-/// A guess.
+/// How often the clock is measured after a fix before it is given up: some drivers need a moment. A guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// Holds a fix around the trials of mode `fixed` and measures the clock beside every trial.

@@ -20,8 +20,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Writes the journal, fixes the frequency, and reads everything back. Whatever fails, what was
-    /// there is put back.
+    /// Writes the journal, fixes the frequency, and reads everything back. Whatever fails, what was there is put back.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the file that refused or says another value.
@@ -78,8 +77,8 @@ impl Held {
         self.backend.set(&self.tree, knob, value.as_bytes())
     }
 
-    /// Boost that stays on because the backend has no way to forbid it. The limits alone then keep
-    /// the clock down, and only measuring can tell whether they do.
+    /// Boost that stays on because the backend has no way to forbid it. The limits alone then keep the clock down, and
+    /// only measuring can tell whether they do.
     #[must_use]
     pub fn boost_left_on(&self) -> Option<Knob> {
         let (backend, tree) = (&self.backend, &self.tree);
@@ -164,8 +163,8 @@ struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits
-    /// after those, since without boost the kernel cuts the upper ones; requests at the end.
+    /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits after those, since
+    /// without boost the kernel cuts the upper ones; requests at the end.
     fn run(&mut self) {
         for (knob, _) in self.before {
             if let (Kind::Min, Some(policy)) = (knob.kind, knob.policy)
@@ -202,8 +201,7 @@ impl Restore<'_> {
         }
     }
 
-    /// Requests mean something under the governor `userspace` only; the kernel answers by itself under
-    /// any other.
+    /// Requests mean something under the governor `userspace` only; the kernel answers by itself under any other.
     fn is_ours(&self, knob: Knob) -> bool {
         let governor = |policy| Knob::of(policy, Kind::Governor);
         knob.kind != Kind::Speed

@@ -1,5 +1,5 @@
-//! What was in the files before a fix, on disk: written before the first change, deleted after the last
-//! file is back. A runner that finds a journal without a holder undoes the fix of a runner that died.
+//! What was in the files before a fix, on disk: written before the first change, deleted after the last file is back. A
+//! runner that finds a journal without a holder undoes the fix of a runner that died.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -88,8 +88,8 @@ fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found from
-/// every checkout, and outside of all results.
+/// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found from every checkout,
+/// and outside of all results.
 pub(crate) fn default_path(tree: &Tree) -> PathBuf {
     let identity = digest::identity(&("frequency journal", Host::default().id(), tree.root()));
     Path::new("/var/tmp").join(format!("work-stealing-sweep-frequency-{}.json", &identity[..8]))

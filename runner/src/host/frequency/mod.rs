@@ -1,5 +1,5 @@
-//! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner tells the
-//! rules; [`recipe`] what is written for each driver, [`hold`] in which order.
+//! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner tells the rules;
+//! [`recipe`] what is written for each driver, [`hold`] in which order.
 
 pub mod backend;
 pub mod clock;
@@ -62,8 +62,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in the
-    /// file `journal` (default: one for this host).
+    /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in the file `journal`
+    /// (default: one for this host).
     #[must_use]
     pub fn new(sysfs: Option<&Path>, backend: Choice, journal: Option<&Path>) -> Self {
         let tree = sysfs.map(Tree::at).unwrap_or_default();
@@ -128,8 +128,7 @@ impl Setup {
         }
     }
 
-    /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told
-    /// without doing it.
+    /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told without doing it.
     pub(crate) fn reason_against_fixed(&self) -> Option<String> {
         self.prepare().err().map(|error| format!("{error:#}"))
     }

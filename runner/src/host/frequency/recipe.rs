@@ -56,8 +56,8 @@ const DRIVERS: [(&str, Driver); 8] = [
     ("scmi", Driver::Listed),
 ];
 
-/// Chooses the highest frequency that every CPU can hold without boost, and all that is to be written.
-/// `used` are the CPUs that trials may run on.
+/// Chooses the highest frequency that every CPU can hold without boost, and all that is to be written. `used` are the
+/// CPUs that trials may run on.
 ///
 /// # Errors
 /// [`Stop::HostNotFit`] if there is no frequency control, no recipe for the driver, or no common frequency.

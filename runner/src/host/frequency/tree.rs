@@ -84,8 +84,8 @@ impl Knob {
         Self { policy: None, kind }
     }
 
-    /// The knob with this path below the tree's root, as [`Knob`] prints it. Nothing else can be named,
-    /// so a damaged journal cannot lead outside.
+    /// The knob with this path below the tree's root, as [`Knob`] prints it. Nothing else can be named, so a damaged
+    /// journal cannot lead outside.
     pub(crate) fn from_path(path: &str) -> Option<Self> {
         if let Some(kind) = Kind::OF_HOST.into_iter().find(|kind| kind.file() == path) {
             return Some(Self::of_host(kind));
@@ -152,8 +152,8 @@ impl Tree {
         self.root.join(knob.to_string())
     }
 
-    /// The policies that have a CPU online, ascending; none on a host without frequency control.
-    /// Policies of CPUs that are offline refuse every write, and have no clock to fix.
+    /// The policies that have a CPU online, ascending; none on a host without frequency control. Policies of CPUs that
+    /// are offline refuse every write, and have no clock to fix.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
         let entries = fs::read_dir(self.root.join("cpufreq")).into_iter().flatten().flatten();

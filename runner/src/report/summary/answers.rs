@@ -1,5 +1,4 @@
-//! Whether every cell gave the answer of the sequential program: the table of experiments about
-//! correctness.
+//! Whether every cell gave the answer of the sequential program: the table of experiments about correctness.
 
 use std::fmt::Write as _;
 

@@ -52,8 +52,8 @@ pub(super) struct Timed {
 struct Cost {
     /// Median of its iterations.
     of_iteration: f64,
-    /// Median of its iterations, per unit of work. Programs that run for a given time do more work when
-    /// they are fast, so times alone would all be alike; per unit of work both kinds compare.
+    /// Median of its iterations, per unit of work. Programs that run for a given time do more work when they are fast,
+    /// so times alone would all be alike; per unit of work both kinds compare.
     of_unit: f64,
 }
 

@@ -1,5 +1,5 @@
-//! The table at the end of a sweep: each branch's times, its speed-up over the sequential program, and its
-//! ratios to the baseline. Nothing is judged here; see `judgement.rs`.
+//! The table at the end of a sweep: each branch's times, its speed-up over the sequential program, and its ratios to
+//! the baseline. Nothing is judged here; see `judgement.rs`.
 
 mod answers;
 mod conditions;

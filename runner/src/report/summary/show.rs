@@ -23,8 +23,8 @@ pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Res
     })
 }
 
-/// A table per workload and regime, a row per set of parameters and thread count: of a branch that ran
-/// alone there are no ratios, and what is compared are the rows.
+/// A table per workload and regime, a row per set of parameters and thread count: of a branch that ran alone there are
+/// no ratios, and what is compared are the rows.
 fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
     let title = if format == Format::Markdown { "## " } else { "" };
     let mut text = String::new();

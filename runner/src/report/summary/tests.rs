@@ -63,8 +63,8 @@ pub(crate) fn record(branch: &str, program: Program, threads: usize, block: usiz
     }
 }
 
-/// Blocks whose level drifts by a factor of ten; inside a block `slow` takes 1.5 times what `master`
-/// takes, `same` and the twin differ from it by at most 1 %.
+/// Blocks whose level drifts by a factor of ten; inside a block `slow` takes 1.5 times what `master` takes, `same` and
+/// the twin differ from it by at most 1 %.
 fn records() -> Vec<Record> {
     let mut records = Vec::new();
     for block in 0..5 {

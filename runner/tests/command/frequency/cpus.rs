@@ -216,8 +216,8 @@ pub(crate) struct Quirks {
     pub(crate) overwrites: Option<(Kind, &'static str)>,
 }
 
-/// Answers to writes as the kernel does: refuses what contradicts itself, cuts limits without boost, lets a
-/// governor allow turbo again and force a preference, and shows every value as a line of its own.
+/// Answers to writes as the kernel does: refuses what contradicts itself, cuts limits without boost, lets a governor
+/// allow turbo again and force a preference, and shows every value as a line of its own.
 pub(crate) struct Kernel {
     pub(crate) quirks: Quirks,
     /// Preferences to come back when the governor `performance` goes.

@@ -1,5 +1,5 @@
-//! A runner that ends at every single step between the journal and the last restored byte, in every way in
-//! which processes end: afterwards, or after `frequency restore`, the host is byte for byte as it was.
+//! A runner that ends at every single step between the journal and the last restored byte, in every way in which
+//! processes end: afterwards, or after `frequency restore`, the host is byte for byte as it was.
 //!
 //! `cargo xtask faults` does this on every driver; plain `cargo test` on one.
 
@@ -117,8 +117,8 @@ impl Host {
         self.cpus.bytes() == self.before
     }
 
-    /// `cargo runner frequency restore`, which writes plain files here: what the kernel does by itself with
-    /// a governor, to show no request under any but `userspace`, is done for it.
+    /// `cargo runner frequency restore`, which writes plain files here: what the kernel does by itself with a governor,
+    /// to show no request under any but `userspace`, is done for it.
     fn restore(&self) {
         self.frequency("restore").assert().success().stderr(contains("restored"));
         for policy in 0..2 {

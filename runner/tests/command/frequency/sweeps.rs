@@ -1,5 +1,4 @@
-//! Real sweeps on made-up hosts: what trials are labelled, and that every end of a sweep puts back what was
-//! there.
+//! Real sweeps on made-up hosts: what trials are labelled, and that every end of a sweep puts back what was there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;

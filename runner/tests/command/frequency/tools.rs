@@ -1,5 +1,5 @@
-//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a made-up host that lies in the place of the
-//! system's. Its files are plain ones, so all values of a file have one length.
+//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a made-up host that lies in the place of the system's. Its
+//! files are plain ones, so all values of a file have one length.
 
 use std::process::{Command, Output};
 

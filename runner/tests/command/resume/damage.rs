@@ -1,5 +1,4 @@
-//! A sweep that something happened to between two runs: what is said, with which exit code, and that
-//! nothing is lost.
+//! A sweep that something happened to between two runs: what is said, with which exit code, and that nothing is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion parameters (28 layers of
-//! seven products, Q8_0), one after another as a model that answers does them; prints a digest of what comes out.
+//! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion parameters (28 layers
+//! of seven products, Q8_0), one after another as a model that answers does them; prints a digest of what comes out.
 //!
-//! The layers take turns with the weights of four, which no cache of the second level holds, so that a run does not spend
-//! its time on making weights.
+//! The layers take turns with the weights of four, which no cache of the second level holds, so that a run does not
+//! spend its time on making weights.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{D, Device, Error, Module as _, Result, Tensor};
@@ -42,9 +42,11 @@ fn main() -> Result<()> {
             x = layer.forward(&x)?;
         }
     }
-    let digest = x.flatten_all()?.to_vec1::<f32>()?.iter().fold(0_u64, |digest, number| {
-        (digest ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let digest = x
+        .flatten_all()?
+        .to_vec1::<f32>()?
+        .iter()
+        .fold(0_u64, |digest, number| (digest ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01b3));
     println!("{digest:016x}");
     Ok(())
 }
@@ -65,11 +67,8 @@ impl Layer {
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let normal = normalized(x)?;
-        let (queries, keys, values) = (
-            self.queries.forward(&normal)?,
-            self.keys.forward(&normal)?,
-            self.values.forward(&normal)?,
-        );
+        let (queries, keys, values) =
+            (self.queries.forward(&normal)?, self.keys.forward(&normal)?, self.values.forward(&normal)?);
         // In the place of attention, which has products of other shapes: whatever needs all three.
         let mixed = Tensor::cat(&[(keys + &values)?, values], D::Minus1)?;
         let x = (x + self.out.forward(&(queries + mixed)?)?)?;
@@ -98,7 +97,6 @@ fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
             bytes.extend(state.to_le_bytes());
         }
     }
-    let tensor: QTensor =
-        qtensor_from_ggml(GgmlDType::Q8_0, &bytes, vec![rows, columns], &Device::Cpu)?;
+    let tensor: QTensor = qtensor_from_ggml(GgmlDType::Q8_0, &bytes, vec![rows, columns], &Device::Cpu)?;
     QMatMul::from_qtensor(tensor)
 }

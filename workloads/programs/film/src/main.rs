@@ -32,9 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         match context.receive_packet() {
             Ok(packet) => {
                 size += packet.data.len();
-                digest = packet.data.iter().fold(digest, |digest, byte| {
-                    (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-                });
+                digest = packet
+                    .data
+                    .iter()
+                    .fold(digest, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
             }
             Err(EncoderStatus::Encoded) => {}
             Err(EncoderStatus::LimitReached) => break,

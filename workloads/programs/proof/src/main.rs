@@ -1,5 +1,5 @@
-//! `proof STEPS SEED`: proves that a made-up computation took so many steps (a power of two), verifies the proof, and prints
-//! its size and a digest.
+//! `proof STEPS SEED`: proves that a made-up computation took so many steps (a power of two), verifies the proof, and
+//! prints its size and a digest.
 
 use p3_air::{Air, AirBuilder, BaseAir, WindowAccess as _};
 use p3_baby_bear::{BabyBear, Poseidon2BabyBear, default_babybear_poseidon2_16};
@@ -63,9 +63,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let proof = prove(&config, &Squares, RowMajorMatrix::new(rows, WIDTH), &[]);
     verify(&config, &Squares, &proof, &[]).map_err(|error| format!("{error:?}"))?;
     let bytes = postcard::to_allocvec(&proof)?;
-    let digest = bytes.iter().fold(0_u64, |digest, byte| {
-        (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let digest =
+        bytes.iter().fold(0_u64, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
     println!("{} {digest:016x}", bytes.len());
     Ok(())
 }

@@ -1,9 +1,8 @@
-//! `async-io`: threads read or write files and then compute, after a student project on user-level
-//! threads.
+//! `async-io`: threads read or write files and then compute, after a student project on user-level threads.
 //!
-//! User-level threads on one OS thread do it with transfers that block all of them, or with transfers
-//! during which others go on; jobs on the pool with transfers that block a worker each. Files:
-//! `area.rs` is the files and what is in them.
+//! User-level threads on one OS thread do it with transfers that block all of them, or with transfers during which
+//! others go on; jobs on the pool with transfers that block a worker each. Files: `area.rs` is the files and what is in
+//! them.
 
 mod area;
 #[cfg(test)]
@@ -95,8 +94,7 @@ impl Shape {
         (self.tasks * self.operations) as u64
     }
 
-    /// The life of a task: `transfer` moves the block of an operation, `compute` makes the steps after
-    /// it.
+    /// The life of a task: `transfer` moves the block of an operation, `compute` makes the steps after it.
     fn carry_out(
         &self,
         task: usize,

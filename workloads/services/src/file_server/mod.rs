@@ -1,10 +1,9 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
-//! One thread accepts connections and gives each a thread of its own, which reads one request and sends
-//! the file by asynchronous transfers. So a client that says or takes nothing keeps nobody else
-//! waiting: nothing of which there are few is held while its thread waits for it. Files: `request.rs`
-//! says what was asked for and under which name, `folder.rs` opens nothing outside the root, `answer.rs`
-//! writes heads.
+//! One thread accepts connections and gives each a thread of its own, which reads one request and sends the file by
+//! asynchronous transfers. So a client that says or takes nothing keeps nobody else waiting: nothing of which there are
+//! few is held while its thread waits for it. Files: `request.rs` says what was asked for and under which name,
+//! `folder.rs` opens nothing outside the root, `answer.rs` writes heads.
 
 mod answer;
 mod folder;
@@ -42,8 +41,8 @@ const OTHER_DESCRIPTORS: u64 = 32;
 /// Pieces of files that are read at a time. The disk is waited for, and no client.
 const TRANSFERS: usize = 32;
 
-/// For a whole request to come, for each piece of the answer to be taken, and for all answers that are on
-/// their way when the server is stopped.
+/// For a whole request to come, for each piece of the answer to be taken, and for all answers that are on their way
+/// when the server is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// For the client to close after its answer.
@@ -52,8 +51,8 @@ const LINGER: Duration = Duration::from_millis(500);
 /// A thread gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
 const QUANTUM: Duration = Duration::from_millis(10);
 
-/// Bytes that a client still says after its request, which are read and dropped, so that it can read
-/// its answer before a reset throws that away; after that it is cut off.
+/// Bytes that a client still says after its request, which are read and dropped, so that it can read its answer before
+/// a reset throws that away; after that it is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
 /// Until the door is tried again when the kernel could not let anybody in; a guess.
@@ -80,8 +79,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Takes no more connections, and ends when those that have asked for something have been answered,
-    /// for which they have ten seconds. Clients that are still asking are sent away.
+    /// Takes no more connections, and ends when those that have asked for something have been answered, for which they
+    /// have ten seconds. Clients that are still asking are sent away.
     pub fn stop(&self) {
         // The first call counts.
         let _ = self.asked.set(Instant::now());
@@ -266,8 +265,8 @@ impl<'a> Visit<'a> {
         self.finish()
     }
 
-    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go; one
-    /// that is still asking gets word that there will be no answer.
+    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go; one that is
+    /// still asking gets word that there will be no answer.
     fn read_request(&mut self) -> io::Result<Parsed> {
         let deadline = self.house.stop.deadline();
         let mut head = Vec::new();
@@ -329,8 +328,7 @@ impl<'a> Visit<'a> {
         Ok(())
     }
 
-    /// Ends the answer, and takes what the client still sends: closing before would destroy the answer on
-    /// its way.
+    /// Ends the answer, and takes what the client still sends: closing before would destroy the answer on its way.
     fn finish(&mut self) -> io::Result<()> {
         self.connection.get().shutdown(std::net::Shutdown::Write)?;
         let deadline = Instant::now() + LINGER;

@@ -13,16 +13,16 @@ use crate::net::{Parsed, Service, Then, Times, TurnedAway};
 /// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
 const SHARDS: usize = 64;
 
-/// Bytes of messages and topics that a board takes, and what one of each costs beside its own bytes: an
-/// allocation and its share of a list that doubles.
+/// Bytes of messages and topics that a board takes, and what one of each costs beside its own bytes: an allocation and
+/// its share of a list that doubles.
 const MAX_BYTES: usize = 1 << 30;
 const OF_MESSAGE: usize = 96;
 const OF_TOPIC: usize = 320;
 
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 
-/// Topics by name, in shards, each behind a lock that readers share. A message never changes, so
-/// it is sent outside the lock.
+/// Topics by name, in shards, each behind a lock that readers share. A message never changes, so it is sent outside the
+/// lock.
 pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,

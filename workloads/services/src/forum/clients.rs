@@ -1,5 +1,5 @@
-//! Posters and readers: short random requests from a fixed set, one after the other, until time is
-//! up; and what they may have seen.
+//! Posters and readers: short random requests from a fixed set, one after the other, until time is up; and what they
+//! may have seen.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -28,8 +28,8 @@ impl Words {
         Self::of_bytes(1, 1)
     }
 
-    /// The longest topics, and messages as people write them: what the study's second harness said is not known,
-    /// and this is how much what is said can matter.
+    /// The longest topics, and messages as people write them: what the study's second harness said is not known, and
+    /// this is how much what is said can matter.
     pub(crate) fn long() -> Self {
         Self::of_bytes(MAX_TOPIC, 200)
     }
@@ -187,8 +187,8 @@ impl ClientReport {
     }
 }
 
-/// What is wrong with the board after all that was seen, if anything: each accepted message is there,
-/// none besides, each place was given once, and what was read stands where it was read.
+/// What is wrong with the board after all that was seen, if anything: each accepted message is there, none besides,
+/// each place was given once, and what was read stands where it was read.
 pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Option<String> {
     for (number, topic) in words.topics.iter().enumerate() {
         let name = char::from(VALUES[number]);

@@ -1,8 +1,8 @@
-//! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread
-//! for each connection.
+//! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread for each
+//! connection.
 //!
-//! Files: `protocol.rs` the lines, `board.rs` the topics, `clients.rs` the harness. The server's
-//! threads are in `crate::net`.
+//! Files: `protocol.rs` the lines, `board.rs` the topics, `clients.rs` the harness. The server's threads are in
+//! `crate::net`.
 
 mod board;
 mod clients;

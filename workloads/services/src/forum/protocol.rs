@@ -1,8 +1,8 @@
 //! What is spoken with the board: one line each way, of limited length.
 //!
-//! `POST topic message` is answered by `OK index`, the message's place in its topic; `READ topic index`
-//! by `OK message`, or `NONE` if there is no such message yet. Anything else is answered by `ERROR`
-//! and why; after a line that is too long the connection ends, since nobody knows where the next begins.
+//! `POST topic message` is answered by `OK index`, the message's place in its topic; `READ topic index` by `OK
+//! message`, or `NONE` if there is no such message yet. Anything else is answered by `ERROR` and why; after a line that
+//! is too long the connection ends, since nobody knows where the next begins.
 
 use std::io::Write as _;
 

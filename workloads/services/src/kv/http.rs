@@ -1,5 +1,5 @@
-//! The part of HTTP/1.1 (RFC 9110, 9112) that the key-value server speaks, with bounds on
-//! everything that a client can make long.
+//! The part of HTTP/1.1 (RFC 9110, 9112) that the key-value server speaks, with bounds on everything that a client can
+//! make long.
 
 use std::fmt;
 use std::io::Write as _;

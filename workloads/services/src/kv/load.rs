@@ -74,8 +74,7 @@ pub(crate) struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Runs all clients beside `serve`, which serves until it is stopped; that is when the last client
-    /// has gone.
+    /// Runs all clients beside `serve`, which serves until it is stopped; that is when the last client has gone.
     pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, ClientReport) {
         let begun = Instant::now();
         let clients = (0..self.clients).map(|number| move || self.client(number, begun));

@@ -1,10 +1,9 @@
-//! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
-//! such servers.
+//! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in such servers.
 //!
-//! A reader thread outside the pool waits for all connections and hands complete requests to
-//! handlers: jobs of the pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs` the
-//! documents, `service.rs` what is done about a request; `plan.rs` what is asked and the known answers,
-//! `client.rs` one client, `load.rs` all of them, `parts.rs` service times in the
+//! A reader thread outside the pool waits for all connections and hands complete requests to handlers: jobs of the
+//! pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs` the documents, `service.rs` what is done
+//! about a request; `plan.rs` what is asked and the known answers, `client.rs` one client, `load.rs` all of them,
+//! `parts.rs` service times in the
 //! order of requests; `trade.rs` server and clients together, judged. The
 //! server's threads are in `crate::net`.
 

@@ -1,7 +1,7 @@
 //! What each session asks for, and the answers, known beforehand.
 //!
-//! A session has keys of its own, so its answers do not depend on what others do meanwhile, though
-//! they meet at the locks.
+//! A session has keys of its own, so its answers do not depend on what others do meanwhile, though they meet at the
+//! locks.
 
 use std::collections::HashMap;
 use std::ops::Range;

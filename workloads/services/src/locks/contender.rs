@@ -21,8 +21,7 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under
-    /// the lock.
+    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under the lock.
     pub(super) fn contend(
         &self,
         contender: u64,

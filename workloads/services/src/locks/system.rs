@@ -60,8 +60,7 @@ pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     }
 }
 
-/// Each contender is a thread of its own, confined to `cpus` if given. Starting them is timed: some
-/// 20 us each.
+/// Each contender is a thread of its own, confined to `cpus` if given. Starting them is timed: some 20 us each.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
     fn run<L: Exclusive>(shape: Shape, cpus: Option<CpuSet>) -> Tally {
         let lock = L::default();

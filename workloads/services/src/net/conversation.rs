@@ -1,8 +1,7 @@
 //! One connection as a state machine: bytes in, requests out, answers in, bytes out.
 //!
-//! Without threads: there is one caller at a time. With a stream that does not block,
-//! [`Conversation::advance`] goes on until the stream would block, so that a reader which hears
-//! of *changes* only (edge-triggered) misses nothing.
+//! Without threads: there is one caller at a time. With a stream that does not block, [`Conversation::advance`] goes on
+//! until the stream would block, so that a reader which hears of *changes* only (edge-triggered) misses nothing.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
@@ -12,8 +11,8 @@ use super::{Limits, Parsed, Service, Then, TurnedAway};
 /// Bytes asked for in one read: more than a usual request has.
 const READ_BYTES: usize = 8 * 1024;
 
-/// Bytes of a client that is being sent away that are read and dropped, so that it can read why
-/// before a reset throws that away; after that it is cut off.
+/// Bytes of a client that is being sent away that are read and dropped, so that it can read why before a reset throws
+/// that away; after that it is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
 /// Where a conversation is.
@@ -199,8 +198,8 @@ impl Conversation {
         }
     }
 
-    /// Reads, sends and parses until something is asked, the stream would block, or it is over.
-    /// `shut` tells the client that nothing more will come.
+    /// Reads, sends and parses until something is asked, the stream would block, or it is over. `shut` tells the client
+    /// that nothing more will come.
     pub(super) fn advance<S: Service>(
         &mut self,
         stream: &mut (impl Read + Write),

@@ -173,8 +173,8 @@ impl<S: Service> Desk<'_, S> {
         (answer, outcome, if is_last { Then::Close } else { then })
     }
 
-    /// Serves a connection until it ends, waiting for the client. It has waited for a handler for so
-    /// long, which its first request is charged with.
+    /// Serves a connection until it ends, waiting for the client. It has waited for a handler for so long, which its
+    /// first request is charged with.
     fn attend(&self, stream: &TcpStream, waited: Duration, handler: usize) {
         let end = match self.prepare(stream) {
             Ok(()) => self.converse(stream, waited, handler),
@@ -283,8 +283,8 @@ pub(super) fn run<S: Service>(
     Ok(counts)
 }
 
-/// A task becomes a job. One that follows on the same connection becomes a job of its own, so that
-/// a client which sends many at once does not keep a worker.
+/// A task becomes a job. One that follows on the same connection becomes a job of its own, so that a client which sends
+/// many at once does not keep a worker.
 fn spawn<'scope, S: Service>(scope: &Scope<'scope>, desk: &'scope Desk<'_, S>, task: Task<S::Request>)
 where
     S::Request: 'scope,

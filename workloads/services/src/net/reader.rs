@@ -1,11 +1,10 @@
 //! The thread that waits for all connections at once.
 //!
-//! It hears of changes only (edge-triggered). That nothing is missed rests on two facts: every
-//! step of a connection is made by the holder of its conversation, and a conversation comes to rest only
-//! after its stream said that it would block. A change before that was seen by the read that came
-//! to rest; a change after it is a new event. If a handler holds the conversation then, the reader leaves
-//! word and the handler reads on (`turns.rs`); if a handler has the request only, the event is dropped: the
-//! handler reads on when it has answered.
+//! It hears of changes only (edge-triggered). That nothing is missed rests on two facts: every step of a connection is
+//! made by the holder of its conversation, and a conversation comes to rest only after its stream said that it would
+//! block. A change before that was seen by the read that came to rest; a change after it is a new event. If a handler
+//! holds the conversation then, the reader leaves word and the handler reads on (`turns.rs`); if a handler has the
+//! request only, the event is dropped: the handler reads on when it has answered.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
@@ -146,8 +145,8 @@ impl Reader {
         }
     }
 
-    /// Tells a client at once why it is turned away. It may stay to read that, since closing a connection
-    /// with unread input destroys what is on its way; of too many, the one who has had most time goes.
+    /// Tells a client at once why it is turned away. It may stay to read that, since closing a connection with unread
+    /// input destroys what is on its way; of too many, the one who has had most time goes.
     fn refuse<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         if self.refused.len() == REFUSED
             && let Some(first) = self.refused.pop_front()

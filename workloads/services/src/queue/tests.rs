@@ -59,8 +59,8 @@ fn many_on_both_sides_take_every_task_exactly_once() {
     }
 }
 
-/// One task to and fro, so that the taker sleeps before nearly each: a lost wake-up is a hang, which
-/// the harness of the tests reports.
+/// One task to and fro, so that the taker sleeps before nearly each: a lost wake-up is a hang, which the harness of the
+/// tests reports.
 #[test]
 fn whoever_waits_is_woken_for_each_single_task() {
     for ((name, there), (_, back)) in queues().into_iter().zip(queues()) {

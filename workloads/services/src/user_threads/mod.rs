@@ -1,9 +1,9 @@
 //! User-level threads: many stacks on one OS thread, in turn, each for a quantum at a time.
 //!
-//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]), when it asks to
-//! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up: there is no
-//! interrupt, so work without safepoints is never preempted. Nothing here is shared between OS
-//! threads, hence cells instead of atomics. Stacks and the switch between them are `corosensei`'s.
+//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]), when it asks to ([`Current::yield_now`]),
+//! and at a [`Current::safepoint`] if its quantum is used up: there is no interrupt, so work without safepoints is
+//! never preempted. Nothing here is shared between OS threads, hence cells instead of atomics. Stacks and the switch
+//! between them are `corosensei`'s.
 
 mod condvar;
 mod files;
@@ -30,8 +30,8 @@ pub use sockets::Sockets;
 pub use spin::{SpinGuard, SpinLock};
 pub use waits::Known;
 
-/// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is that
-/// a panic's report fits.
+/// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is that a panic's report
+/// fits.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// Turns after which sockets are looked at although some threads can go on, which might never end.
@@ -90,8 +90,8 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deadlock: user threads {blocked:?} wait, and no other can go on")]
 pub struct Deadlock {
-    /// Numbers of the threads in the order in which they were spawned; a thread that comes later can
-    /// have the number of one that has ended.
+    /// Numbers of the threads in the order in which they were spawned; a thread that comes later can have the number of
+    /// one that has ended.
     pub blocked: Vec<usize>,
 }
 

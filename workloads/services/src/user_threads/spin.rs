@@ -6,8 +6,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::Current;
 
-/// A value that one user thread at a time can reach. As all share one OS thread, a thread that finds the lock
-/// held finds it held for the rest of its quantum.
+/// A value that one user thread at a time can reach. As all share one OS thread, a thread that finds the lock held
+/// finds it held for the rest of its quantum.
 #[derive(Debug, Default)]
 pub struct SpinLock<T> {
     is_held: Cell<bool>,

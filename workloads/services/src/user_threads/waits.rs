@@ -29,8 +29,7 @@ impl<S: Source> Known<S> {
 }
 
 impl Current<'_> {
-    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the
-    /// buffer back.
+    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the buffer back.
     ///
     /// # Errors
     /// Those of the kernel, and `UnexpectedEof` if the file ends first. The buffer is gone then.
@@ -111,8 +110,7 @@ impl Current<'_> {
         Ok(())
     }
 
-    /// Does `operation` again and again, waiting in between, until it no longer says that it would
-    /// block.
+    /// Does `operation` again and again, waiting in between, until it no longer says that it would block.
     ///
     /// # Errors
     /// Those of `operation`, and `TimedOut` at `deadline`.

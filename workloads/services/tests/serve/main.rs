@@ -225,8 +225,8 @@ fn a_service_or_parameter_that_is_none_is_refused() {
     }
 }
 
-/// Posts until the server, interrupted meanwhile, closes the connection; how many posts got an answer,
-/// which `answered` counts for all clients.
+/// Posts until the server, interrupted meanwhile, closes the connection; how many posts got an answer, which `answered`
+/// counts for all clients.
 fn post_until_closed(address: &str, client: usize, answered: &AtomicUsize) -> usize {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -23,8 +23,8 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
-/// Hands every packet, with the number of its source, to `deliver`, which waits while the source's
-/// queue is full. Returns how many there were.
+/// Hands every packet, with the number of its source, to `deliver`, which waits while the source's queue is full.
+/// Returns how many there were.
 pub(super) fn dispatch(traffic: &Traffic, stop: Stop, mut deliver: impl FnMut(usize, Packet)) -> u64 {
     let mut number = 0;
     let mut deliver_next = || {

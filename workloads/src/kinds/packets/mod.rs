@@ -1,10 +1,8 @@
-//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues
-//! and locks.
+//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues and locks.
 //!
-//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue
-//! per source. The threads of a trial are the dispatcher and its workers together, as in the study.
-//! Files: `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time,
-//! `strategies/` hands packets on, `locks/` guards queues.
+//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue per source. The
+//! threads of a trial are the dispatcher and its workers together, as in the study. Files: `traffic.rs` makes packets
+//! and says what one costs, `dispatcher.rs` stops in time, `strategies/` hands packets on, `locks/` guards queues.
 
 mod dispatcher;
 mod locks;
@@ -187,8 +185,7 @@ impl Firewall {
     }
 }
 
-/// The known answer: the first packets in the dispatcher's order, one after the other, without
-/// queues.
+/// The known answer: the first packets in the dispatcher's order, one after the other, without queues.
 fn first_packets(traffic: &Traffic, count: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..count {

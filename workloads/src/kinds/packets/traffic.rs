@@ -1,7 +1,7 @@
 //! Where packets come from and what one costs.
 //!
-//! A packet is a function of seed, source and index alone. So the dispatcher needs no store of
-//! packets, and the known answer can be computed for exactly the packets that a run has processed.
+//! A packet is a function of seed, source and index alone. So the dispatcher needs no store of packets, and the known
+//! answer can be computed for exactly the packets that a run has processed.
 
 use crate::machine::charge;
 use crate::random::{Random, mix};
@@ -16,9 +16,8 @@ pub(super) struct Packet {
 impl Packet {
     /// The work on a packet: the Internet checksum of its words.
     ///
-    /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose
-    /// next word needs the one before: so the cost is linear in their number, and neither memory
-    /// nor wide registers change it.
+    /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose next word needs the one
+    /// before: so the cost is linear in their number, and neither memory nor wide registers change it.
     pub(super) fn checksum(self) -> u16 {
         charge(self.words);
         let mut state = self.seed;
@@ -44,9 +43,8 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
 pub(super) enum Generator {
     /// Every source draws uniformly from 1 to twice the mean less one.
     Uniform,
-    /// Every source draws from an exponential distribution with a mean of its own; these means lie
-    /// on an exponential curve themselves and average to the mean of all, so that some queues
-    /// become overburdened.
+    /// Every source draws from an exponential distribution with a mean of its own; these means lie on an exponential
+    /// curve themselves and average to the mean of all, so that some queues become overburdened.
     Exponential,
 }
 

@@ -1,9 +1,9 @@
 //! `replay`: what another program did on its pool, from a recording of it, on any pool and machine.
 //!
-//! The file `cargo runner record` writes says which job forked which and how long each ran by itself. Here the same jobs
-//! fork each other in the same way, and each works for as long: on the host by steps that depend on each other, on a
-//! simulated machine by a charge. So a program that was recorded on this host shows what another scheduler, or more cores,
-//! would do to it. `recording/README.md` says what such a replay cannot know.
+//! The file `cargo runner record` writes says which job forked which and how long each ran by itself. Here the same
+//! jobs fork each other in the same way, and each works for as long: on the host by steps that depend on each other, on
+//! a simulated machine by a charge. So a program that was recorded on this host shows what another scheduler, or more
+//! cores, would do to it. `recording/README.md` says what such a replay cannot know.
 //!
 //! Without a file, a tree of joins is replayed.
 
@@ -135,7 +135,8 @@ impl Program {
         }
     }
 
-    /// Works, and waits, as long as the recorded thread did in a stretch between two forks; for jobs until they have ended.
+    /// Works, and waits, as long as the recorded thread did in a stretch between two forks; for jobs until they have
+    /// ended.
     #[inline]
     fn work(&self, stretch: u32) {
         let ns = self.tree.work_ns()[stretch as usize];
@@ -340,8 +341,8 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Both halves of a join; if they are pieces of an iterator, in parallel only if it would split on this pool, and never
-    /// farther than recorded.
+    /// Both halves of a join; if they are pieces of an iterator, in parallel only if it would split on this pool, and
+    /// never farther than recorded.
     fn join(self, first: u32, second: u32, splits: Option<Splits>) {
         let Some(splits) = splits else {
             rayon::join(|| self.run(first, None), || self.run(second, None));

@@ -1,16 +1,14 @@
 //! Lower bounds: minimum spanning trees over prices that were adjusted once, at the root.
 //!
-//! Every round trip enters and leaves each city once. So adding a penalty to both ends of every
-//! road at a city makes all round trips longer by twice that penalty, and changes nothing about
-//! which is shortest; but it does change the cheapest *tree*, which is what a lower bound is made
-//! of. Held and Karp (1970, 1971) choose penalties that drive the cheapest tree towards two roads
-//! at each city, where the bound comes within about one per cent of the optimum. The search works
-//! in the adjusted prices alone.
+//! Every round trip enters and leaves each city once. So adding a penalty to both ends of every road at a city makes
+//! all round trips longer by twice that penalty, and changes nothing about which is shortest; but it does change the
+//! cheapest *tree*, which is what a lower bound is made of. Held and Karp (1970, 1971) choose penalties that drive the
+//! cheapest tree towards two roads at each city, where the bound comes within about one per cent of the optimum. The
+//! search works in the adjusted prices alone.
 
 use super::cities::Cities;
 
-/// Prices are whole numbers, this many to a unit of length, so that penalties may be fractions and
-/// bounds exact.
+/// Prices are whole numbers, this many to a unit of length, so that penalties may be fractions and bounds exact.
 const SCALE: i64 = 1 << 8;
 
 /// Steps of the ascent. A guess: some milliseconds for 64 cities, once, and not timed.
@@ -48,9 +46,9 @@ impl Prices {
 
     /// Prices with penalties from a subgradient ascent towards round trips shorter than `target`.
     ///
-    /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has
-    /// there. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that
-    /// remains, halved when the bound stops improving.
+    /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has there. Its length
+    /// follows Held, Wolfe and Crowder (1974): proportional to the gap that remains, halved when the bound stops
+    /// improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
         let count = cities.len();
         let mut penalties = vec![0.0_f64; count];
@@ -82,8 +80,8 @@ impl Prices {
         best
     }
 
-    /// The cheapest one-tree at `start` (a spanning tree of the others and two roads to `start`):
-    /// its price less the surcharge, which no round trip undercuts, and the roads at each city.
+    /// The cheapest one-tree at `start` (a spanning tree of the others and two roads to `start`): its price less the
+    /// surcharge, which no round trip undercuts, and the roads at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();

@@ -2,8 +2,7 @@
 
 use crate::random::Random;
 
-/// Coordinates beyond this are refused: sums of scaled distances must fit 64 bits with room to
-/// spare.
+/// Coordinates beyond this are refused: sums of scaled distances must fit 64 bits with room to spare.
 pub(super) const MAX_COORDINATE: f64 = 1e9;
 
 /// Random cities lie on whole points of a square with this side, corners included.

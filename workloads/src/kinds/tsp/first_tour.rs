@@ -3,8 +3,7 @@
 use super::cities::Cities;
 use super::search::Tour;
 
-/// A tour to begin with: from every city, always the nearest next, then no two roads that cross;
-/// the shortest of these.
+/// A tour to begin with: from every city, always the nearest next, then no two roads that cross; the shortest of these.
 pub(super) fn first_tour(cities: &Cities) -> Tour {
     let tours = (0..cities.len()).map(|start| {
         let mut order = nearest_first(cities, start);
@@ -26,8 +25,8 @@ fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
     order
 }
 
-/// Replaces two roads by two shorter ones, turning the part between them round, wherever that
-/// helps; returns whether it did.
+/// Replaces two roads by two shorter ones, turning the part between them round, wherever that helps; returns whether it
+/// did.
 fn improve_by_two_exchange(cities: &Cities, order: &mut [usize]) -> bool {
     let count = order.len();
     let mut has_improved = false;

@@ -1,9 +1,8 @@
 //! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
 //!
-//! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files:
-//! `tsplib.rs` reads instances, `cities.rs` holds distances, `bound.rs` makes lower bounds,
-//! `first_tour.rs` finds a tour to begin with, `search.rs` searches over the paths of `partial.rs`,
-//! `subsets.rs` proves small answers by another method.
+//! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files: `tsplib.rs` reads instances,
+//! `cities.rs` holds distances, `bound.rs` makes lower bounds, `first_tour.rs` finds a tour to begin with, `search.rs`
+//! searches over the paths of `partial.rs`, `subsets.rs` proves small answers by another method.
 
 mod bound;
 mod cities;
@@ -60,8 +59,8 @@ static DESCRIPTION: Description = Description {
             name: "spawn-depth",
             summary: "length of a partial tour from which a task searches alone",
             accepts: Accepts::Whole { min: 1, max: MAX_CITIES as u64 },
-            // Measured: the largest task of the small map has 1/65 of all nodes (1/13 with 12), so
-            // that 64 threads can be busy, for 7 % more CPU time on one thread.
+            // Measured: the largest task of the small map has 1/65 of all nodes (1/13 with 12), so that 64 threads can
+            // be busy, for 7 % more CPU time on one thread.
             default: "16",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -84,9 +83,8 @@ static DESCRIPTION: Description = Description {
             uses_pool_if: None,
         },
     ],
-    // How long a random map takes varies a thousandfold, whatever the number of cities. These maps
-    // were chosen for their time, and because the schedule changes the nodes visited little (by
-    // some per cent).
+    // How long a random map takes varies a thousandfold, whatever the number of cities. These maps were chosen for
+    // their time, and because the schedule changes the nodes visited little (by some per cent).
     sizes: &[
         SizeOverrides { size: Size::Tiny, overrides: &[("cities", "14"), ("map", "47"), ("spawn-depth", "6")] },
         SizeOverrides { size: Size::Small, overrides: &[("cities", "40"), ("map", "16")] },
@@ -144,15 +142,14 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
         } else {
             format!("set max-cities={} if hours are acceptable", points.len())
         };
-        return Err(refuse(format!("{} cities are more than max-cities = {max_cities}; {remedy}", points.len(),)));
+        return Err(refuse(format!("{} cities are more than max-cities = {max_cities}; {remedy}", points.len())));
     }
     Ok(Cities::new(points))
 }
 
-/// The optimum, found in another way than by the run that is checked: for few cities by a method
-/// that shares no code with the search, otherwise by a sequential search of the cities numbered in
-/// reverse: it finds each tour in the other direction, under other penalties, and so proves
-/// optimality with a different tree.
+/// The optimum, found in another way than by the run that is checked: for few cities by a method that shares no code
+/// with the search, otherwise by a sequential search of the cities numbered in reverse: it finds each tour in the other
+/// direction, under other penalties, and so proves optimality with a different tree.
 fn known_length(cities: &Cities) -> u64 {
     if cities.len() <= SUBSETS_CITIES {
         subsets::shortest_length(cities)
@@ -173,8 +170,8 @@ struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// One tour is one unit of work, however many nodes the schedule made the search visit: a time per
-    /// node would hide the work that a parallel search does in vain.
+    /// One tour is one unit of work, however many nodes the schedule made the search visit: a time per node would hide
+    /// the work that a parallel search does in vain.
     fn keep(&mut self, result: Found) -> u64 {
         self.found = result.best;
         self.runs += 1;

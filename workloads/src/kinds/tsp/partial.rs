@@ -50,8 +50,8 @@ impl Partial {
         self.cities[..self.visited_count].iter().copied()
     }
 
-    /// Each round trip is found in one of its two directions only: that in which the second city
-    /// has a lower number than the last.
+    /// Each round trip is found in one of its two directions only: that in which the second city has a lower number
+    /// than the last.
     pub(super) fn may_end_in(&self, city: u8) -> bool {
         self.visited_count < 2 || city > self.cities[1]
     }

@@ -39,8 +39,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities
-    /// and more are searched by one task alone.
+    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities and more are
+    /// searched by one task alone.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
@@ -72,8 +72,7 @@ impl Search {
     fn expand<'s>(&'s self, scope: &Scope<'s>, best: &'s Best<'s>, nodes: &'s AtomicU64, mut partial: Partial) {
         if partial.visited_count >= self.spawn_depth {
             let below = self.descend(best, &mut partial);
-            // Relaxed: a plain sum, read after the scope has ended, which orders everything before
-            // it.
+            // Relaxed: a plain sum, read after the scope has ended, which orders everything before it.
             nodes.fetch_add(below, Relaxed);
             return;
         }
@@ -105,8 +104,8 @@ impl Search {
         nodes
     }
 
-    /// Whether nothing below `partial` can improve on the best tour. A partial tour of all
-    /// cities is closed here, and is then the best tour if it improves on it.
+    /// Whether nothing below `partial` can improve on the best tour. A partial tour of all cities is closed here, and
+    /// is then the best tour if it improves on it.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
         if partial.visited_count < self.prices.count() {
             return partial.price + self.cheapest_completion(partial) > best.highest_useful_price();
@@ -118,9 +117,8 @@ impl Search {
         true
     }
 
-    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come,
-    /// and the cheapest road to each of the two ends of the partial tour. A path through those
-    /// cities is such a tree.
+    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come, and the cheapest road
+    /// to each of the two ends of the partial tour. A path through those cities is such a tree.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -186,8 +184,8 @@ impl<'a> Best<'a> {
 
     /// What a round trip may cost at most to be shorter than the best.
     fn highest_useful_price(&self) -> i64 {
-        // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few
-        // nodes in vain, or offers a tour that `offer` turns down under the lock.
+        // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few nodes in vain, or
+        // offers a tour that `offer` turns down under the lock.
         self.highest_useful_price.load(Relaxed)
     }
 

@@ -1,7 +1,7 @@
 //! Reads the part of the TSPLIB format that describes cities in the plane (`EUC_2D`).
 //!
-//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then
-//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file.
+//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then `NODE_COORD_SECTION` with one `number
+//! x y` line a city, then `EOF` or the end of the file.
 
 use std::collections::HashMap;
 
@@ -188,8 +188,7 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
             return Err(lines.error(Problem::UnknownKeyword(quoted(keyword))));
         }
     }
-    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP
-    // here.
+    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP here.
     if !values.contains_key("EDGE_WEIGHT_TYPE") {
         return Err(lines.error(Problem::Missing("EDGE_WEIGHT_TYPE: EUC_2D")));
     }

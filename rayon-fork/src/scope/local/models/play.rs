@@ -34,8 +34,8 @@ pub(super) enum Job {
     Parent(usize, usize),
     /// Of no scope: goes on until the scope has ended.
     Other,
-    /// Of no scope, but runs code that was lent the scope: spawns a leaf into it, then goes on until
-    /// the scope has ended.
+    /// Of no scope, but runs code that was lent the scope: spawns a leaf into it, then goes on until the scope has
+    /// ended.
     OtherThatSpawns(usize),
     /// Of no scope: waits for something, runs a job meanwhile, then goes on until the scope has ended.
     OtherThatWaits,
@@ -59,8 +59,8 @@ pub(super) struct Scope<T> {
     has_begun: (Mutex<bool>, Condvar),
     has_ended: (Mutex<bool>, Condvar),
     marks: Vec<UnsafeCell<bool>>,
-    /// Read where the scope is used and written where it is freed, so that loom finds uses that are not
-    /// ordered before the end.
+    /// Read where the scope is used and written where it is freed, so that loom finds uses that are not ordered before
+    /// the end.
     is_freed: UnsafeCell<bool>,
     twin: PhantomData<T>,
 }
@@ -222,8 +222,8 @@ impl<T: Twin> Scope<T> {
     }
 }
 
-/// `workers` workers beside the owner of a scope, whose closure spawns `jobs`; `other` jobs wait from the
-/// start, and may have to begin before.
+/// `workers` workers beside the owner of a scope, whose closure spawns `jobs`; `other` jobs wait from the start, and
+/// may have to begin before.
 fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(marks, other));

@@ -12,8 +12,8 @@ use crate::queue::{LockFree, TaskQueue};
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
-/// Transfers that helpers wait for, each with the number of its user thread. A channel of the standard
-/// library has one receiver: under a lock for many of them, each transfer would wake two helpers.
+/// Transfers that helpers wait for, each with the number of its user thread. A channel of the standard library has one
+/// receiver: under a lock for many of them, each transfer would wake two helpers.
 type Inbox = LockFree<(usize, Transfer)>;
 
 /// Threads that wait for transfers to make.

@@ -1,7 +1,7 @@
 //! Reading and writing files while other user threads go on.
 //!
-//! A thread hands file and buffer over and blocks; the backend gives them back with the result. So
-//! nothing that the kernel still writes to can go away with the stack of a thread.
+//! A thread hands file and buffer over and blocks; the backend gives them back with the result. So nothing that the
+//! kernel still writes to can go away with the stack of a thread.
 
 mod helpers;
 #[cfg(test)]
@@ -30,8 +30,8 @@ pub struct Files {
 pub const BACKENDS: &[&str] = &["auto", "io-uring", "threads"];
 
 impl Files {
-    /// The backend called `name`, one of [`BACKENDS`], for at most `transfers` at a time. `auto` is
-    /// `io_uring` if the kernel lets this process have it, and helper threads otherwise.
+    /// The backend called `name`, one of [`BACKENDS`], for at most `transfers` at a time. `auto` is `io_uring` if the
+    /// kernel lets this process have it, and helper threads otherwise.
     ///
     /// # Errors
     /// If `io_uring` is asked for by name and cannot be had.

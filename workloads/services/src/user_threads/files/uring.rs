@@ -84,16 +84,15 @@ impl Backend for Ring {
         };
         self.flights[number] = Some(Flight { thread, buffer, _file: file });
         let entry = entry.user_data(number as u64);
-        // SAFETY: buffer and file are owned by `flights[number]`, which nobody touches before the
-        // kernel has reported the end of this transfer: `ended` takes it out then, and `drop` waits.
-        // Moving the flight moves neither the file nor the buffer's bytes, which are on the heap.
+        // SAFETY: buffer and file are owned by `flights[number]`, which nobody touches before the kernel has reported
+        // the end of this transfer: `ended` takes it out then, and `drop` waits. Moving the flight moves neither the
+        // file nor the buffer's bytes, which are on the heap.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             self.flights[number] = None;
             return Err(io::Error::other("more transfers at a time than the ring has places"));
         }
-        // What the kernel does not take now, it takes with the next call; if it never does, waiting
-        // for it is an error.
+        // What the kernel does not take now, it takes with the next call; if it never does, waiting for it is an error.
         let _ = self.enter(0);
         Ok(())
     }

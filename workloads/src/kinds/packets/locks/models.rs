@@ -29,8 +29,8 @@ fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     }
 }
 
-/// So many threads count in turn; loom itself reports two of them inside at once, or one that does not
-/// see what another wrote.
+/// So many threads count in turn; loom itself reports two of them inside at once, or one that does not see what another
+/// wrote.
 fn counting<L: Lock + 'static>(lock: L, threads: usize, rounds: usize) {
     let count = Arc::new(Locked { lock, value: super::UnsafeCell::new(0) });
     let work = move |count: &Locked<usize, L>| {
@@ -64,8 +64,8 @@ fn trying<L: Lock + 'static>() {
     assert_eq!(count.with(|count| *count), 2 + succeeded);
 }
 
-/// While the lock is held, a second thread comes, and a third that looks whether the second is there
-/// before it comes itself: if it was, it enters after it.
+/// While the lock is held, a second thread comes, and a third that looks whether the second is there before it comes
+/// itself: if it was, it enters after it.
 fn ordered<L: Lock + 'static>(lock: L, last_comer: fn(&L) -> Option<usize>) {
     let entered = Arc::new(Locked { lock, value: super::UnsafeCell::new(Vec::new()) });
     let comers = entered.with(|_| {

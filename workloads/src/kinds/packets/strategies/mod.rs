@@ -1,8 +1,7 @@
 //! Ways to hand packets from one dispatcher to the other threads of the pool.
 //!
-//! `queued.rs` has the study's: their workers are jobs that stay on their thread until the dispatcher
-//! closes, so they use the pool as a mere set of threads. `pooled.rs` has those that give the
-//! scheduler something to do.
+//! `queued.rs` has the study's: their workers are jobs that stay on their thread until the dispatcher closes, so they
+//! use the pool as a mere set of threads. `pooled.rs` has those that give the scheduler something to do.
 
 mod pooled;
 mod queued;

@@ -38,8 +38,8 @@ impl PoolCounters {
         checksums.fetch_add(own.checksums, Relaxed);
     }
 
-    /// Waits until so few packets of the source wait, and works off jobs meanwhile, as a thread of a
-    /// pool should rather than spin.
+    /// Waits until so few packets of the source wait, and works off jobs meanwhile, as a thread of a pool should rather
+    /// than spin.
     fn wait_until_below(&self, source: usize, limit: usize) {
         // Relaxed: only the dispatcher counts up, so a stale value is too high: it waits a moment more.
         while self.waiting[source].load(Relaxed) >= limit {
@@ -73,8 +73,8 @@ pub(super) fn pool(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolC
     Report { done: counters.total(), dispatched }
 }
 
-/// A source's packets are collected until they fill half its queue, and then are one job: so the other
-/// half can be worked off meanwhile.
+/// A source's packets are collected until they fill half its queue, and then are one job: so the other half can be
+/// worked off meanwhile.
 pub(super) fn pool_batch(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolCounters) -> Report {
     let size = depth.div_ceil(2);
     let mut batches = vec![Vec::with_capacity(size); traffic.sources()];

@@ -79,8 +79,8 @@ impl<L: Lock> LockedQueues for UnderLock<L> {
 
     fn awesome(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report {
         let Self { producers, consumers } = *self;
-        // A worker that finds the lock taken moves on: its holder either takes a packet, and then will
-        // look again, or finds the queue empty.
+        // A worker that finds the lock taken moves on: its holder either takes a packet, and then will look again, or
+        // finds the queue empty.
         let try_take = |queue: usize| consumers[queue].try_with(|queue| queue.pop().ok()).flatten();
         let workers = workers();
         if workers == 0 {
@@ -169,8 +169,8 @@ struct CloseOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the
-        // queues closed also sees every packet in them; otherwise it could leave some behind.
+        // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the queues closed also
+        // sees every packet in them; otherwise it could leave some behind.
         self.0.store(true, Release);
     }
 }
@@ -181,8 +181,8 @@ fn work_until_closed(is_closed: &AtomicBool, queues: usize, mut take: impl FnMut
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the
-        // round: packets may come in, and the dispatcher close, behind the worker's back.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the round: packets may
+        // come in, and the dispatcher close, behind the worker's back.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

@@ -104,8 +104,8 @@ fn a_message_repeats_no_more_of_a_file_than_fits_a_line() {
     assert!(error.len() < 200 && error.contains("xxx…`"), "{error}");
 }
 
-/// Reads whatever it is: no panic, and no more memory than the text is worth. A city of six bytes takes
-/// a place of 40 bytes in a table that doubles.
+/// Reads whatever it is: no panic, and no more memory than the text is worth. A city of six bytes takes a place of 40
+/// bytes in a table that doubles.
 fn survives(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (_, peak) = peak_bytes(|| parse(&text).map_err(|error| error.to_string()));
