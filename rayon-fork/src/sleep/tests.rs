@@ -247,7 +247,7 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
     });
 }
 
-type LooksFirst = Split<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
+type LooksFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
 /// Worker 0 of `sleep`, after as many rounds in vain as it always makes.
 fn would_get_sleepy(sleep: &Sleep<LooksFirst>, queues: &Scripted<'_>) -> IdlePeriod {
@@ -330,7 +330,7 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
 
 #[test]
 fn where_searchers_are_not_counted_none_is_helped() {
-    let sleep = Sleep::<Split<LookFirst<(Jec, NoFence, SleepersOnly, Inline)>>>::with_workers(2).unwrap();
+    let sleep = Sleep::<Split<(Jec, NoFence, SleepersOnly, Inline, WakeWhereWorkIs)>>::with_workers(2).unwrap();
     sleep.counters.begin_search(0);
     let ticket = sleep.counters.become_sleepy(0);
     assert!(sleep.counters.try_begin_sleep(0, ticket) && sleep.counters.sleeping() == 1);

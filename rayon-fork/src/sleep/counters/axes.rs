@@ -1,8 +1,6 @@
-//! What the packings are generic over: events, fence, wake rule and padding, each axis a type.
+//! What the packings are generic over: events, fence, wake rule, padding and leave rule, each axis a type.
 
 use super::fences::Fence;
-use crossbeam_utils::CachePadded;
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// One choice on each axis.
@@ -17,6 +15,23 @@ pub(crate) trait Axes: Send + Sync + 'static {
     const MODIFIERS: &'static [&'static str];
 }
 
+impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Axes for (E, F, W, P, L) {
+    type Events = E;
+    type Fence = F;
+    type WakeRule = W;
+    type Padding = P;
+    type LeaveRule = L;
+
+    const MODIFIERS: &'static [&'static str] = {
+        assert!(
+            E::COUNTED || F::SCANS_BEFORE_SLEEP,
+            "without events nothing tells a sleeper of a job, so it must scan"
+        );
+        &[E::MODIFIER, F::MODIFIER, W::MODIFIER, P::MODIFIER, L::MODIFIER]
+    };
+}
+
+/// The four of the study, with the leave rule of rayon-core.
 impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
     type Events = E;
     type Fence = F;
@@ -24,29 +39,7 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
     type Padding = P;
     type LeaveRule = WakeTwo;
 
-    const MODIFIERS: &'static [&'static str] = {
-        assert!(
-            E::COUNTED || F::SCANS_BEFORE_SLEEP,
-            "without events nothing tells a sleeper of a job, so it must scan"
-        );
-        &[E::MODIFIER, F::MODIFIER, W::MODIFIER, P::MODIFIER]
-    };
-}
-
-/// The axes `A`, with workers that look for work before they wake anybody in their stead.
-pub(crate) struct LookFirst<A>(PhantomData<A>);
-
-impl<A: Axes> Axes for LookFirst<A> {
-    type Events = A::Events;
-    type Fence = A::Fence;
-    type WakeRule = A::WakeRule;
-    type Padding = A::Padding;
-    type LeaveRule = WakeWhereWorkIs;
-
-    const MODIFIERS: &'static [&'static str] = {
-        let [events, fence, wake_rule, padding] = A::MODIFIERS else { panic!("an axis more is an axis more here") };
-        &[*events, *fence, *wake_rule, *padding, "+wake-where-work-is"]
-    };
+    const MODIFIERS: &'static [&'static str] = <(E, F, W, P, WakeTwo)>::MODIFIERS;
 }
 
 /// A counter word, placed as the axes say.
@@ -64,7 +57,7 @@ pub(crate) trait Padding: Send + Sync + 'static {
 pub(crate) enum Inline {}
 
 /// Each word has cache lines of its own.
-pub(crate) enum Padded {}
+pub(crate) enum CachePadded {}
 
 /// A word without padding.
 #[repr(transparent)]
@@ -90,9 +83,9 @@ impl Padding for Inline {
     type Line<T: Send + Sync + 'static> = Unpadded<T>;
 }
 
-impl Padding for Padded {
+impl Padding for CachePadded {
     const MODIFIER: &'static str = "+cache-padded";
-    type Line<T: Send + Sync + 'static> = CachePadded<T>;
+    type Line<T: Send + Sync + 'static> = crossbeam_utils::CachePadded<T>;
 }
 
 /// Whether announcements of jobs are counted.
@@ -167,6 +160,8 @@ impl WakeRule for SleepersOnly {
 
 /// How many sleepers come to search in the stead of a worker that stops (README, section 6).
 pub(crate) trait LeaveRule: Send + Sync + 'static {
+    /// Part of the variant's name.
+    const MODIFIER: &'static str;
     /// Whether it is in vain to wake anybody unless there is work to be seen.
     const LOOKS_FIRST: bool;
     /// Whether workers watch what their searches cost, and the last that search [linger](crate::sleep::Patience).
@@ -183,6 +178,7 @@ pub(crate) enum WakeTwo {}
 pub(crate) enum WakeWhereWorkIs {}
 
 impl LeaveRule for WakeTwo {
+    const MODIFIER: &'static str = "";
     const LOOKS_FIRST: bool = false;
     const LINGERS: bool = false;
 
@@ -193,6 +189,7 @@ impl LeaveRule for WakeTwo {
 }
 
 impl LeaveRule for WakeWhereWorkIs {
+    const MODIFIER: &'static str = "+wake-where-work-is";
     const LOOKS_FIRST: bool = true;
     // In a model one round more changes nothing; a browser's `Instant` panics.
     const LINGERS: bool = !cfg!(any(fork_loom, target_family = "wasm"));

@@ -197,8 +197,8 @@ for_every_variant!(conformance_tests);
 #[test]
 fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() {
     assert_eq!(Packed::<(Jec, NoFence, IdleFirst, Inline)>::NAME, "packed");
-    assert_eq!(Packed::<(Jec, AsymmetricFence, IdleFirst, Padded)>::NAME, "packed+asymmetric-fence+cache-padded");
-    assert_eq!(Split::<(NoJec, ScanFence, SleepersOnly, Padded)>::NAME, "split+no-jec+sleepers-only+cache-padded");
+    assert_eq!(Packed::<(Jec, AsymmetricFence, IdleFirst, CachePadded)>::NAME, "packed+asymmetric-fence+cache-padded");
+    assert_eq!(Split::<(NoJec, ScanFence, SleepersOnly, CachePadded)>::NAME, "split+no-jec+sleepers-only+cache-padded");
     assert_eq!(Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME, "split+no-jec+asymmetric-fence");
     assert_eq!(SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME, "split-idle+push-fence+sleepers-only");
 }
@@ -220,7 +220,7 @@ fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
         }
     }
     macro_rules! check {
-        ($packing:ident $($axis:ident)*) => { check::<$packing<LookFirst<($($axis),*)>>>(); };
+        ($packing:ident $($axis:ident)*) => { check::<$packing<($($axis),*, WakeWhereWorkIs)>>(); };
     }
     for_every_variant!(here check);
 }
@@ -231,7 +231,7 @@ fn no_two_variants_share_a_name_and_one_of_them_was_built() {
     macro_rules! add_name {
         ($packing:ident $($axis:ident)*) => {
             names.push(<$packing<($($axis),*)>>::NAME);
-            names.push(<$packing<LookFirst<($($axis),*)>>>::NAME);
+            names.push(<$packing<($($axis),*, WakeWhereWorkIs)>>::NAME);
         };
     }
     for_every_variant!(here add_name);
@@ -301,11 +301,11 @@ fn words_that_a_variant_does_not_use_stay_untouched() {
     without_events.announce_job(true);
     assert_eq!((without_events.inactive(), without_events.events()), (2, 0));
 
-    let without_searchers = pool::<Split<(Jec, NoFence, SleepersOnly, Padded)>>(1, 1);
+    let without_searchers = pool::<Split<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
     without_searchers.announce_job(true);
     assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
 
-    let without_searchers = pool::<SplitIdle<(Jec, NoFence, SleepersOnly, Padded)>>(1, 1);
+    let without_searchers = pool::<SplitIdle<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
     without_searchers.announce_job(true);
     assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
 }

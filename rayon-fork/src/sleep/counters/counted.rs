@@ -85,8 +85,7 @@ impl<N: WordName> CountedWord<N> {
         Err(current)
     }
 
-    /// The number, relaxed: for people and tests, and for whoever says why a stale one does no harm. The hooks are not
-    /// told.
+    /// The number, for people and tests. The hooks are not told.
     pub(crate) fn glimpse(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }

@@ -10,7 +10,7 @@
 //! | `axes.rs`        | what the packings are generic over: events, wake rule, padding  |
 //! | `fences.rs`      | ... and the fences of a push and of a worker that falls asleep |
 //! | `variants.rs`    | all variants, and the one that features choose                 |
-//! | `counts.rs`      | for people and for tests: the counts themselves                |
+//! | `counts.rs`      | for people and for tests: what else the words tell             |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //! | `walk.rs`        | for tests: the example of the sleep README                     |
 //!
@@ -50,13 +50,16 @@ pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 /// `try_begin_sleep` and `end_sleep`, then `end_search`. Only `end_sleep` may come from another thread, which then
 /// holds the lock of that worker's slot.
 ///
-/// Every access to a counter is `SeqCst`: each variant's argument is about the order of accesses to different words, by
-/// different threads, and on x86-64 it costs nothing that a read-modify-write does not cost anyway.
+/// Every access by which workers and publishers find each other is `SeqCst`: each variant's argument is about the order of
+/// accesses to different words, by different threads, and on x86-64 it costs nothing that a read-modify-write does not
+/// cost anyway.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// As in `branches.toml` and in every trial record.
     const NAME: &'static str;
     /// What is chosen on each axis.
     type Axes: Axes;
+    /// Workers that search are counted, whether or not the wake rule asks for it.
+    const COUNTS_SEARCHERS: bool;
 
     /// For `workers` workers, all of them active.
     fn new(workers: usize) -> Self;
@@ -82,6 +85,26 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     ///
     /// Every push pays for this call.
     fn announce_job(&self, queue_was_empty: bool) -> usize;
+
+    /// Workers that are asleep, for decisions beside a search or a push.
+    ///
+    /// This and [`inactive`](Self::inactive) order nothing by themselves. Whoever relies on the answer has fenced
+    /// before, and says there what that fence pairs with; for others it is a hint.
+    fn sleeping(&self) -> usize;
+
+    /// Workers that search, are sleepy or asleep, likewise; 0 where that is not [counted](Self::COUNTS_SEARCHERS).
+    fn inactive(&self) -> usize;
+
+    /// Workers that search, likewise; more than there can be where that is not counted.
+    #[inline]
+    fn searching(&self) -> usize {
+        if Self::COUNTS_SEARCHERS {
+            // Two looks at two words may find more asleep than inactive.
+            self.inactive().saturating_sub(self.sleeping())
+        } else {
+            usize::MAX
+        }
+    }
 }
 
 /// What a worker saw of the announcements when it became sleepy.

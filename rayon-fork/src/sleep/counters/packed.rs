@@ -33,13 +33,13 @@ pub(crate) struct Packed<A: Axes> {
 const _: () = assert!(MAX_WORKERS == SLEEPING);
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use super::axes::{CachePadded, IdleFirst, Inline, Jec};
     use super::fences::NoFence;
-    use crossbeam_utils::CachePadded;
+    use crossbeam_utils::CachePadded as Line;
 
     assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Inline)>>() == size_of::<usize>());
-    assert!(align_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == align_of::<CachePadded<usize>>());
-    assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Padded)>>() == size_of::<CachePadded<usize>>());
+    assert!(align_of::<Packed<(Jec, NoFence, IdleFirst, CachePadded)>>() == align_of::<Line<usize>>());
+    assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, CachePadded)>>() == size_of::<Line<usize>>());
 };
 
 /// One value of the word, taken apart.
@@ -104,6 +104,7 @@ impl<A: Axes> Packed<A> {
 impl<A: Axes> SleepCounters for Packed<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
     type Axes = A;
+    const COUNTS_SEARCHERS: bool = true;
 
     fn new(_workers: usize) -> Self {
         Self::from_word(0)
@@ -170,5 +171,17 @@ impl<A: Axes> SleepCounters for Packed<A> {
         // One mask and one comparison in the common case: news were told already, and nobody sleeps.
         let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
         if word.0 & (ONE_EVENT | SLEEPING) == quiet { 0 } else { self.announce_to_sleepers(queue_was_empty) }
+    }
+
+    #[inline]
+    fn sleeping(&self) -> usize {
+        // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
+        Word(self.word.load(Ordering::Relaxed)).sleeping()
+    }
+
+    #[inline]
+    fn inactive(&self) -> usize {
+        // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
+        Word(self.word.load(Ordering::Relaxed)).inactive()
     }
 }

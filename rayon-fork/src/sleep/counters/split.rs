@@ -35,17 +35,17 @@ pub(crate) struct Split<A: Axes> {
 
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use super::axes::{CachePadded, IdleFirst, Inline, Jec};
     use super::fences::NoFence;
-    use crossbeam_utils::CachePadded;
+    use crossbeam_utils::CachePadded as Line;
     use std::mem::offset_of;
 
     type Together = Split<(Jec, NoFence, IdleFirst, Inline)>;
-    type Apart = Split<(Jec, NoFence, IdleFirst, Padded)>;
+    type Apart = Split<(Jec, NoFence, IdleFirst, CachePadded)>;
 
     assert!(size_of::<Together>() == 32 && align_of::<Together>() == 32);
 
-    let line = align_of::<CachePadded<usize>>();
+    let line = align_of::<Line<usize>>();
     assert!(align_of::<Apart>() == line && size_of::<Apart>() == 3 * line);
     assert!(offset_of!(Apart, inactive) == line && offset_of!(Apart, events) == 2 * line);
 };
@@ -90,6 +90,7 @@ impl<A: Axes> Split<A> {
 impl<A: Axes> SleepCounters for Split<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
     type Axes = A;
+    const COUNTS_SEARCHERS: bool = A::WakeRule::COUNTS_SEARCHERS;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0, 0)
@@ -146,5 +147,17 @@ impl<A: Axes> SleepCounters for Split<A> {
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
         if sleeping == 0 { 0 } else { self.announce_to_sleepers(sleeping, queue_was_empty) }
+    }
+
+    #[inline]
+    fn sleeping(&self) -> usize {
+        // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
+        self.sleeping.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn inactive(&self) -> usize {
+        // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
+        self.inactive.load(Ordering::Relaxed)
     }
 }

@@ -43,18 +43,18 @@ pub(crate) struct SplitIdle<A: Axes> {
 const _: () = assert!(MAX_WORKERS == SLEEPING);
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{IdleFirst, Inline, Jec, Padded};
+    use super::axes::{CachePadded, IdleFirst, Inline, Jec};
     use super::fences::NoFence;
-    use crossbeam_utils::CachePadded;
+    use crossbeam_utils::CachePadded as Line;
     use std::mem::offset_of;
 
     type Together = SplitIdle<(Jec, NoFence, IdleFirst, Inline)>;
-    type Apart = SplitIdle<(Jec, NoFence, IdleFirst, Padded)>;
+    type Apart = SplitIdle<(Jec, NoFence, IdleFirst, CachePadded)>;
 
     assert!(size_of::<Together>() == 2 * size_of::<usize>());
     assert!(align_of::<Together>() == size_of::<Together>());
 
-    let line = align_of::<CachePadded<usize>>();
+    let line = align_of::<Line<usize>>();
     assert!(align_of::<Apart>() == line && size_of::<Apart>() == 2 * line);
     assert!(offset_of!(Apart, inactive) == line);
 };
@@ -116,6 +116,7 @@ impl<A: Axes<Events: CountedEvents>> SplitIdle<A> {
 impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
     type Axes = A;
+    const COUNTS_SEARCHERS: bool = A::WakeRule::COUNTS_SEARCHERS;
 
     fn new(_workers: usize) -> Self {
         Self::from_words(0, 0)
@@ -160,5 +161,17 @@ impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         // One mask and one comparison in the common case: news were told already, and nobody sleeps.
         if self.load().0 & (ONE_EVENT | SLEEPING) == ONE_EVENT { 0 } else { self.announce_to_sleepers(queue_was_empty) }
+    }
+
+    #[inline]
+    fn sleeping(&self) -> usize {
+        // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
+        Word(self.word.load(Ordering::Relaxed)).sleeping()
+    }
+
+    #[inline]
+    fn inactive(&self) -> usize {
+        // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
+        self.inactive.load(Ordering::Relaxed)
     }
 }

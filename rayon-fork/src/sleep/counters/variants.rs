@@ -4,7 +4,7 @@
 //! This is the only file that names a counter feature. Which features exclude each other is in `Cargo.toml`, and
 //! refused by `build.rs`.
 
-use super::axes::{IdleFirst, Inline, Jec, LookFirst, NoJec, Padded, SleepersOnly};
+use super::axes::{CachePadded, IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeTwo, WakeWhereWorkIs};
 use super::fences::{AsymmetricFence, NoFence, PushFence, ScanFence};
 use super::{Packed, SleepCounters, Split, SplitIdle};
 
@@ -30,25 +30,22 @@ choose! { SelectedFence:
     "asymmetric-fence" => AsymmetricFence, "push-fence" => PushFence, "no-jec" => ScanFence, NoFence
 }
 choose! { SelectedWakeRule: "sleepers-only" => SleepersOnly, IdleFirst }
-choose! { SelectedPadding: "cache-padded" => Padded, Inline }
-
-#[cfg(feature = "wake-where-work-is")]
-type SelectedLeaving<A> = LookFirst<A>;
-#[cfg(not(feature = "wake-where-work-is"))]
-type SelectedLeaving<A> = A;
+choose! { SelectedPadding: "cache-padded" => CachePadded, Inline }
+choose! { SelectedLeaveRule: "wake-where-work-is" => WakeWhereWorkIs, WakeTwo }
 
 /// What the pool counts with.
-pub(crate) type Selected = Packing<SelectedLeaving<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding)>>;
+pub(crate) type Selected =
+    Packing<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding, SelectedLeaveRule)>;
 
 /// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of its own, such as
 /// `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no module; with paddings behind, for these
 /// alone: models have no use for more than one.
 macro_rules! for_every_variant {
     ($test:ident) => {
-        for_every_variant! { in_modules $test [inline: Inline, padded: Padded] }
+        for_every_variant! { in_modules $test [inline: Inline, cache_padded: CachePadded] }
     };
     (here $test:ident) => {
-        for_every_variant! { here $test [inline: Inline, padded: Padded] }
+        for_every_variant! { here $test [inline: Inline, cache_padded: CachePadded] }
     };
     ($place:ident $test:ident $paddings:tt) => {
         for_every_variant! { @product $place $test []
@@ -97,7 +94,7 @@ pub(crate) use for_every_variant;
 macro_rules! mention {
     ($packing:ident $($axis:ident)*) => {
         const _: &str = <$packing<($($axis),*)> as SleepCounters>::NAME;
-        const _: &str = <$packing<LookFirst<($($axis),*)>> as SleepCounters>::NAME;
+        const _: &str = <$packing<($($axis),*, WakeWhereWorkIs)> as SleepCounters>::NAME;
     };
 }
 for_every_variant!(here mention);

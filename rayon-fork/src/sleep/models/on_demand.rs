@@ -12,7 +12,7 @@ use crate::deque::deal::Deal;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Answer, Deque, Stealer};
 use crate::deque::settle;
-use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, LookFirst, NoJec, SleepersOnly};
+use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeWhereWorkIs};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::fences::{NoFence, ScanFence};
 use crate::sleep::counters::{Packed, SleepCounters, Split};
@@ -155,7 +155,7 @@ impl OnDemand {
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
 /// Those of `champion`, which looks before it wakes another in its stead: others rouse a sleeper with each search that
 /// ends.
-pub(super) type PackedLooksFirst = Packed<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>;
+pub(super) type PackedLooksFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
 fn push_and_wait<C: Counts>(setup: Setup) {

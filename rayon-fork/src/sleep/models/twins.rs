@@ -33,6 +33,7 @@ pub(super) struct With<T, C>(C, PhantomData<T>);
 impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
     const NAME: &'static str = C::NAME;
     type Axes = C::Axes;
+    const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
 
     fn new(workers: usize) -> Self {
         Self(C::new(workers), PhantomData)
@@ -61,15 +62,6 @@ impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         T::announce_job(&self.0, queue_was_empty)
     }
-}
-
-impl<T: Change<C>, C: Counts> Counts for With<T, C> {
-    const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
-
-    #[cfg(feature = "instrument")]
-    fn uses(word: crate::hooks::Word) -> bool {
-        C::uses(word)
-    }
 
     fn sleeping(&self) -> usize {
         self.0.sleeping()
@@ -77,6 +69,13 @@ impl<T: Change<C>, C: Counts> Counts for With<T, C> {
 
     fn inactive(&self) -> usize {
         self.0.inactive()
+    }
+}
+
+impl<T: Change<C>, C: Counts> Counts for With<T, C> {
+    #[cfg(feature = "instrument")]
+    fn uses(word: crate::hooks::Word) -> bool {
+        C::uses(word)
     }
 
     fn events(&self) -> usize {

@@ -89,15 +89,15 @@ for_every_variant!(in_modules every_scenario [inline: Inline]);
 macro_rules! looking_scenario {
     ($packing:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
     ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
-        looking_holds! { $packing<LookFirst<($events, NoFence, $wake_rule, $padding)>> }
+        looking_holds! { $packing<($events, NoFence, $wake_rule, $padding, WakeWhereWorkIs)> }
     };
     ($packing:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
-        looking_holds! { $packing<LookFirst<($events, AsymmetricFence, $wake_rule, $padding)>> }
-        looking_holds_with_fences! { $packing<LookFirst<($events, AsymmetricFence, $wake_rule, $padding)>>, TRIO_WITH_STEPS }
+        looking_holds! { $packing<($events, AsymmetricFence, $wake_rule, $padding, WakeWhereWorkIs)> }
+        looking_holds_with_fences! { $packing<($events, AsymmetricFence, $wake_rule, $padding, WakeWhereWorkIs)>, TRIO_WITH_STEPS }
     };
     ($packing:ident $($axis:ident)*) => {
-        looking_holds! { $packing<LookFirst<($($axis),*)>> }
-        looking_holds_with_fences! { $packing<LookFirst<($($axis),*)>>, TRIO }
+        looking_holds! { $packing<($($axis),*, WakeWhereWorkIs)> }
+        looking_holds_with_fences! { $packing<($($axis),*, WakeWhereWorkIs)>, TRIO }
     };
 }
 
@@ -127,7 +127,7 @@ mod workers_that_wake_where_work_is {
 
 mod looking_for_work_before_leaving_is_caught {
     use super::*;
-    type Looking<E, F> = LookFirst<(E, F, IdleFirst, Inline)>;
+    type Looking<E, F> = (E, F, IdleFirst, Inline, WakeWhereWorkIs);
     is_caught! {
         packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Packed<Looking<Jec, NoFence>>, Slot;
         split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<Jec, NoFence>>, Slot;
@@ -139,8 +139,8 @@ mod looking_for_work_before_leaving_is_caught {
 mod leaving_the_work_to_sleepers_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Packed<LookFirst<(Jec, NoFence, IdleFirst, Inline)>>>, Slot;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Split<LookFirst<(NoJec, ScanFence, IdleFirst, Inline)>>>, Slot;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Split<(NoJec, ScanFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot;
     }
 }
 
