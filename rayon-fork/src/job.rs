@@ -67,8 +67,7 @@ impl JobRef {
     }
 }
 
-#[cfg(target_has_atomic = "64")]
-impl crate::deque::on_demand::TwoWords for JobRef {
+impl crate::deque::terms::TwoWords for JobRef {
     #[inline]
     fn into_words(self) -> [*mut (); 2] {
         [self.job.cast_mut(), self.execute as *mut ()]

@@ -153,7 +153,7 @@ where
 
         // Mostly the second job is still where we put it. Above it lie jobs that the first closure left behind, such as
         // those spawned into an outer scope.
-        let mut is_back = !job_b.latch.probe() && worker.try_take_back(place);
+        let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
                 Some(job) if job.leads_to(ptr::addr_of!(job_b)) => is_back = true,

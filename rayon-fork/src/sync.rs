@@ -250,6 +250,11 @@ pub(crate) mod modelled {
             Self { is_heavy: true }
         }
 
+        /// For people.
+        pub(crate) fn name(self) -> &'static str {
+            "modelled"
+        }
+
         /// Mistake: nobody fences for others.
         pub(crate) fn without_heavy_ones() -> Self {
             Self { is_heavy: false, ..Self::cheapest() }

@@ -4,9 +4,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::deque::Stealer;
+use crate::deque::{JobDeque, Stealer};
 use crate::job::JobRef;
-use crate::registry::offer::JobDeque;
 use crate::registry::{self, Registry};
 use crate::sync::thread;
 

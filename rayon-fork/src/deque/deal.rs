@@ -23,9 +23,9 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::on_demand::TwoWords;
+use super::terms::TwoWords;
 use crate::sync::hint;
-use crate::sync::modelled::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, wait_for_others};
+use crate::sync::modelled::{AtomicPtr, AtomicUsize, Ordering, wait_for_others};
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -38,7 +38,7 @@ const BUSY: usize = 2;
 const FULL: usize = 3;
 
 /// Workers whose bits come along with a job: as many as a word has.
-const GROUP: usize = 64;
+const GROUP: usize = usize::BITS as usize;
 
 /// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with more, the workers that
 /// come to wait at a time write the same line.
@@ -53,14 +53,14 @@ struct Mailbox {
     job: [AtomicPtr<()>; 2],
     /// Who else waits, of the worker's group: while the mailbox is full, those that come with the job; while it is
     /// closed, those that the worker may deal to.
-    helpers: AtomicU64,
+    helpers: AtomicUsize,
 }
 
 /// What a pool has for jobs that are dealt.
 pub(crate) struct Deal {
     mailboxes: Box<[CachePadded<Mailbox>]>,
     /// Bits of those that wait, [`NEIGHBOURS`] a word.
-    waiting: Box<[CachePadded<AtomicU64>]>,
+    waiting: Box<[CachePadded<AtomicUsize>]>,
 }
 
 impl Deal {
@@ -70,10 +70,10 @@ impl Deal {
             CachePadded::new(Mailbox {
                 state: AtomicUsize::new(CLOSED),
                 job: [AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())],
-                helpers: AtomicU64::new(0),
+                helpers: AtomicUsize::new(0),
             })
         };
-        let word = |_| CachePadded::new(AtomicU64::new(0));
+        let word = |_| CachePadded::new(AtomicUsize::new(0));
         Self {
             mailboxes: (0..workers).map(mailbox).collect(),
             waiting: (0..workers.div_ceil(NEIGHBOURS)).map(word).collect(),
@@ -185,10 +185,10 @@ impl Deal {
     fn deal_to_one_of<T: TwoWords, const ALL: bool>(
         &self,
         near: usize,
-        helpers: &mut u64,
+        helpers: &mut usize,
         take: &mut impl FnMut() -> Option<T>,
     ) -> bool {
-        // From the own place on, so that who is near comes last. Below 64.
+        // From the own place on, so that who is near comes last. Below the bits of a word.
         #[allow(clippy::cast_possible_truncation)]
         let turn = (near % GROUP) as u32;
         while *helpers != 0 {
@@ -221,7 +221,7 @@ impl Deal {
     }
 
     /// Takes the bits of all who wait in a group.
-    fn claim(&self, group: usize) -> u64 {
+    fn claim(&self, group: usize) -> usize {
         let mut bits = 0;
         for (index, word) in self.words_of(group) {
             // Relaxed, as every access to bits: they are hints, and what they lead to has a state of its own.
@@ -233,7 +233,7 @@ impl Deal {
     }
 
     /// Shows that these of a group wait.
-    fn show(&self, group: usize, bits: u64) {
+    fn show(&self, group: usize, bits: usize) {
         for (index, word) in self.words_of(group) {
             let bits = bits >> (index * NEIGHBOURS) & ((1 << NEIGHBOURS) - 1);
             if bits != 0 {
@@ -243,7 +243,7 @@ impl Deal {
     }
 
     /// The words of a group, with their places in it.
-    fn words_of(&self, group: usize) -> impl Iterator<Item = (usize, &AtomicU64)> {
+    fn words_of(&self, group: usize) -> impl Iterator<Item = (usize, &AtomicUsize)> {
         let words = self.waiting.iter().skip(group * (GROUP / NEIGHBOURS));
         words.take(GROUP / NEIGHBOURS).map(|word| &**word).enumerate()
     }

@@ -59,6 +59,7 @@ use crossbeam_utils::CachePadded;
 
 use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
+use super::terms::{Answer, TwoWords};
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, Ordering, Unmodelled};
 
@@ -79,33 +80,6 @@ const PUSHES_UNTIL_UNWANTED: u32 = 64;
 
 /// For so many answers an owner shows all of its jobs, after others exposed some in its stead. A guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
-
-/// What fits into two words, which threads may read while others write them: only together and untouched are they a
-/// value.
-pub(crate) trait TwoWords {
-    /// The value as words.
-    fn into_words(self) -> [*mut (); 2];
-
-    /// The value of these words.
-    ///
-    /// # Safety
-    ///
-    /// The words are from one call of [`into_words`](Self::into_words), and are given back once.
-    unsafe fn from_words(words: [*mut (); 2]) -> Self;
-}
-
-/// What an owner can do for those who ask for jobs.
-// Public in the crate in `deque/`.
-#[allow(unreachable_pub)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// There was nothing public, and now there is.
-    Exposed,
-    /// There is something public, or a thief has just taken it or is about to make it so.
-    HasPublic,
-    /// There is something public, and it seems that nobody wants it.
-    Unwanted,
-}
 
 /// What the owner writes with every push and pop.
 struct OwnersLine {

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use super::Registry;
-use super::offer::JobStealer;
 use crate::ThreadPool;
-use crate::deque::Deque;
+use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
 /// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed (about to block) or
@@ -37,7 +36,6 @@ impl Registry {
         // Relaxed: only shown.
         let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
         pool.field("injected", &self.injector.len()).field("reasons_to_live", &reasons_to_live);
-        self.offers.describe(pool);
     }
 }
 
@@ -68,6 +66,15 @@ mod tests {
     #[test]
     fn an_idle_pool_shows_that_its_workers_sleep() {
         await_description(&pool(2), &["sleeping: 2", "workers: [Parked, Parked]"]);
+    }
+
+    #[test]
+    fn a_pool_whose_jobs_are_shared_lazily_shows_that_an_idle_worker_asks_and_who_fences() {
+        if crate::sleep::SHARES_LAZILY {
+            let by_kernel = cfg!(all(target_os = "linux", not(miri)));
+            let fences = if by_kernel { "membarrier" } else { "full" };
+            await_description(&pool(2), &[&format!("demand: true, fences: {fences}")]);
+        }
     }
 
     #[test]

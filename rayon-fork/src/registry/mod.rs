@@ -1,8 +1,8 @@
 //! What the workers of a pool share, and the doors through which jobs come in.
 
+mod deal;
 mod describe;
 mod global;
-pub(crate) mod offer;
 mod worker;
 
 use std::ptr;
@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use self::offer::{JobDeque, JobStealer, Offers};
+use self::deal::DEALS;
 use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
-use crate::deque::{Deque, Injector};
+use crate::deque::deal::Deal;
+use crate::deque::{Deque, Injector, JobDeque, JobStealer};
 use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
@@ -48,8 +49,8 @@ pub(crate) struct Registry {
     /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice per `spawn`, so
     /// it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
-    /// Whether a worker should show its jobs to others.
-    offers: Offers,
+    /// One where jobs are dealt, else none.
+    deal: [Deal; DEALS as usize],
     /// Whether jobs from outside are done soon.
     outlook: Outlook,
 }
@@ -57,8 +58,7 @@ pub(crate) struct Registry {
 // The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
-    + size_of::<Offers>()
-    + (size_of::<Sleep>() + size_of::<Outlook>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
+    + (size_of::<Sleep>() + size_of::<Outlook>() + size_of::<[Deal; DEALS as usize]>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
     /// Builds the shared state and starts a thread for each worker through `spawn`.
@@ -75,13 +75,13 @@ impl Registry {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
         let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } = plan;
-        let offers = Offers::new(workers);
-        let new_deque = |_| if is_fifo { JobDeque::new_fifo() } else { offers.new_lifo() };
+        let sleep = Sleep::new(workers, is_fifo).map_err(ThreadPoolBuildError::io)?;
+        let new_deque = |_| if is_fifo { JobDeque::new_fifo() } else { JobDeque::new_lifo(sleep.fences()) };
         let deques: Vec<JobDeque<JobRef>> = (0..workers).map(new_deque).collect();
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
         let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
         let registry = Arc::new(Self {
-            sleep: Sleep::new(workers).map_err(ThreadPoolBuildError::io)?,
+            sleep,
             stealers: deques.iter().map(JobDeque::stealer).collect(),
             terminate: (0..workers).map(|_| CachePadded::new(CoreLatch::new())).collect(),
             broadcasts: Mutex::new(broadcasts),
@@ -90,7 +90,7 @@ impl Registry {
             injector: Injector::new(),
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
-            offers,
+            deal: [(); DEALS as usize].map(|()| Deal::new(workers)),
             outlook: Outlook::new(),
         });
 
@@ -144,7 +144,7 @@ impl Registry {
     /// The same. `true` if a worker that waited for a job has it already.
     fn deal_or_inject(&self, job: JobRef) -> bool {
         let _here = self.records.visit();
-        let job = match self.offers.deal_from_outside(job) {
+        let job = match self.deal_from_outside(job) {
             Ok(()) => return true,
             Err(job) => job,
         };

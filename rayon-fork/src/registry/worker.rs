@@ -4,18 +4,26 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::Registry;
-use super::offer::{JobDeque, JobStealer};
 use crate::core_latch::CoreLatch;
-use crate::deque::{Deque, Steal, Stealer, settle};
+use crate::deque::{JobDeque, JobStealer, Place, Steal, Stealer, settle};
 use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
 use crate::scope::local::{self, Awaited};
-use crate::sleep::{Patience, Queues, job_found};
+use crate::sleep::{IdlePeriod, Patience, Queues, job_found};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
+
+/// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push
+/// and pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as
+/// many with each search: their owners do not write, and show nothing either. Where each CPU has several workers,
+/// at all of them: to come again takes turns of the others.
+const LOOKED_AT: usize = 1;
+
+/// More workers than that are in no pool.
+const MOST_DOUBLINGS: u32 = 16;
 
 /// What a worker has to itself; lives on its thread and is reached through a thread-local.
 pub(crate) struct Worker {
@@ -120,14 +128,30 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on `deque`, the own one, where thieves find it, and wakes one if need be, after what `then` does.
+    /// Puts `job` on the own deque. Where its jobs are private, that is all unless somebody is idle; else thieves find it,
+    /// and one is woken if need be.
     #[inline]
-    pub(super) fn push_in_public(&self, deque: &Deque<JobRef>, job: JobRef, then: impl FnOnce()) {
-        let queue_was_empty = deque.is_empty();
-        deque.push(job);
-        then();
+    pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
-        self.registry.sleep.job_pushed(queue_was_empty);
+        let sleep = &self.registry.sleep;
+        if self.deque.is_private() {
+            let place = self.deque.push(job);
+            if sleep.wants_jobs() && !self.deals() {
+                self.answer();
+            }
+            return place;
+        }
+        let queue_was_empty = self.deque.is_empty();
+        let place = self.deque.push(job);
+        sleep.job_pushed(queue_was_empty);
+        place
+    }
+
+    // Not inlined: a push is in every frame that joins or spawns.
+    #[cold]
+    #[inline(never)]
+    fn answer(&self) {
+        self.registry.sleep.answer(self.deque.answer());
     }
 
     /// Puts `job` behind the worker's other FIFO jobs and a token for it on the own deque.
@@ -153,6 +177,18 @@ impl Worker {
         }
     }
 
+    /// Takes a job back, if that needs no look at it: `true` if the job is the newest of the own deque, and nobody else
+    /// may take it. The caller knows that this worker has not run it.
+    #[inline]
+    pub(crate) fn try_take_back(&self, place: &Place) -> bool {
+        let is_back = self.deque.try_take_back(place);
+        hooks::count_if(is_back, Event::Pop);
+        if is_back {
+            self.job_popped();
+        }
+        is_back
+    }
+
     #[inline]
     pub(super) fn take_broadcast(&self) -> Option<JobRef> {
         // Nearly always it is empty, and to try and steal would fence first, twice for each job that a thief brings
@@ -170,6 +206,14 @@ impl Worker {
     #[inline(never)]
     pub(super) fn find_job(&self) -> Option<JobRef> {
         self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
+    }
+
+    /// A job from anywhere, also one that is private, for a worker that is not counted as idle, and does not search again.
+    // Not inlined, as `find_job`.
+    #[inline(never)]
+    pub(crate) fn find_any_job(&self) -> Option<JobRef> {
+        let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private(self.victims()));
+        job.or_else(|| self.take_injected())
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {
@@ -215,6 +259,59 @@ impl Worker {
                 return None;
             }
         }
+    }
+
+    /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later
+    /// takes a job that its owner has not shown.
+    #[inline]
+    fn look_closer(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
+        self.registry.sleep.ask_for_jobs();
+        if !idle.wants_closer_look() {
+            return None;
+        }
+        let in_vain = idle.searches_in_vain();
+        let is_costly = self.patience.shares_cpus();
+        let doublings = if is_costly {
+            MOST_DOUBLINGS
+        } else if self.patience.finds_long_jobs() {
+            in_vain.saturating_sub(2).min(MOST_DOUBLINGS)
+        } else {
+            0
+        };
+        if let Some(job) = self.take_dealt(in_vain) {
+            return Some(job);
+        }
+        // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn,
+        // or the worker has not stirred.
+        let looked_at = self.victims().take(LOOKED_AT << doublings);
+        self.steal_private(looked_at.filter(|victim| {
+            let is_due = match in_vain {
+                0 => false,
+                1 => is_costly || !victim.has_stirred(),
+                _ => true,
+            };
+            if !is_due {
+                victim.ask();
+            }
+            is_due
+        }))
+    }
+
+    /// Makes jobs of one of these workers public in its stead, and takes one.
+    #[cold]
+    #[inline(never)]
+    fn steal_private<'v>(&self, victims: impl Iterator<Item = &'v JobStealer<JobRef>>) -> Option<JobRef> {
+        if !self.registry.sleep.are_pushes_silent() {
+            return None;
+        }
+        for victim in victims.filter(|victim| victim.expose_for_owner()) {
+            hooks::count(Event::StealTried);
+            if let Some(job) = settle(|| victim.steal()) {
+                hooks::count(Event::StealWon);
+                return Some(job);
+            }
+        }
+        None
     }
 
     /// Runs one job, found in one of the two ways, without waiting for any. `false` if there was none.
@@ -272,8 +369,7 @@ impl Worker {
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
-        let mut idle = sleep.begin_search(self.index);
-        self.ask_for_jobs();
+        let mut idle = sleep.begin_search(self.index, Some(&self.patience));
         let job = loop {
             if latch.probe() {
                 break None;
@@ -289,9 +385,8 @@ impl Worker {
         // Also when the latch ended the search: somebody may have counted on this searcher for a job of theirs, and now
         // another must look for it (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
-        self.stop_asking();
         if job.is_some() {
-            job_found(self);
+            job_found(&self.patience);
         }
         job
     }
@@ -317,21 +412,6 @@ impl Queues for Worker {
             }
         }
         seen
-    }
-
-    #[inline]
-    fn patience(&self) -> Option<&Patience> {
-        Some(&self.patience)
-    }
-
-    #[inline]
-    fn need_a_scan(&self) -> bool {
-        self.scans_before_blocking()
-    }
-
-    #[inline]
-    fn before_scan(&self) {
-        self.ask_before_blocking();
     }
 }
 

@@ -2,118 +2,186 @@
 //!
 //! Why nobody sleeps beside a private job is in `README.md`, section 10.
 
-use crossbeam_utils::CachePadded;
+use std::fmt;
 
 use super::Sleep;
 use super::counters::counts::Counts;
 use super::parking::ParkingSlot;
-use crate::deque::on_demand::{Answer, Deque, TwoWords};
+use crate::deque::terms::Answer;
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 
-/// On lines of its own, which every worker has while nothing changes.
+/// Of what use it is to a pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Jobs {
+    /// None: every push is announced, or nobody else is there.
+    Announced,
+    /// Jobs are public, as they have their order from the other deque. Pushes fence, and sleepers scan, for those that
+    /// stop searching.
+    Public,
+    /// Jobs are private until somebody asks, so pushes go unannounced.
+    Private,
+}
+
+/// For lines of its own, which every worker has while nothing changes.
 pub(crate) struct Demand {
     /// 1 if somebody is idle, or was lately; 0 if nobody is, or somebody just began to be.
-    pub(super) word: CachePadded<AtomicUsize>,
+    pub(super) word: AtomicUsize,
     /// Also those of the deques.
-    pub(crate) fences: Fences,
+    pub(super) fences: Fences,
+    jobs: Jobs,
+    /// What a broken twin does in the place of [`before_scan`](Sleep::before_scan).
+    #[cfg(all(test, fork_loom))]
+    pub(super) before_scan: Option<fn(&Self)>,
 }
 
 impl Demand {
     /// Nobody wants a job. `fences` are those of the deques.
-    pub(crate) fn new(fences: Fences) -> Self {
-        Self { word: CachePadded::new(AtomicUsize::new(0)), fences }
+    pub(crate) fn new(jobs: Jobs, fences: Fences) -> Self {
+        Self {
+            word: AtomicUsize::new(0),
+            fences,
+            jobs,
+            #[cfg(all(test, fork_loom))]
+            before_scan: None,
+        }
     }
 
-    /// Whether a push must be [answered](Self::answer).
+    /// Adds whether somebody asks for jobs, and whether pushes and pops fence, to the description of a pool.
+    pub(super) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
+        pool.field("demand", &self.is_there());
+        pool.field("fences", &format_args!("{}", self.fences.name()));
+    }
+
+    /// Whether a push must be [answered](Sleep::answer).
     #[inline]
-    pub(crate) fn is_there(&self) -> bool {
+    fn is_there(&self) -> bool {
         // Relaxed: the light fence in `Deque::push` says what this may miss.
         self.word.load(Ordering::Relaxed) != 0
     }
 
-    /// The calling worker searches. Called again with each search in vain, as somebody may have cleared it.
+    /// Somebody wants jobs. Said again with each search in vain, as somebody may have cleared it.
     #[inline]
-    pub(crate) fn ask(&self) {
+    pub(super) fn ask(&self) {
         if !self.is_there() {
             // Relaxed: whom it does not reach yet, it reaches later; before it blocks, the worker asks with a fence.
             self.word.store(1, Ordering::Relaxed);
         }
     }
+}
+
+impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
+    /// Of a pool that has a use for it.
+    #[inline]
+    fn demand(&self, by: impl FnOnce(Jobs) -> bool) -> Option<&Demand> {
+        self.demand.first().map(|demand| &**demand).filter(|demand| by(demand.jobs))
+    }
+
+    /// Whether pushes may go unannounced: then somebody who searches must ask for jobs.
+    #[inline]
+    pub(crate) fn are_pushes_silent(&self) -> bool {
+        self.demand(|jobs| jobs == Jobs::Private).is_some()
+    }
+
+    /// The fences of deques whose jobs are private.
+    pub(crate) fn fences(&self) -> Option<Fences> {
+        self.demand.first().map(|demand| demand.fences)
+    }
+
+    /// Whether a push must be [answered](Self::answer).
+    #[inline]
+    pub(crate) fn wants_jobs(&self) -> bool {
+        self.demand.first().is_some_and(|demand| demand.is_there())
+    }
+
+    /// The calling worker has no job.
+    #[inline]
+    pub(crate) fn ask_for_jobs(&self) {
+        if let Some(demand) = self.demand(|jobs| jobs == Jobs::Private) {
+            demand.ask();
+        }
+    }
+
+    /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and public ones, which fence
+    /// for it.
+    #[inline]
+    pub(super) fn scans_for_pushes(&self) -> bool {
+        self.demand(|jobs| jobs != Jobs::Announced).is_some()
+    }
 
     /// The calling worker is counted as asleep, and looks at every deque next, also for private jobs.
-    pub(crate) fn before_scan<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
+    pub(super) fn before_scan(&self) {
+        let Some(demand) = self.demand(|jobs| jobs == Jobs::Private) else { return };
+        #[cfg(all(test, fork_loom))]
+        if let Some(twin) = demand.before_scan {
+            return twin(demand);
+        }
         // ORDERING: SeqCst fence, pairs with the one in `clear`. The worker is counted, the demand set next: who clears
         // it later finds a sleeper.
         fence(Ordering::SeqCst);
-        self.word.swap(1, Ordering::Relaxed);
+        demand.word.swap(1, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the counts are read next: a
         // worker that they show as idle and that stops searching finds the demand, and then the sleeper.
         fence(Ordering::SeqCst);
-        if sleep.everybody_is_idle() {
+        if self.everybody_is_idle() {
             return;
         }
         // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are visible, the jobs
         // are read next: a push whose job the scan misses finds the demand, and then the sleeper.
-        self.fences.heavy();
+        demand.fences.heavy();
         hooks::count(Event::HeavyFence);
     }
 
     /// The calling worker is not counted as idle any more, and may push next.
     #[inline]
-    pub(crate) fn after_search() {
-        // ORDERING: SeqCst fence, pairs with the second one in `before_scan`: who is about to block and still saw this
-        // worker idle has set the demand, which the next push must find. No model shows what goes wrong without it; a
-        // third worker would have to clear the demand just before, and this one to read it early.
-        fence(Ordering::SeqCst);
+    pub(super) fn after_search(&self) {
+        if self.are_pushes_silent() {
+            // ORDERING: SeqCst fence, pairs with the second one in `before_scan`: who is about to block and still saw
+            // this worker idle has set the demand, which the next push must find. No model shows what goes wrong
+            // without it; a third worker would have to clear the demand just before, and this one to read it early.
+            fence(Ordering::SeqCst);
+        }
     }
 
-    /// The calling worker has pushed a job where all are public, and announces it next.
+    /// The calling worker has pushed a job that it announces next.
     #[inline]
-    pub(crate) fn after_public_push() {
-        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan. The
-        // job is stored, the counts are read next: the last searching worker that this still shows leaves later, and a
-        // sleeper that it misses registers later; both then look over every deque, and see the job.
-        fence(Ordering::SeqCst);
-    }
-
-    /// A worker has pushed a job on `deque`, its own, and there is demand.
-    // Not inlined: a push is in every frame that joins or spawns.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn answer<T: TwoWords, C: Counts, S: ParkingSlot>(&self, deque: &Deque<T>, sleep: &Sleep<C, S>) {
-        let answer = deque.answer();
-        if answer == Answer::Exposed || sleep.somebody_sleeps() {
-            sleep.job_offered();
-        }
-        if answer == Answer::Unwanted {
-            self.try_clear(sleep);
+    pub(super) fn after_public_push(&self) {
+        if self.demand(|jobs| jobs == Jobs::Public).is_some() {
+            // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan.
+            // The job is stored, the counts are read next: the last searching worker that this still shows leaves
+            // later, and a sleeper that it misses registers later; both then look over every deque, and see the job.
+            fence(Ordering::SeqCst);
         }
     }
 
-    /// Nobody has come for public jobs in a while: clears the demand unless somebody is idle.
-    fn try_clear<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        if !sleep.somebody_is_idle() {
-            self.clear(sleep);
+    /// The calling worker has pushed a job, there is demand, and `answer` is what its deque could do for that.
+    pub(crate) fn answer(&self, answer: Answer) {
+        if answer == Answer::Exposed || self.somebody_sleeps() {
+            self.job_offered();
+        }
+        // Nobody has come for public jobs in a while.
+        if answer == Answer::Unwanted && !self.somebody_is_idle() {
+            self.clear_demand();
         }
     }
 
     /// Clears the demand, and sets it again if somebody is idle by then.
-    pub(super) fn clear<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        self.word.swap(0, Ordering::Relaxed);
+    pub(super) fn clear_demand(&self) {
+        let Some(demand) = self.demand.first() else { return };
+        demand.word.swap(0, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The demand is cleared, the sleepers are read
         // next: a sleeper that this misses sets the demand later.
         fence(Ordering::SeqCst);
-        if sleep.somebody_is_idle() {
+        if self.somebody_is_idle() {
             // Relaxed: the slots' locks order it before the search of whom we wake, and others do not rely on it.
-            self.word.swap(1, Ordering::Relaxed);
+            demand.word.swap(1, Ordering::Relaxed);
             // Somebody else may have pushed a job while there seemed to be no demand, and then not looked for sleepers.
-            sleep.wake_one_if_asleep();
+            if self.somebody_sleeps() {
+                self.wake_any(1);
+            }
         }
     }
-}
 
-impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// Whether any worker sleeps. Asked after a push, behind its light fence.
     #[inline]
     pub(crate) fn somebody_sleeps(&self) -> bool {
@@ -138,12 +206,5 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// Whether no worker runs a job or other code of users, as far as workers that search are counted.
     fn everybody_is_idle(&self) -> bool {
         C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()
-    }
-
-    /// Wakes a worker if any sleeps.
-    fn wake_one_if_asleep(&self) {
-        if self.somebody_sleeps() {
-            self.wake_any(1);
-        }
     }
 }

@@ -4,8 +4,7 @@
 //! one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose sections the comments cite.
 
 mod counters;
-// As `deque::on_demand`.
-#[cfg(target_has_atomic = "64")]
+// Compiled into every build, but used where jobs are shared lazily.
 #[allow(dead_code)]
 mod demand;
 mod parking;
@@ -17,9 +16,6 @@ pub(crate) mod models;
 mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
-#[cfg(target_has_atomic = "64")]
-#[allow(unused_imports)]
-pub(crate) use demand::Demand;
 pub(crate) use patience::Patience;
 pub(crate) use patience::pause;
 // For threads outside, if they look at all.
@@ -30,10 +26,11 @@ use self::counters::axes::{Events, LeaveRule};
 use self::counters::counts::Counts;
 use self::counters::fences::Fence;
 use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
+use self::demand::{Demand, Jobs};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{Ordering, fence, yield_now};
+use crate::sync::modelled::{Fences, Ordering, fence, yield_now};
 use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::{fmt, io};
@@ -61,36 +58,21 @@ pub(crate) trait Queues {
     /// is more.
     fn stealable(&self, at_most: usize) -> usize;
 
-    /// What the worker remembers of its searches, if it may [linger](Patience).
-    #[inline]
-    fn patience(&self) -> Option<&Patience> {
-        None
-    }
-
     /// Whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool {
         self.stealable(1) > 0
     }
-
-    /// Whether a worker must look over every queue before it blocks: pushes may go unannounced while nobody searches,
-    /// or fence for this look.
-    #[inline]
-    fn need_a_scan(&self) -> bool {
-        false
-    }
-
-    /// Where they [need a scan](Self::need_a_scan): the worker is counted as asleep, and looks over every queue next.
-    #[inline]
-    fn before_scan(&self) {}
 }
 
 /// One worker's search for work, from [`Sleep::begin_search`] to [`Sleep::end_search`].
-pub(crate) struct IdlePeriod {
+pub(crate) struct IdlePeriod<'p> {
     worker: usize,
     phase: Phase,
+    /// What the worker remembers of its searches, if it may [linger](Patience).
+    patience: Option<&'p Patience>,
 }
 
-assert_size!(IdlePeriod: 24);
+assert_size!(IdlePeriod<'_>: 32);
 
 #[derive(Clone, Copy)]
 enum Phase {
@@ -106,7 +88,7 @@ impl Phase {
     const AWAKE: Self = Self::Searching { rounds_left: ROUNDS_UNTIL_SLEEPY };
 }
 
-impl IdlePeriod {
+impl IdlePeriod<'_> {
     /// Whether a search in vain may look for jobs that nobody has made public: not just before the worker sleeps, as it
     /// then looks at all.
     #[allow(dead_code)]
@@ -139,12 +121,29 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
     /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the next.
     slots: Box<[CachePadded<S>]>,
+    /// One, or with no use for it none. On lines of its own.
+    demand: [CachePadded<Demand>; DEMANDS],
 }
 
-assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Selected>()));
+/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they are public. Models of
+/// such pools run in every build.
+pub(crate) const SHARES_LAZILY: bool = cfg!(all(feature = "demand", target_has_atomic = "64"));
+
+/// What lazily shared jobs add to the variant's name.
+pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), SHARES_LAZILY) {
+    (_, true) if cfg!(feature = "deal") => "+demand+deal",
+    (_, true) => "+demand",
+    (true, false) => "+demand-is-missing-here",
+    (false, _) => "",
+};
+
+const DEMANDS: usize = (SHARES_LAZILY || cfg!(fork_loom)) as usize;
+
+assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sleep>())
+    + DEMANDS * size_of::<CachePadded<Demand>>());
 
 impl Sleep {
-    /// For a pool of `workers` workers, all of them active.
+    /// For a pool of `workers` workers, all of them active, which take their oldest job first or their newest.
     ///
     /// # Errors
     ///
@@ -153,8 +152,13 @@ impl Sleep {
     /// # Panics
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
-    pub(crate) fn new(workers: usize) -> io::Result<Self> {
-        Self::with_workers(workers)
+    pub(crate) fn new(workers: usize, is_fifo: bool) -> io::Result<Self> {
+        let jobs = match workers {
+            0..=1 => Jobs::Announced,
+            _ if is_fifo => Jobs::Public,
+            _ => Jobs::Private,
+        };
+        Self::with_demand(workers, || Demand::new(jobs, Fences::cheapest()))
     }
 }
 
@@ -170,14 +174,25 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
             pool.field("events", &self.counters.events());
         }
         pool.field("workers", &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>());
+        if let [demand] = self.demand.as_slice() {
+            demand.describe(pool);
+        }
     }
 }
 
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
+    /// For a pool whose pushes are all announced.
+    #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> io::Result<Self> {
+        Self::with_demand(workers, || Demand::new(Jobs::Announced, Fences::cheapest()))
+    }
+
+    fn with_demand(workers: usize, demand: impl Fn() -> Demand) -> io::Result<Self> {
         assert!(workers <= MAX_WORKERS, "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted");
         FenceOf::<C>::prepare()?;
-        Ok(Self { counters: C::new(workers), slots: (0..workers).map(|_| CachePadded::new(S::new())).collect() })
+        let slots = (0..workers).map(|_| CachePadded::new(S::new())).collect();
+        let demand = [(); DEMANDS].map(|()| CachePadded::new(demand()));
+        Ok(Self { counters: C::new(workers), slots, demand })
     }
 
     /// What a worker of this pool will remember of its searches.
@@ -185,13 +200,14 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         Patience::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker` ran out of work and starts to look for more.
+    /// `worker`, which remembers its searches in `patience`, ran out of work and starts to look for more.
     #[inline]
-    pub(crate) fn begin_search(&self, worker: usize) -> IdlePeriod {
+    pub(crate) fn begin_search<'p>(&self, worker: usize, patience: Option<&'p Patience>) -> IdlePeriod<'p> {
         hooks::begin_search();
         hooks::searches();
         self.counters.begin_search(worker);
-        IdlePeriod { worker, phase: Phase::AWAKE }
+        self.ask_for_jobs();
+        IdlePeriod { worker, phase: Phase::AWAKE, patience }
     }
 
     /// The worker found work, or what it waited for has happened. Sleepers come to search in its stead: publishers that
@@ -199,23 +215,24 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     // The period is over, and may not be used again.
     #[allow(clippy::needless_pass_by_value)]
-    pub(crate) fn end_search(&self, idle: IdlePeriod, queues: &impl Queues) {
+    pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
         hooks::found();
-        if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, queues.patience()) {
+        if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, idle.patience) {
             hooks::count(Event::LingerWorthIt);
             patience.was_worth_it();
         }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
         if sleepers_to_wake > 0 && LeaveRuleOf::<C>::LOOKS_FIRST {
             sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
-        } else if let (true, Some(patience)) = (LeaveRuleOf::<C>::LINGERS, queues.patience()) {
+        } else if let (true, Some(patience)) = (LeaveRuleOf::<C>::LINGERS, idle.patience) {
             sleepers_to_wake = self.wanted_beside_searchers(patience, queues);
         }
         if sleepers_to_wake > 0 {
             hooks::count(Event::WakePassedOn);
             self.wake_any(sleepers_to_wake);
         }
+        self.after_search();
     }
 
     /// The worker stopped searching while others search: how many sleepers should help them, up to two. Where jobs are
@@ -234,20 +251,20 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
-    pub(crate) fn found_nothing(&self, idle: &mut IdlePeriod, latch: &CoreLatch, queues: &impl Queues) {
+    pub(crate) fn found_nothing(&self, idle: &mut IdlePeriod<'_>, latch: &CoreLatch, queues: &impl Queues) {
         hooks::count(Event::SearchRound);
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
-                let goes_on = rest::<C>(rounds_left, queues);
+                let goes_on = rest::<C>(rounds_left, idle.patience);
                 idle.phase = Phase::Searching { rounds_left: if goes_on { rounds_left - 1 } else { 0 } };
             }
-            Phase::Searching { .. } if self.begins_to_linger(queues) => {
+            Phase::Searching { .. } if self.begins_to_linger(idle.patience) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
                 hooks::count(Event::Linger);
                 hooks::count(Event::Yield);
                 yield_now();
             }
-            Phase::Lingering { rounds } if self.goes_on_lingering(queues) => {
+            Phase::Lingering { rounds } if self.goes_on_lingering(idle.patience) => {
                 idle.phase = Phase::Lingering { rounds: rounds.wrapping_add(1) };
                 hooks::count(Event::Yield);
                 yield_now();
@@ -256,7 +273,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
-                if queues.patience().is_some_and(Patience::yields_are_dear) {
+                if idle.patience.is_some_and(Patience::yields_are_dear) {
                     hooks::count(Event::Pause);
                     pause();
                 } else {
@@ -272,6 +289,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
+        self.after_public_push();
         self.announce_job(queue_was_empty);
     }
 
@@ -323,23 +341,22 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// The worker would become sleepy now.
-    fn begins_to_linger(&self, queues: &impl Queues) -> bool {
-        LeaveRuleOf::<C>::LINGERS
-            && queues.patience().is_some_and(|patience| patience.try_begin(self.counters.searching()))
+    fn begins_to_linger(&self, patience: Option<&Patience>) -> bool {
+        LeaveRuleOf::<C>::LINGERS && patience.is_some_and(|patience| patience.try_begin(self.counters.searching()))
     }
 
-    fn goes_on_lingering(&self, queues: &impl Queues) -> bool {
-        queues.patience().is_some_and(|patience| patience.try_go_on(self.counters.searching()))
+    fn goes_on_lingering(&self, patience: Option<&Patience>) -> bool {
+        patience.is_some_and(|patience| patience.try_go_on(self.counters.searching()))
     }
 
     #[cold]
     #[inline(never)]
-    fn sleep(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn sleep(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let _attempt = hooks::SleepAttempt::begin();
         if !latch.try_get_sleepy() {
             return;
         }
-        if FenceOf::<C>::SCANS_BEFORE_SLEEP || queues.need_a_scan() {
+        if FenceOf::<C>::SCANS_BEFORE_SLEEP || self.scans_for_pushes() {
             self.scan_and_park(idle, ticket, latch, queues);
         } else {
             self.check_and_park(idle, ticket, latch, queues);
@@ -349,7 +366,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if the latch is set or
     /// there is news. For the critical section that ends in blocking or arming.
-    fn try_register(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch) -> bool {
+    fn try_register(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch) -> bool {
         if !latch.try_fall_asleep() {
             return false;
         }
@@ -362,7 +379,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// Where the fence does not ask for a scan: no job was announced since the last search began, and none was
     /// injected; then block.
-    fn check_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn check_and_park(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let worker = idle.worker;
         idle.restart();
         self.slots[worker].park_if(|| {
@@ -383,7 +400,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     ///
     /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks this worker must not
     /// wait for it. The slot is armed meanwhile (README, section 7).
-    fn scan_and_park(&self, idle: &mut IdlePeriod, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn scan_and_park(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
@@ -393,7 +410,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
             return;
         }
         FenceOf::<C>::after_registering();
-        queues.before_scan();
+        self.before_scan();
         if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
             slot.disarm(|| self.counters.end_sleep(worker));
         } else {
@@ -404,8 +421,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
 /// A worker's search has found a job, which it runs next.
 #[inline]
-pub(crate) fn job_found(queues: &impl Queues) {
-    if let (true, Some(patience)) = (LeaveRuleOf::<Selected>::LINGERS, queues.patience()) {
+pub(crate) fn job_found(patience: &Patience) {
+    if LeaveRuleOf::<Selected>::LINGERS {
         patience.job_found();
     }
 }
@@ -413,8 +430,8 @@ pub(crate) fn job_found(queues: &impl Queues) {
 /// A search was in vain that has so many rounds left: gives others a moment. `false` if the worker should become sleepy
 /// with the next.
 #[inline]
-fn rest<C: SleepCounters>(rounds_left: u32, queues: &impl Queues) -> bool {
-    match queues.patience() {
+fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool {
+    match patience {
         Some(patience) if LeaveRuleOf::<C>::LINGERS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
                 hooks::count(Event::Pause);

@@ -47,7 +47,6 @@ struct Scripted<'a> {
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
-    patience: Option<&'a Patience>,
     /// Happens while the worker looks over the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
@@ -65,25 +64,21 @@ impl Queues for Scripted<'_> {
         self.injected
     }
 
-    fn patience(&self) -> Option<&Patience> {
-        self.patience
-    }
-
     fn stealable(&self, at_most: usize) -> usize {
         at_most.min(self.stealable)
     }
 }
 
-fn one_worker<C: Counts>() -> (Sleep<C>, IdlePeriod, CoreLatch) {
+fn one_worker<C: Counts>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) {
     let sleep = Sleep::<C>::with_workers(1).unwrap();
-    let idle = sleep.begin_search(0);
+    let idle = sleep.begin_search(0, None);
     (sleep, idle, CoreLatch::new())
 }
 
 /// Calls that a worker makes until it looks over the queues for the last time before it blocks.
 fn rounds_until_scan<C: Counts>(
     sleep: &Sleep<C>,
-    idle: &mut IdlePeriod,
+    idle: &mut IdlePeriod<'_>,
     latch: &CoreLatch,
     queues: &Scripted<'_>,
 ) -> u32 {
@@ -183,9 +178,10 @@ fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
 
 /// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
 fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
-    let (sleep, mut idle, latch) = one_worker::<C>();
+    let (sleep, latch) = (Sleep::<C>::with_workers(1).unwrap(), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let mut idle = sleep.begin_search(0, None);
             let queues = Scripted::default();
             rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         });
@@ -230,12 +226,12 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
             let (sleep, roused) = (&sleep, &roused);
             scope.spawn(move || {
                 let latch = CoreLatch::new();
-                let mut idle = sleep.begin_search(worker);
+                let mut idle = sleep.begin_search(worker, None);
                 rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
                 roused[worker].store(1, Ordering::Release);
             });
         }
-        let idle = sleep.begin_search(3);
+        let idle = sleep.begin_search(3, None);
         until_blocked(&sleep, 3);
         sleep.end_search(idle, &Scripted::default());
         assert_eq!(sleep.counters.sleeping(), 1);
@@ -250,11 +246,11 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
 type LooksFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
 /// Worker 0 of `sleep`, after as many rounds in vain as it always makes.
-fn would_get_sleepy(sleep: &Sleep<LooksFirst>, queues: &Scripted<'_>) -> IdlePeriod {
-    let mut idle = sleep.begin_search(0);
+fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, patience: &'p Patience) -> IdlePeriod<'p> {
+    let mut idle = sleep.begin_search(0, Some(patience));
     // Not by as many searches: on a busy host their yields may be dear, and then nobody lingers.
     idle.phase = Phase::Searching { rounds_left: 0 };
-    sleep.found_nothing(&mut idle, &CoreLatch::new(), queues);
+    sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle
 }
 
@@ -262,16 +258,16 @@ fn would_get_sleepy(sleep: &Sleep<LooksFirst>, queues: &Scripted<'_>) -> IdlePer
 fn of_those_that_look_first_the_last_three_searchers_linger() {
     let sleep = Sleep::<LooksFirst>::with_workers(4).unwrap();
     let patience = Patience::default();
-    let queues = Scripted { patience: Some(&patience), ..Scripted::default() };
-    let mut others: Vec<_> = (1..3).map(|worker| sleep.begin_search(worker)).collect();
-    let mut idle = would_get_sleepy(&sleep, &queues);
+    let queues = Scripted::default();
+    let mut others: Vec<_> = (1..3).map(|worker| sleep.begin_search(worker, None)).collect();
+    let mut idle = would_get_sleepy(&sleep, &patience);
     assert!(matches!(idle.phase, Phase::Lingering { .. }));
 
-    others.push(sleep.begin_search(3));
+    others.push(sleep.begin_search(3, None));
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);
     assert!(matches!(idle.phase, Phase::Sleepy(_)), "three others search");
     sleep.end_search(idle, &queues);
-    let idle = would_get_sleepy(&sleep, &queues);
+    let idle = would_get_sleepy(&sleep, &patience);
     assert!(matches!(idle.phase, Phase::Sleepy(_)), "three others search");
     sleep.end_search(idle, &queues);
     for other in others {
@@ -286,15 +282,15 @@ fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let latch = CoreLatch::new();
-            let mut idle = sleep.begin_search(0);
+            let mut idle = sleep.begin_search(0, None);
             rounds_until_scan(&sleep, &mut idle, &latch, &Scripted::default());
             sleep.end_search(idle, &Scripted::default());
         });
         until_blocked(&sleep, 1);
-        sleep.end_search(sleep.begin_search(1), &Scripted::default());
+        sleep.end_search(sleep.begin_search(1, None), &Scripted::default());
         assert_eq!(sleep.counters.sleeping(), 1, "woken for nothing");
         let injected = Scripted { injected: true, ..Scripted::default() };
-        sleep.end_search(sleep.begin_search(1), &injected);
+        sleep.end_search(sleep.begin_search(1, None), &injected);
         assert_eq!(sleep.counters.sleeping(), 0, "left asleep beside a job");
     });
 }
@@ -308,17 +304,17 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
             let sleep = &sleep;
             scope.spawn(move || {
                 let latch = CoreLatch::new();
-                let mut idle = sleep.begin_search(worker);
+                let mut idle = sleep.begin_search(worker, None);
                 rounds_until_scan(sleep, &mut idle, &latch, &Scripted::default());
                 sleep.end_search(idle, &Scripted::default());
             });
         }
         until_blocked(&sleep, 2);
-        let searcher = sleep.begin_search(2);
+        let searcher = sleep.begin_search(2, None);
         let (short, long) = (Patience::default(), Patience::of_long_jobs());
         let stop = |stealable, patience| {
-            let queues = Scripted { stealable, patience: Some(patience), ..Scripted::default() };
-            sleep.end_search(sleep.begin_search(3), &queues);
+            let queues = Scripted { stealable, ..Scripted::default() };
+            sleep.end_search(sleep.begin_search(3, Some(patience)), &queues);
             sleep.counters.sleeping()
         };
         assert_eq!(stop(10, &short), 2, "woken for short jobs");
@@ -363,7 +359,7 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
             let (sleep, waiting, done, take) = (&sleep, &waiting, &done, &take);
             scope.spawn(move || {
                 while !latch.probe() {
-                    let mut idle = sleep.begin_search(worker);
+                    let mut idle = sleep.begin_search(worker, None);
                     let mut has_found = false;
                     while !has_found && !latch.probe() {
                         has_found = take();
@@ -425,7 +421,7 @@ for_every_variant!(policy_tests);
 #[test]
 #[should_panic(expected = "is the most that can be counted")]
 fn a_pool_too_large_to_count_is_refused() {
-    let _ = Sleep::new(MAX_WORKERS + 1);
+    let _ = Sleep::new(MAX_WORKERS + 1, false);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use loom::thread;
 
 use super::{CLOSED, Deal, FULL, OPEN, Ordering};
-use crate::deque::on_demand::TwoWords as _;
 use crate::deque::on_demand::numbered::Numbered;
+use crate::deque::terms::TwoWords as _;
 use crate::sleep::models::{Bounds, TRIO, must_fail, must_hold};
 
 /// Two threads: every schedule.

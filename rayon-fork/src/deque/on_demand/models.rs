@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use loom::thread;
 
 use super::numbered::Numbered;
-use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, TwoWords};
+use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT};
+use crate::deque::terms::TwoWords;
 use crate::sleep::models::{Bounds, must_fail, must_hold};
 
 /// One thief.

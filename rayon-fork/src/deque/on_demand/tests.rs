@@ -8,7 +8,8 @@ use std::thread;
 use fastrand::Rng;
 
 use super::numbered::Numbered;
-use super::{ANSWERS_AFTER_HELP, Answer, Deque, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer};
+use super::{ANSWERS_AFTER_HELP, Deque, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer};
+use crate::deque::terms::Answer;
 
 /// Both kinds of fences: those that this system has, and full ones.
 fn every_kind_of_fences() -> [Fences; 2] {

@@ -93,7 +93,7 @@ pub(crate) use for_every_variant;
 /// Nothing but the mention of a variant: what a build mentions it compiles.
 macro_rules! mention {
     ($packing:ident $($axis:ident)*) => {
-        const _: &str = <$packing<($($axis),*)> as SleepCounters>::NAME;
+        const _: &str = <$packing<($($axis),*, WakeTwo)> as SleepCounters>::NAME;
         const _: &str = <$packing<($($axis),*, WakeWhereWorkIs)> as SleepCounters>::NAME;
     };
 }

@@ -6,7 +6,6 @@ use super::pool::{Job, Setup};
 use super::scenarios::play;
 use super::{PAIR, TRIO, must_fail, must_hold};
 use crate::sleep::counters::SleepCounters;
-use crate::sleep::demand::Demand;
 use crate::sleep::parking::Slot;
 
 /// All threads are blocked, so a wake-up was lost.
@@ -22,36 +21,33 @@ fn push(setup: Setup) {
 }
 
 /// One job was announced before, so that events are odd, while the only other worker falls asleep.
-fn one_job(after_push: fn()) -> Setup {
-    Setup { pushed: vec![Job::OpenGate], starts_with_news: true, after_push: Some(after_push), ..Setup::new(1) }
+fn one_job() -> Setup {
+    Setup { pushed: vec![Job::OpenGate], starts_with_news: true, scans: true, ..Setup::new(1) }
 }
 
 /// The first job waits for the second, while two workers search or sleep.
-fn two_jobs(after_push: fn()) -> Setup {
-    Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], after_push: Some(after_push), ..Setup::new(2) }
+fn two_jobs() -> Setup {
+    Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], scans: true, ..Setup::new(2) }
 }
-
-/// Mistake: nothing stands between a push and its announcement.
-fn not_at_all() {}
 
 const NAME: &str = <PackedLooksFirst as SleepCounters>::NAME;
 
 #[test]
 fn a_public_job_after_news_finds_a_sleeper_or_is_found() {
-    must_hold(NAME, PAIR, || push(one_job(Demand::after_public_push)));
+    must_hold(NAME, PAIR, || push(one_job()));
 }
 
 #[test]
 fn a_public_job_that_waits_for_the_next_one_gets_it() {
-    must_hold(NAME, TRIO, || push(two_jobs(Demand::after_public_push)));
+    must_hold(NAME, TRIO, || push(two_jobs()));
 }
 
 #[test]
 fn a_push_that_does_not_fence_for_a_scan_is_caught() {
-    must_fail(NAME, LOST, PAIR, || push(one_job(not_at_all)));
+    must_fail(NAME, LOST, PAIR, || push(Setup { is_push_unfenced: true, ..one_job() }));
 }
 
 #[test]
 fn a_push_that_does_not_fence_for_who_stops_searching_is_caught() {
-    must_fail(NAME, LOST, TRIO, || push(two_jobs(not_at_all)));
+    must_fail(NAME, LOST, TRIO, || push(Setup { is_push_unfenced: true, ..two_jobs() }));
 }

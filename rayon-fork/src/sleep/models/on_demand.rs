@@ -10,30 +10,31 @@ use super::scenarios::play;
 use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
 use crate::deque::deal::Deal;
 use crate::deque::on_demand::numbered::Numbered;
-use crate::deque::on_demand::{Answer, Deque, Stealer};
+use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
+use crate::deque::terms::Answer;
 use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeWhereWorkIs};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::fences::{NoFence, ScanFence};
 use crate::sleep::counters::{Packed, SleepCounters, Split};
-use crate::sleep::demand::Demand;
+use crate::sleep::demand::{Demand, Jobs};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
 
-/// The deque of the one worker who pushes, and whether anybody wants its jobs.
+/// The deque of the one worker who pushes.
 pub(super) struct OnDemand {
     deque: OwnersEnd,
     stealer: Stealer<Numbered>,
-    demand: Demand,
+    fences: Fences,
+    /// Somebody was idle, and is not any more.
+    is_demand_old: bool,
     /// One mailbox, for a worker that waits and does not count as idle.
     deal: Deal,
     /// Not loom's: only one thread pushes.
     pushed: AtomicUsize,
-    /// Mistake: a worker about to block takes it for granted that the demand is set.
-    asks_no_more: bool,
-    /// Mistake: it takes it for granted that everybody is idle.
-    fences_for_nobody: bool,
+    /// Mistake: what a worker about to block does instead.
+    before_scan: Option<fn(&Demand)>,
     /// Mistake: who pushes where somebody asks for jobs calls nobody if something is public already.
     leaves_it_at_one: bool,
     /// Mistake: it looks for searchers without a fence.
@@ -51,11 +52,11 @@ impl OnDemand {
         Self {
             stealer: deque.stealer(),
             deque: OwnersEnd(deque),
-            demand: Demand::new(fences),
+            fences,
+            is_demand_old: false,
             deal: Deal::new(1),
             pushed: AtomicUsize::new(0),
-            asks_no_more: false,
-            fences_for_nobody: false,
+            before_scan: None,
             leaves_it_at_one: false,
             offers_without_fence: false,
         }
@@ -66,11 +67,21 @@ impl OnDemand {
         Self::with(Fences::cheapest())
     }
 
-    /// Somebody was idle, and is not any more.
     fn with_old_demand() -> Self {
-        let pool = Self::right();
-        pool.demand.ask();
-        pool
+        Self { is_demand_old: true, ..Self::right() }
+    }
+
+    /// What counts a pool of such workers.
+    pub(super) fn sleep<C: Counts, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
+        let make = || {
+            let mut demand = Demand::new(Jobs::Private, self.fences);
+            demand.before_scan = self.before_scan;
+            if self.is_demand_old {
+                demand.ask();
+            }
+            demand
+        };
+        Sleep::with_demand(workers, make).unwrap()
     }
 
     fn without_heavy_fences() -> Self {
@@ -78,11 +89,18 @@ impl OnDemand {
     }
 
     fn that_asks_no_more() -> Self {
-        Self { asks_no_more: true, ..Self::with_old_demand() }
+        // It takes it for granted that the demand is set.
+        Self { before_scan: Some(|demand| demand.fences.heavy()), ..Self::with_old_demand() }
     }
 
     fn that_fences_for_nobody() -> Self {
-        Self { fences_for_nobody: true, ..Self::right() }
+        // It takes it for granted that everybody is idle.
+        let before_scan = |demand: &Demand| {
+            // ORDERING: SeqCst fence, as in the original.
+            modelled::fence(modelled::Ordering::SeqCst);
+            demand.word.swap(1, modelled::Ordering::Relaxed);
+        };
+        Self { before_scan: Some(before_scan), ..Self::right() }
     }
 
     fn that_leaves_it_at_one() -> Self {
@@ -110,7 +128,7 @@ impl OnDemand {
     /// As `Worker::push`.
     pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.deque.0.push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
-        if !self.demand.is_there() || self.deals(sleep) {
+        if !sleep.wants_jobs() || self.deals(sleep) {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
@@ -119,13 +137,13 @@ impl OnDemand {
                 sleep.announce_job(true);
             }
         } else {
-            self.demand.answer(&self.deque.0, sleep);
+            sleep.answer(self.deque.0.answer());
         }
     }
 
     /// A search of which every round is one that looks at private jobs, too.
-    pub(super) fn steal(&self) -> Option<usize> {
-        self.demand.ask();
+    pub(super) fn steal<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) -> Option<usize> {
+        sleep.ask_for_jobs();
         let steal = || settle(|| self.stealer.steal());
         let found = steal().or_else(|| if self.stealer.expose_for_owner() { steal() } else { None });
         if found.is_none() && self.has_jobs() {
@@ -137,18 +155,6 @@ impl OnDemand {
 
     pub(super) fn has_jobs(&self) -> bool {
         !self.stealer.is_empty()
-    }
-
-    pub(super) fn before_scan<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        if self.asks_no_more {
-            self.demand.fences.heavy();
-        } else if self.fences_for_nobody {
-            // ORDERING: SeqCst fence, as in the original.
-            modelled::fence(modelled::Ordering::SeqCst);
-            self.demand.word.swap(1, modelled::Ordering::Relaxed);
-        } else {
-            self.demand.before_scan(sleep);
-        }
     }
 }
 
@@ -197,11 +203,11 @@ fn push_unseen<C: Counts>() {
 
 /// One worker clears the demand while another pushes a job, and waits for it, and the third falls asleep. That one is
 /// the first thread here, so that it may block before the others begin.
-fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&OnDemand, &Sleep<C, Slot>)) {
+fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({
         let pool = Arc::clone(&pool);
-        move || clear(pool.on_demand.as_ref().expect("made above"), &pool.sleep)
+        move || clear(&pool.sleep)
     });
     let pusher = thread::spawn({
         let pool = Arc::clone(&pool);
@@ -218,17 +224,18 @@ fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&OnDemand, &Sleep<C, Sl
 }
 
 fn clear_while_another_pushes<C: Counts>() {
-    clear_by::<C>(OnDemand::with_old_demand, |it, sleep| it.demand.clear(sleep));
+    clear_by::<C>(OnDemand::with_old_demand, Sleep::clear_demand);
 }
 
 /// The same, and a worker about to block does not ask again.
 fn clear_unasked<C: Counts>() {
-    clear_by::<C>(OnDemand::that_asks_no_more, |it, sleep| it.demand.clear(sleep));
+    clear_by::<C>(OnDemand::that_asks_no_more, Sleep::clear_demand);
 }
 
 /// Mistake: who finds a sleeper after clearing sets the demand again, and leaves it at that.
 fn clear_and_forget_the_others<C: Counts>() {
-    clear_by::<C>(OnDemand::with_old_demand, |OnDemand { demand, .. }, sleep| {
+    clear_by::<C>(OnDemand::with_old_demand, |sleep| {
+        let [demand] = &sleep.demand;
         demand.word.swap(0, modelled::Ordering::Relaxed);
         // ORDERING: SeqCst fence, as in the original.
         modelled::fence(modelled::Ordering::SeqCst);
@@ -279,7 +286,8 @@ struct Three<C> {
 
 impl<C: Counts> Three<C> {
     fn new(make: fn() -> OnDemand) -> Arc<Self> {
-        Arc::new(Self { pool: make(), sleep: Sleep::with_workers(3).unwrap() })
+        let pool = make();
+        Arc::new(Self { sleep: pool.sleep(3), pool })
     }
 
     /// Worker 0 falls asleep. That it does not block is all the same to others.
@@ -296,12 +304,12 @@ impl<C: Counts> Three<C> {
     }
 
     fn begin_to_sleep(&self) -> bool {
-        let Self { pool, sleep } = self;
-        sleep.begin_search(0);
+        let Self { sleep, .. } = self;
+        sleep.begin_search(0, None);
         let ticket = sleep.counters.become_sleepy(0);
         let is_armed = sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket));
         if is_armed {
-            pool.demand.before_scan(sleep);
+            sleep.before_scan();
         }
         is_armed
     }
@@ -345,15 +353,14 @@ fn last_searcher_leaves_unfenced<C: Counts>() {
 
 fn leave_by<C: Counts>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
-    let idle = three.sleep.begin_search(1);
+    let idle = three.sleep.begin_search(1, None);
     three.fall_asleep();
     let searcher = thread::spawn({
         let three = Arc::clone(&three);
         move || {
-            let found = three.pool.steal().is_some();
+            let found = three.pool.steal(&three.sleep).is_some();
             if found {
                 three.sleep.end_search(idle, &*three);
-                Demand::after_search();
             }
             found
         }

@@ -4,10 +4,10 @@ use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
 use crate::sleep::counters::counts::Counts;
-use crate::sleep::demand::Demand;
+use crate::sleep::demand::{Demand, Jobs};
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
-use crate::sync::modelled::{Condvar, Mutex};
+use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -54,8 +54,10 @@ pub(super) struct Setup {
     pub(super) is_owned: bool,
     /// Makes the pusher's jobs private until somebody asks for them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
-    /// What stands between a push and its announcement, where sleepers scan for it.
-    pub(super) after_push: Option<fn()>,
+    /// Whether sleepers scan for public jobs, and pushes fence for that.
+    pub(super) scans: bool,
+    /// Mistake: a push is announced without that fence.
+    pub(super) is_push_unfenced: bool,
 }
 
 impl Setup {
@@ -71,7 +73,8 @@ impl Setup {
             looks_before_leaving: false,
             is_owned: false,
             on_demand: None,
-            after_push: None,
+            scans: false,
+            is_push_unfenced: false,
         }
     }
 }
@@ -89,7 +92,7 @@ pub(super) struct Pool<C, S> {
     latches: Vec<CoreLatch>,
     deque: Deque<Job>,
     pub(super) on_demand: Option<OnDemand>,
-    after_push: Option<fn()>,
+    is_push_unfenced: bool,
     injector: Injector<Job>,
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
@@ -107,7 +110,15 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
     pub(super) fn new(setup: Setup) -> Self {
         let is_pushed_by_job = setup.injected.contains(&Job::PushAndAwait);
         let has_busy_worker = !setup.pushed.is_empty() && !setup.is_owned && !is_pushed_by_job;
-        let sleep = Sleep::with_workers(setup.workers + usize::from(has_busy_worker)).unwrap();
+        let workers = setup.workers + usize::from(has_busy_worker);
+        let on_demand = setup.on_demand.map(|make| make());
+        let sleep = match &on_demand {
+            Some(on_demand) => on_demand.sleep(workers),
+            None => {
+                let jobs = if setup.scans { Jobs::Public } else { Jobs::Announced };
+                Sleep::with_demand(workers, || Demand::new(jobs, Fences::cheapest())).unwrap()
+            }
+        };
         if setup.starts_with_news {
             sleep.job_pushed(true);
         }
@@ -118,8 +129,8 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             ended: AtomicUsize::new(0),
             latches: (0..setup.workers).map(|_| CoreLatch::new()).collect(),
             deque: Deque::new(setup.pushed),
-            on_demand: setup.on_demand.map(|make| make()),
-            after_push: setup.after_push,
+            on_demand,
+            is_push_unfenced: setup.is_push_unfenced,
             injector: Injector::new(setup.injected, setup.waiting),
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
@@ -142,10 +153,11 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         }
         let queue_was_empty = self.deque.is_empty();
         self.deque.push();
-        if let Some(after_push) = self.after_push {
-            after_push();
+        if self.is_push_unfenced {
+            self.sleep.announce_job(queue_was_empty);
+        } else {
+            self.sleep.job_pushed(queue_was_empty);
         }
-        self.sleep.job_pushed(queue_was_empty);
     }
 
     /// A thread from outside injects the next job.
@@ -225,7 +237,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         let latch = &self.latches[worker];
         let queues = View { pool: self, worker };
         while !latch.probe() {
-            let mut idle = self.sleep.begin_search(worker);
+            let mut idle = self.sleep.begin_search(worker, None);
             let mut found = None;
             while found.is_none() && !latch.probe() {
                 found = queues.find_work();
@@ -238,9 +250,6 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
                 self.sleep.end_search(idle, &seen);
             } else {
                 self.sleep.end_search(idle, &queues);
-            }
-            if self.on_demand.is_some() {
-                Demand::after_search();
             }
             if let Some(job) = found {
                 self.run(job);
@@ -265,7 +274,7 @@ struct View<'a, C, S> {
     worker: usize,
 }
 
-impl<C, S> View<'_, C, S> {
+impl<C: Counts, S: ParkingSlot> View<'_, C, S> {
     /// In the order of the real search: own shares, others' deques, the injector. An owner takes its own job as a thief
     /// would; it cannot miss it.
     fn find_work(&self) -> Option<Job> {
@@ -274,7 +283,7 @@ impl<C, S> View<'_, C, S> {
             found = self.pool.shares.steal();
         }
         if let Some(on_demand) = &self.pool.on_demand {
-            found = found.or_else(|| Some(self.pool.deque.job(on_demand.steal()?)));
+            found = found.or_else(|| Some(self.pool.deque.job(on_demand.steal(&self.pool.sleep)?)));
         } else if found.is_none() && !self.pool.deque.is_unused() {
             found = self.pool.deque.steal();
         }
@@ -304,16 +313,6 @@ impl<C: Counts, S: ParkingSlot> Queues for View<'_, C, S> {
                 None => !self.pool.deque.looks_empty(),
             };
         at_most.min(usize::from(has_job))
-    }
-
-    fn need_a_scan(&self) -> bool {
-        self.pool.on_demand.is_some() || self.pool.after_push.is_some()
-    }
-
-    fn before_scan(&self) {
-        if let Some(on_demand) = &self.pool.on_demand {
-            on_demand.before_scan(&self.pool.sleep);
-        }
     }
 }
 

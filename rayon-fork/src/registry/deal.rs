@@ -1,0 +1,158 @@
+//! How a worker deals its jobs to those that wait for one, and waits itself. Without the feature `deal`, nothing.
+
+use super::{Registry, Worker};
+use crate::core_latch::CoreLatch;
+use crate::deque::deal::Deal;
+use crate::deque::settle;
+use crate::hooks::{self, Event};
+use crate::job::JobRef;
+use crate::sleep::{Queues as _, SHARES_LAZILY};
+use crate::sync::hint;
+
+/// Whether jobs are dealt. A browser's `Instant` panics.
+pub(super) const DEALS: bool = SHARES_LAZILY && cfg!(all(feature = "deal", not(target_family = "wasm")));
+
+/// Looks at its own mailbox in a row. A guess.
+const PROBES: u32 = 32;
+
+/// After so many rows it looks at others' jobs. A guess: some microseconds.
+const ROUNDS_UNTIL_LOOK: u32 = 8;
+
+/// After so many it asks for jobs that nobody shows.
+const ROUNDS_UNTIL_ASK: u32 = 32;
+
+impl Registry {
+    /// Where they are dealt, if there is demand: who waits has asked.
+    #[inline]
+    fn deal(&self) -> Option<&Deal> {
+        self.deal.first().filter(|_| self.sleep.wants_jobs())
+    }
+
+    /// Gives `job` to a worker that waits for one, if any does. Else gives it back.
+    pub(super) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
+        let Some(deal) = self.deal() else { return Err(job) };
+        deal.deal_from_outside(job)?;
+        hooks::count(Event::Injection);
+        Ok(())
+    }
+}
+
+impl Worker {
+    /// The worker has pushed a job, and there is demand: deals one to a worker that waits. `false` if there are jobs that
+    /// nobody may know of, while somebody may sleep.
+    #[inline]
+    pub(super) fn deals(&self) -> bool {
+        DEALS && self.deal_one()
+    }
+
+    // Not inlined, as `answer`.
+    #[cold]
+    #[inline(never)]
+    fn deal_one(&self) -> bool {
+        // Who waited is awake, and runs that one next. Of others a sleeper must hear as if nothing had been dealt: no
+        // model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the push before.
+        self.deal_oldest() && (self.deque.is_empty() || !self.registry.sleep.somebody_sleeps())
+    }
+
+    /// The newest job was taken back, and runs next: deals the oldest of those that are left.
+    #[inline]
+    pub(super) fn job_popped(&self) {
+        if DEALS && self.registry.sleep.wants_jobs() {
+            self.deal_left();
+        }
+    }
+
+    // Not inlined, as `answer`.
+    #[cold]
+    #[inline(never)]
+    fn deal_left(&self) {
+        if !self.deque.is_empty() {
+            self.deal_oldest();
+        }
+    }
+
+    fn deal_oldest(&self) -> bool {
+        let deal = self.registry.deal.first();
+        deal.is_some_and(|deal| deal.deal(self.index, || self.deque.take_oldest()))
+    }
+
+    /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count
+    /// as idle, and nobody relies on it.
+    // Not inlined, as `find_job`.
+    #[inline(never)]
+    pub(super) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
+        let deal = self.registry.deal.first().filter(|_| self.registry.sleep.are_pushes_silent())?;
+        if !self.patience.begins_to_wait(latch) {
+            return None;
+        }
+        deal.open(self.index);
+        let mut found = None;
+        let mut rounds = 0;
+        let mut is_in_vain = false;
+        let is_over = || !deal.is_open(self.index) || latch.probe();
+        while !self.has_broadcasts() {
+            // Whoever has public jobs for which nobody comes clears it, though this worker waits.
+            self.registry.sleep.ask_for_jobs();
+            for _ in 0..PROBES {
+                if is_over() {
+                    break;
+                }
+                hint::spin_loop();
+            }
+            if is_over() {
+                break;
+            }
+            rounds += 1;
+            found = self.take_injected();
+            if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
+                found = self.look_around(rounds);
+                // A public job says that others deal: by simulation, who then leaves out a wait makes regions
+                // dearer.
+                is_in_vain = found.is_none() && !self.patience.waits_on();
+                deal.show_again(self.index);
+            }
+            if found.is_some() || is_in_vain {
+                break;
+            }
+        }
+        let dealt = deal.close(self.index);
+        self.patience.ends_to_wait(dealt.is_some(), is_in_vain);
+        found = found.or_else(|| self.take_broadcast());
+        let Some(dealt) = dealt else { return found };
+        if found.is_none() && !latch.probe() {
+            Self::count_theft(true);
+            return Some(dealt);
+        }
+        // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has
+        // pushed.
+        self.registry.queue_injected(dealt);
+        found
+    }
+
+    /// While the worker waits: a job that others show. Now and then asks one of them.
+    fn look_around(&self, rounds: u32) -> Option<JobRef> {
+        let found = self.victims().take(2).find_map(|victim| {
+            let job = settle(|| victim.steal());
+            Self::count_theft(job.is_some());
+            job
+        });
+        if let (None, 0, Some(victim)) = (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next()) {
+            victim.ask();
+        }
+        found
+    }
+
+    /// A dealt job counts as a stolen one.
+    fn count_theft(is_won: bool) {
+        hooks::count(Event::StealTried);
+        hooks::count_if(is_won, Event::StealWon);
+    }
+
+    /// After some searches in vain: a job that was dealt to a worker which does not take it, having lost its CPU.
+    pub(super) fn take_dealt(&self, in_vain: u32) -> Option<JobRef> {
+        let deal = self.registry.deal.first().filter(|_| in_vain >= 2 && self.registry.sleep.are_pushes_silent())?;
+        let job = deal.take_from(self.rng.below(self.registry.num_threads()));
+        Self::count_theft(job.is_some());
+        job
+    }
+}
