@@ -38,8 +38,8 @@ impl Registry {
 }
 
 impl Worker {
-    /// The worker has pushed a job, and there is demand: deals one to a worker that waits. `false` if there are jobs that
-    /// nobody may know of, while somebody may sleep.
+    /// The worker has pushed a job, and there is demand: deals one to a worker that waits. `false` if there are jobs
+    /// that nobody may know of, while somebody may sleep.
     #[inline]
     pub(super) fn deals(&self) -> bool {
         DEALS && self.deal_one()
@@ -76,8 +76,8 @@ impl Worker {
         deal.is_some_and(|deal| deal.deal(self.index, || self.deque.take_oldest()))
     }
 
-    /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count
-    /// as idle, and nobody relies on it.
+    /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count as
+    /// idle, and nobody relies on it.
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(super) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
@@ -106,8 +106,7 @@ impl Worker {
             found = self.take_injected();
             if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
                 found = self.look_around(rounds);
-                // A public job says that others deal: by simulation, who then leaves out a wait makes regions
-                // dearer.
+                // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
                 is_in_vain = found.is_none() && !self.patience.waits_on();
                 deal.show_again(self.index);
             }
@@ -123,8 +122,7 @@ impl Worker {
             Self::count_theft(true);
             return Some(dealt);
         }
-        // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has
-        // pushed.
+        // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has pushed.
         self.registry.queue_injected(dealt);
         found
     }

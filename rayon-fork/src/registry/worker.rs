@@ -16,10 +16,10 @@ use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
 
-/// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push
-/// and pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as
-/// many with each search: their owners do not write, and show nothing either. Where each CPU has several workers,
-/// at all of them: to come again takes turns of the others.
+/// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
+/// pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as many with
+/// each search: their owners do not write, and show nothing either. Where each CPU has several workers, at all of them:
+/// to come again takes turns of the others.
 const LOOKED_AT: usize = 1;
 
 /// More workers than that are in no pool.
@@ -128,8 +128,8 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the own deque. Where its jobs are private, that is all unless somebody is idle; else thieves find it,
-    /// and one is woken if need be.
+    /// Puts `job` on the own deque. Where its jobs are private, that is all unless somebody is idle; else thieves find
+    /// it, and one is woken if need be.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -208,7 +208,8 @@ impl Worker {
         self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
     }
 
-    /// A job from anywhere, also one that is private, for a worker that is not counted as idle, and does not search again.
+    /// A job from anywhere, also one that is private, for a worker that is not counted as idle, and does not search
+    /// again.
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
@@ -261,8 +262,8 @@ impl Worker {
         }
     }
 
-    /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later
-    /// takes a job that its owner has not shown.
+    /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later takes
+    /// a job that its owner has not shown.
     #[inline]
     fn look_closer(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         self.registry.sleep.ask_for_jobs();
@@ -281,8 +282,8 @@ impl Worker {
         if let Some(job) = self.take_dealt(in_vain) {
             return Some(job);
         }
-        // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn,
-        // or the worker has not stirred.
+        // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or
+        // the worker has not stirred.
         let looked_at = self.victims().take(LOOKED_AT << doublings);
         self.steal_private(looked_at.filter(|victim| {
             let is_due = match in_vain {

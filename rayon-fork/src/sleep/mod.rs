@@ -125,8 +125,8 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     demand: [CachePadded<Demand>; DEMANDS],
 }
 
-/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they are public. Models of
-/// such pools run in every build.
+/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they are public. Models
+/// of such pools run in every build.
 pub(crate) const SHARES_LAZILY: bool = cfg!(all(feature = "demand", target_has_atomic = "64"));
 
 /// What lazily shared jobs add to the variant's name.

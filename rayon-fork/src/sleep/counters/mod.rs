@@ -50,9 +50,9 @@ pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 /// `try_begin_sleep` and `end_sleep`, then `end_search`. Only `end_sleep` may come from another thread, which then
 /// holds the lock of that worker's slot.
 ///
-/// Every access by which workers and publishers find each other is `SeqCst`: each variant's argument is about the order of
-/// accesses to different words, by different threads, and on x86-64 it costs nothing that a read-modify-write does not
-/// cost anyway.
+/// Every access by which workers and publishers find each other is `SeqCst`: each variant's argument is about the order
+/// of accesses to different words, by different threads, and on x86-64 it costs nothing that a read-modify-write does
+/// not cost anyway.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// As in `branches.toml` and in every trial record.
     const NAME: &'static str;
