@@ -1,28 +1,19 @@
-//! A heap whose addresses do not depend on the host, each call priced.
-//!
-//! Which objects share a line decides what a program pays, and the host's allocator gives other addresses in each run.
-//! Here an object's place follows from what the program allocated before. The rest is as in the allocators that
-//! programs have: each thread has an arena and, before it, a cache of free objects of each size; an object that is
-//! freed by another thread goes into that thread's cache, and if the cache is full, back into the arena it came from,
-//! whose lock is a line like any.
+//! Where the objects of a run lie: chunks, arenas and caches.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-use crate::engine;
-
 /// Bytes of a chunk, which holds objects of one size of one thread.
-const CHUNK: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 
 /// Address space for all chunks of a process. What is not used costs nothing.
 const REGION: usize = 256 << 30;
 
 /// Objects up to this size are in chunks with others.
-const LARGEST: usize = 16 << 10;
+pub(crate) const LARGEST: usize = 16 << 10;
 
 /// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
@@ -30,13 +21,8 @@ const CLASSES: usize = 16 + 6;
 /// Free objects of one size that a thread keeps for itself: as many as the GNU C library's threads do.
 const CACHED: usize = 7;
 
-/// What a program installs to run on a simulated machine: `#[global_allocator] static HEAP: Heap = Heap;`. Outside a
-/// simulation, and for the simulation's own needs, it is the system's allocator.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Heap;
-
 /// The size class of `bytes`, at most [`LARGEST`].
-fn class_of(bytes: usize) -> usize {
+pub(crate) fn class_of(bytes: usize) -> usize {
     if bytes <= 256 {
         bytes.div_ceil(16).max(1) - 1
     } else {
@@ -51,7 +37,7 @@ fn size_of_class(class: usize) -> usize {
 
 /// What is known of a chunk.
 #[derive(Clone, Copy)]
-struct Chunk {
+pub(crate) struct Chunk {
     /// The run that it belongs to; runs are counted from 1.
     run: u64,
     /// The place of the thread whose arena it is part of.
@@ -92,7 +78,7 @@ fn region() -> MutexGuard<'static, Region> {
 }
 
 /// The chunk of an object of a simulated heap; `None` of any other.
-fn chunk_of(object: *mut u8) -> Option<usize> {
+pub(crate) fn chunk_of(object: *mut u8) -> Option<usize> {
     let base = BASE.load(std::sync::atomic::Ordering::Acquire);
     let offset = (object as usize).checked_sub(base)?;
     (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
@@ -176,7 +162,7 @@ impl RunHeap {
     }
 
     /// Room for an object that shares its chunks with no other.
-    fn take_large(&mut self, thread: usize, bytes: usize) -> *mut u8 {
+    pub(crate) fn take_large(&mut self, thread: usize, bytes: usize) -> *mut u8 {
         let chunks = bytes.div_ceil(CHUNK);
         let freed = self.large.get_mut(&chunks).and_then(Vec::pop);
         let object = freed.unwrap_or_else(|| self.new_chunks(thread, 0, chunks)) as *mut u8;
@@ -200,7 +186,7 @@ impl RunHeap {
     }
 
     /// A free object of the thread's cache or arena; what to do with the arena's lock is the caller's.
-    fn take(&mut self, thread: usize, class: usize) -> *mut u8 {
+    pub(crate) fn take(&mut self, thread: usize, class: usize) -> *mut u8 {
         let heap = &mut self.threads[thread];
         let object = heap.cached[class].pop().or_else(|| heap.free[class].pop());
         let object = object.unwrap_or_else(|| {
@@ -217,6 +203,37 @@ impl RunHeap {
         count(object, true);
         object
     }
+
+    /// The lock of `thread`'s arena, if its cache of `class` is empty.
+    pub(crate) fn lock_to_take(&self, thread: usize, class: usize) -> Option<usize> {
+        let heap = &self.threads[thread];
+        (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
+    }
+
+    /// A large object, of `chunk`, is free.
+    pub(crate) fn give_back_large(&mut self, chunk: Chunk, object: *mut u8) {
+        if self.run == chunk.run {
+            self.large.entry(chunk.chunks).or_default().push(object as usize);
+        }
+    }
+
+    /// `thread` frees an object of `chunk`. The lock of its arena, if it goes back there.
+    pub(crate) fn give_back(&mut self, thread: usize, chunk: Chunk, object: *mut u8) -> Option<usize> {
+        if self.run != chunk.run {
+            return None;
+        }
+        let cached = &mut self.threads[thread].cached[chunk.class];
+        if cached.length < CACHED {
+            cached.push(object);
+            return None;
+        }
+        Some(ptr::from_ref(&*self.threads[chunk.thread].lock) as usize)
+    }
+
+    /// An object of `chunk` goes back to its arena, whose lock is held.
+    pub(crate) fn give_back_to_arena(&mut self, chunk: Chunk, object: *mut u8) {
+        self.threads[chunk.thread].free[chunk.class].push(object);
+    }
 }
 
 impl Drop for RunHeap {
@@ -232,7 +249,7 @@ impl Drop for RunHeap {
 }
 
 /// One object more lives in its chunk, or one less. Returns the chunk.
-fn count(object: *mut u8, lives: bool) -> Chunk {
+pub(crate) fn count(object: *mut u8, lives: bool) -> Chunk {
     let number = chunk_of(object).expect("an object of the region");
     let mut region = region();
     let chunk = &mut region.chunks[number];
@@ -242,76 +259,6 @@ fn count(object: *mut u8, lives: bool) -> Chunk {
         chunk.live -= 1;
     }
     *chunk
-}
-
-/// Whether the heap of the run serves the code that runs. Not while a thread panics: another one that then panics, too,
-/// would end the process if this one gave its turn away inside the panic hook.
-fn is_simulated() -> bool {
-    engine::is_thread() && !std::thread::panicking()
-}
-
-// SAFETY: objects of one class lie apart from one another in chunks of their own, are as long as the class says, and
-// aligned to 16, or to their size where that is a power of two; what wants more gets chunks of its own, which are
-// aligned to 64 KiB. An object is given out again only after it was freed. Nothing here unwinds but in an assertion
-// that ends the process.
-unsafe impl GlobalAlloc for Heap {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !is_simulated() || layout.align() > CHUNK {
-            // SAFETY: the caller's promise, passed on.
-            return unsafe { System.alloc(layout) };
-        }
-        engine::allocation();
-        // A size that is a power of two is aligned to itself in its chunk.
-        let bytes =
-            if layout.align() > 16 { layout.size().max(layout.align()).next_power_of_two() } else { layout.size() };
-        if bytes > LARGEST {
-            return engine::on_heap(|heap, thread| heap.take_large(thread, bytes));
-        }
-        let class = class_of(bytes);
-        let lock = engine::on_heap(|heap, thread| {
-            let heap = &heap.threads[thread];
-            (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
-        });
-        if let Some(lock) = lock {
-            engine::lock_line(lock);
-        }
-        engine::on_heap(|heap, thread| heap.take(thread, class))
-    }
-
-    unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
-        if chunk_of(object).is_none() {
-            // SAFETY: the caller's promise, passed on: what is not of the region is the system's.
-            return unsafe { System.dealloc(object, layout) };
-        }
-        let chunk = count(object, false);
-        if !is_simulated() {
-            return;
-        }
-        engine::allocation();
-        if layout.size().max(layout.align()) > LARGEST {
-            return engine::on_heap(|heap, _| {
-                if heap.run == chunk.run {
-                    heap.large.entry(chunk.chunks).or_default().push(object as usize);
-                }
-            });
-        }
-        let class = chunk.class;
-        let arena = engine::on_heap(|heap, thread| {
-            if heap.run != chunk.run {
-                return None;
-            }
-            let cached = &mut heap.threads[thread].cached[class];
-            if cached.length < CACHED {
-                cached.push(object);
-                return None;
-            }
-            Some(ptr::from_ref(&*heap.threads[chunk.thread].lock) as usize)
-        });
-        if let Some(lock) = arena {
-            engine::lock_line(lock);
-            engine::on_heap(|heap, _| heap.threads[chunk.thread].free[class].push(object));
-        }
-    }
 }
 
 #[cfg(test)]

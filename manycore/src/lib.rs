@@ -24,6 +24,7 @@
 //! # Ok::<(), manycore::Stuck>(())
 //! ```
 
+mod allocator;
 pub mod atomic;
 pub mod channel;
 mod engine;
@@ -42,10 +43,10 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+pub use allocator::Heap;
 use engine::Engine;
 pub use engine::PIECE_BYTES;
 pub use engine::attribution::{Spending, Spent, Wait, WaitedFor};
-pub use heap::Heap;
 pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds, SYSTEM};
 pub use stall::STALLED;
 pub use stuck::{Stuck, StuckThread};

@@ -8,40 +8,12 @@ pub mod core_to_core;
 mod lines;
 mod memory;
 mod own;
+mod price;
 pub mod stats;
 mod system;
 
-use std::time::Instant;
-
-use affinity::pin_to;
-
-/// A price, as measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Price {
-    /// Its key in a machine's file, which ends in its unit.
-    pub key: &'static str,
-    /// Its value, finite and not below 0.
-    pub value: f64,
-    /// How it was measured.
-    pub how: &'static str,
-}
-
-impl Price {
-    fn new(key: &'static str, value: f64, how: &'static str) -> Self {
-        Self { key, value: value.max(0.0), how }
-    }
-}
-
-/// A CPU, and what it shares with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpu {
-    /// Its number for the kernel.
-    pub number: usize,
-    /// Its cluster: CPUs with one last cache.
-    pub cluster: usize,
-    /// Its socket.
-    pub socket: usize,
-}
+use price::on;
+pub use price::{Cpu, Price};
 
 /// Times that everything is measured; the median counts, as what disturbs a host lasts longer than a window.
 const ROUNDS: usize = 5;
@@ -71,34 +43,6 @@ fn round(cpus: &[Cpu]) -> Vec<Price> {
     let mut prices = [own, lines, system::prices(cpus), memory::prices(cpus)].concat();
     prices.retain(|price| price.value.is_finite());
     prices
-}
-
-/// What `body` returns in a thread on `cpu`; `None` if that may not be used.
-fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| scope.spawn(|| pin_to(cpu).then(body)).join().expect("a probe does not panic"))
-}
-
-/// Windows of a measurement. Their median counts: interrupts lengthen some.
-const WINDOWS: u32 = 15;
-
-/// Nanoseconds of one call of `body`: the median of windows of `times` calls.
-fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
-    let windows = (0..WINDOWS).map(|_| {
-        let started = Instant::now();
-        for _ in 0..times {
-            body();
-        }
-        started.elapsed().as_nanos() as f64 / f64::from(times)
-    });
-    stats::median(&mut windows.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
-}
-
-/// The second of two CPUs that are as near as any, the first being the first.
-fn pair(cpus: &[Cpu]) -> Option<[usize; 2]> {
-    let (first, others) = cpus.split_first()?;
-    let is_near = |other: &&Cpu| other.cluster == first.cluster;
-    let second = others.iter().find(is_near).or(others.first())?;
-    Some([first.number, second.number])
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use std::thread;
 use std::time::Instant;
 
 use crate::affinity::pin_to;
+use crate::core_to_core;
+use crate::price::{Cpu, Price, pair};
 use crate::stats::median;
-use crate::{Cpu, Price, core_to_core, pair};
 
 /// Additions of each thread in a window.
 const ADDITIONS: u32 = 5_000;

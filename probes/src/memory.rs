@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Instant;
 
 use crate::affinity::pin_to;
+use crate::price::{Cpu, Price, on};
 use crate::stats::median;
-use crate::{Cpu, Price, on};
 
 /// Words of the buffer: 256 MiB, more than most processors cache for one core.
 const WORDS: usize = 32 << 20;

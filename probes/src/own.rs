@@ -3,7 +3,7 @@
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::{Price, each_ns};
+use crate::price::{Price, each_ns};
 
 /// Calls in a window: some tens of microseconds, less than a time slice.
 const TIMES: u32 = 10_000;

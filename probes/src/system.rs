@@ -10,8 +10,8 @@ use rustix::thread::{MembarrierCommand, futex, membarrier};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::affinity::pin_to;
+use crate::price::{Cpu, Price, each_ns, on, pair};
 use crate::stats::median;
-use crate::{Cpu, Price, each_ns, on, pair};
 
 /// How long a thread sleeps until it is woken, and how often.
 const SLEEPS: [(Duration, u32); 5] = [
