@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::job::{SharedJob, StackJob};
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
-use crate::scope::local::Awaited;
+use crate::scope::local_scopes::Awaited;
 
 /// What a broadcast closure is told about the worker it runs on.
 ///

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::deque::{Injector, settle};
 use crate::hooks::{self, Event};
 use crate::latch::Latch;
-use crate::scope::local;
+use crate::scope::local_scopes;
 use crate::unwind::{self, Fatal, Payload};
 
 /// A job behind an erased pointer.
@@ -166,7 +166,7 @@ where
         let this: *const Self = this.cast();
         // The waiting frame holds this job: unwinding past the latch would leave it waiting for ever.
         let fatal = Fatal::unless_done("the end of a job");
-        local::begin_other_job();
+        local_scopes::begin_other_job();
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into `work` before the
         // latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");

@@ -9,17 +9,17 @@ use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
-use crate::scope::local::Awaited;
+use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
 /// Whether a second closure that nobody stole is called where it lies, or moved out of its slot first: wide loads right
 /// after the narrow stores that wrote it, which stall. With the move, a small join costs what it costs in the published
 /// crate; without, a quarter less. To move is the default, so that what differs from the published crate is the
 /// counters.
-const RUNS_IN_PLACE: bool = cfg!(feature = "in-place-join");
+const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 /// What this file adds to the variant's name.
-pub(crate) const MODIFIER: &str = if RUNS_IN_PLACE { "+in-place-join" } else { "" };
+pub(crate) const MODIFIER: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
 
 /// What a closure of [`join_context`] is told about the thread it runs on.
 ///
@@ -170,7 +170,7 @@ where
             hooks::second_begins();
             // SAFETY: the reference is back, unexecuted.
             let result_b =
-                unsafe { if RUNS_IN_PLACE { job_b.run_in_place(injected) } else { job_b.run_inline(injected) } };
+                unsafe { if IN_PLACE_JOIN { job_b.run_in_place(injected) } else { job_b.run_inline(injected) } };
             return (result_a, result_b);
         }
         (result_a, job_b.into_result())

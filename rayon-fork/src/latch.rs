@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::core_latch::CoreLatch;
 use crate::registry::{Registry, Worker};
-use crate::scope::local::Awaited;
+use crate::scope::local_scopes::Awaited;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
 pub(crate) use outside::{LockLatch, MODIFIERS, Outlook};

@@ -105,7 +105,7 @@ use name::Name;
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(
         sleep::VARIANT,
-        &[join::MODIFIER, latch::MODIFIERS[0], latch::MODIFIERS[1], scope::local::MODIFIER, sleep::MODIFIER],
+        &[join::MODIFIER, latch::MODIFIERS[0], latch::MODIFIERS[1], scope::local_scopes::MODIFIER, sleep::MODIFIER],
     );
     NAME.as_str()
 }

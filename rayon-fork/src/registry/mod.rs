@@ -19,7 +19,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
 use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, Outlook, SpinLatch};
-use crate::scope::local::{self, Awaited};
+use crate::scope::local_scopes::{self, Awaited};
 use crate::sleep::Sleep;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use crate::thread_builder::ThreadBuilder;
@@ -231,7 +231,7 @@ impl Registry {
     ///
     /// Aborts the process if there is no handler or if it panics itself.
     pub(crate) fn run_detached(&self, body: impl FnOnce()) {
-        local::begin_other_job();
+        local_scopes::begin_other_job();
         if let Err(payload) = unwind::capture(body) {
             self.handle_panic(payload);
         }

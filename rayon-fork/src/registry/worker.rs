@@ -10,7 +10,7 @@ use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
-use crate::scope::local::{self, Awaited};
+use crate::scope::local_scopes::{self, Awaited};
 use crate::sleep::{IdlePeriod, Patience, Queues, job_found};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
@@ -35,7 +35,7 @@ pub(crate) struct Worker {
     pub(super) index: usize,
     pub(super) rng: XorShift64Star,
     /// Units of a scope's count.
-    held: local::Held,
+    held: local_scopes::Held,
     pub(super) patience: Patience,
     pub(super) registry: Arc<Registry>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Worker {
 assert_size!(Worker: size_of::<JobFifo>()
     + (size_of::<JobDeque<JobRef>>()
         + size_of::<Stealer<JobRef>>()
-        + size_of::<local::Held>()
+        + size_of::<local_scopes::Held>()
         + size_of::<Patience>()
         + 24)
     .next_multiple_of(align_of::<JobFifo>()));
@@ -62,7 +62,7 @@ impl Worker {
             fifo: JobFifo::new(),
             index: thread.index,
             rng: XorShift64Star::new(),
-            held: local::Held::new(),
+            held: local_scopes::Held::new(),
             patience: thread.registry.sleep.patience(),
             registry: thread.registry,
         }
@@ -113,7 +113,7 @@ impl Worker {
 
     /// What the worker holds of a scope's count.
     #[inline]
-    pub(crate) fn held(&self) -> &local::Held {
+    pub(crate) fn held(&self) -> &local_scopes::Held {
         &self.held
     }
 
@@ -328,9 +328,9 @@ impl Worker {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn run_within(&self, job: JobRef) {
-        let place = local::leave(self);
+        let place = local_scopes::leave(self);
         job.execute();
-        local::go_back(self, place);
+        local_scopes::go_back(self, place);
     }
 
     /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may have ended before
@@ -349,7 +349,7 @@ impl Worker {
             // Local jobs first: they need no word to anybody else.
             let mut job = self.take_local();
             if job.is_none() {
-                if local::turn_away(self) {
+                if local_scopes::turn_away(self) {
                     continue;
                 }
                 job = self.await_job(latch);
@@ -361,7 +361,7 @@ impl Worker {
                 job.execute();
             }
         }
-        local::end_wait(self, scope);
+        local_scopes::end_wait(self, scope);
         fatal.disarm();
     }
 

@@ -11,7 +11,7 @@ use crate::hooks;
 use crate::job::{HeapJob, JobRef};
 use crate::latch::CountLatch;
 use crate::registry::{Registry, Worker};
-use crate::scope::local;
+use crate::scope::local_scopes;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 
@@ -49,9 +49,9 @@ impl<'scope> ScopeBase<'scope> {
             }
         };
         hooks::await_others();
-        let awaited = local::end_closure(&self.unfinished, &self.registry, owner);
+        let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
         self.unfinished.wait(owner, awaited);
-        local::assert_ended(&self.unfinished);
+        local_scopes::assert_ended(&self.unfinished);
         // If there is a result, unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
@@ -79,11 +79,11 @@ impl<'scope> ScopeBase<'scope> {
     unsafe fn run_counted(this: *const Self, body: impl FnOnce()) {
         // SAFETY: the caller's promise, until the last line; the scope is not touched after that.
         unsafe {
-            local::begin_job(ptr::addr_of!((*this).unfinished));
+            local_scopes::begin_job(ptr::addr_of!((*this).unfinished));
             if let Err(payload) = unwind::capture(body) {
                 (*this).keep_if_first(payload);
             }
-            local::end_job(ptr::addr_of!((*this).unfinished));
+            local_scopes::end_job(ptr::addr_of!((*this).unfinished));
         }
     }
 
@@ -109,7 +109,7 @@ impl<'scope> ScopeBase<'scope> {
         let this = ScopeRef(ptr::from_ref(scope));
         // SAFETY: the caller has the scope by reference.
         let base = unsafe { &*S::base(this.as_ptr()) };
-        local::count_job(&base.unfinished, &base.registry);
+        local_scopes::count_job(&base.unfinished, &base.registry);
         // A mutable reference in an argument, also one that a closure captured, promises that nobody else uses what it
         // leads to until the call returns. `run_counted` returns after the owner may have gone on and used what `body`
         // borrowed, so it is passed in something that promises nothing.

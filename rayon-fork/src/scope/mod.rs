@@ -1,7 +1,7 @@
 //! Any number of jobs that may borrow, because somebody waits for all of them.
 
 mod base;
-pub(crate) mod local;
+pub(crate) mod local_scopes;
 
 use std::fmt;
 use std::ptr;

@@ -38,7 +38,7 @@ fn is_hook(line: &str) -> bool {
         || line.starts_with("let _frame = hooks::")
         || line.starts_with("let _here = self.records.visit()")
         // Likewise those of the feature `local-scopes`, which is never on here.
-        || (line.starts_with("local::begin_") && line.ends_with(");"))
+        || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
 }
 
 /// All files below `folder`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::NOTIFIES_UNLOCKED;
+use super::NOTIFY_UNLOCKED;
 use crate::sync::{Condvar, Mutex};
 
 /// What threads outside a pool learn of it: nothing.
@@ -44,7 +44,7 @@ impl LockLatch {
     pub(crate) fn set_and_notify(&self) {
         let mut is_set = self.is_set.lock();
         *is_set = true;
-        if NOTIFIES_UNLOCKED {
+        if NOTIFY_UNLOCKED {
             drop(is_set);
         }
         self.changed.notify_all();

@@ -2,7 +2,7 @@
 
 use crate::core_latch::CoreLatch;
 use crate::latch::Count;
-use crate::scope::local::reserve::{Counted, Reserve};
+use crate::scope::local_scopes::reserve::{Counted, Reserve};
 use crate::sync::modelled::{Condvar, Mutex};
 use loom::cell::UnsafeCell;
 use loom::thread;
