@@ -206,6 +206,8 @@ mod build_script;
 
 #[cfg(test)]
 mod paths;
+#[cfg(test)]
+mod rooms;
 
 #[cfg(test)]
 mod tests {
