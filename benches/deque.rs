@@ -1,4 +1,4 @@
-//! The deque on demand beside crossbeam's: one owner that pushes and pops, alone and with a thief that steals all it
+//! The deque of lazily shared jobs beside crossbeam's: one owner that pushes and pops, alone and with a thief that steals all it
 //! can.
 
 use std::hint::{black_box, spin_loop};

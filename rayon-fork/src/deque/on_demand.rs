@@ -222,7 +222,7 @@ impl<T: TwoWords> Deque<T> {
         }
         self.slot(head).write(job.into_words());
         self.set_head(head.wrapping_add(1));
-        // ORDERING: light fence, pairs with the heavy one in `Demand::before_scan`: the job is visible, the demand is
+        // ORDERING: light fence, pairs with the heavy one in `Sleep::before_scan`: the job is visible, the demand is
         // read next.
         self.fences.light();
         head

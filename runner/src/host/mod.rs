@@ -111,7 +111,7 @@ impl Host {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Whether a process may fence for all its threads, as pools on demand do. Where it may not, their fences are full
+    /// Whether a process may fence for all its threads, as pools that share jobs lazily do. Where it may not, their fences are full
     /// ones.
     pub(crate) fn has_membarrier() -> bool {
         membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
