@@ -9,8 +9,8 @@ use std::ptr;
 
 pub use crossbeam_deque::Steal;
 
-use self::deque::on_demand;
-pub use self::deque::on_demand::Answer;
+pub use self::deque::terms::Answer;
+use self::deque::{on_demand, terms};
 use self::sync::modelled::Fences;
 
 #[cfg(doctest)]
@@ -22,6 +22,7 @@ struct Readme;
 #[path = "../../rayon-fork/src/deque"]
 mod deque {
     pub(crate) mod on_demand;
+    pub(crate) mod terms;
 
     use crossbeam_deque::Steal;
 }
@@ -105,7 +106,7 @@ impl<T: TwoWords> Words<T> {
     }
 }
 
-impl<T> on_demand::TwoWords for Words<T> {
+impl<T> terms::TwoWords for Words<T> {
     #[inline]
     fn into_words(self) -> [*mut (); 2] {
         self.words

@@ -250,6 +250,11 @@ pub(crate) mod modelled {
             Self { is_heavy: true }
         }
 
+        /// For pools that have no use for them: no step of a model.
+        pub(crate) fn full() -> Self {
+            Self { is_heavy: false }
+        }
+
         /// For people.
         pub(crate) fn name(self) -> &'static str {
             "modelled"

@@ -184,7 +184,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// For a pool whose pushes are all announced.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> io::Result<Self> {
-        Self::with_demand(workers, || Demand::new(Jobs::Announced, Fences::cheapest()))
+        Self::with_demand(workers, || Demand::new(Jobs::Announced, Fences::full()))
     }
 
     fn with_demand(workers: usize, demand: impl Fn() -> Demand) -> io::Result<Self> {

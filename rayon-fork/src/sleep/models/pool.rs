@@ -116,7 +116,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
             Some(on_demand) => on_demand.sleep(workers),
             None => {
                 let jobs = if setup.scans { Jobs::Public } else { Jobs::Announced };
-                Sleep::with_demand(workers, || Demand::new(jobs, Fences::cheapest())).unwrap()
+                Sleep::with_demand(workers, || Demand::new(jobs, Fences::full())).unwrap()
             }
         };
         if setup.starts_with_news {
