@@ -26,6 +26,16 @@ pub(crate) fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
     }
 }
 
+/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they are public.
+pub(crate) const SHARES_LAZILY: bool = cfg!(all(feature = "demand", target_has_atomic = "64"));
+
+/// What this file adds to the variant's name.
+pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), SHARES_LAZILY) {
+    (true, true) => "+demand",
+    (true, false) => "+demand-is-missing-here",
+    (false, _) => "",
+};
+
 /// A worker's jobs, the owner's end.
 pub(crate) enum JobDeque<T> {
     /// They are its own until somebody is idle.

@@ -105,7 +105,14 @@ use name::Name;
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(
         sleep::VARIANT,
-        &[join::MODIFIER, latch::MODIFIERS[0], latch::MODIFIERS[1], scope::local_scopes::MODIFIER, sleep::MODIFIER],
+        &[
+            join::MODIFIER,
+            latch::MODIFIERS[0],
+            latch::MODIFIERS[1],
+            scope::local_scopes::MODIFIER,
+            deque::MODIFIER,
+            registry::deal::MODIFIER,
+        ],
     );
     NAME.as_str()
 }

@@ -206,8 +206,6 @@ mod build_script;
 
 #[cfg(test)]
 mod paths;
-#[cfg(test)]
-mod rooms;
 
 #[cfg(test)]
 mod tests {

@@ -3,14 +3,18 @@
 use super::{Registry, Worker};
 use crate::core_latch::CoreLatch;
 use crate::deque::deal::Deal;
-use crate::deque::settle;
+use crate::deque::{SHARES_LAZILY, settle};
 use crate::hooks::{self, Event};
 use crate::job::JobRef;
-use crate::sleep::{Queues as _, SHARES_LAZILY};
+use crate::sleep::Queues as _;
 use crate::sync::hint;
 
 /// Whether jobs are dealt. A browser's `Instant` panics.
-pub(super) const DEALS: bool = SHARES_LAZILY && cfg!(all(feature = "deal", not(target_family = "wasm")));
+pub(super) const DEALS: bool = IS_ON && !cfg!(target_family = "wasm");
+const IS_ON: bool = SHARES_LAZILY && cfg!(feature = "deal");
+
+/// What this file adds to the variant's name.
+pub(crate) const MODIFIER: &str = if IS_ON { "+deal" } else { "" };
 
 /// Looks at its own mailbox in a row. A guess.
 const PROBES: u32 = 32;

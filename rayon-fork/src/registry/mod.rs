@@ -1,6 +1,6 @@
 //! What the workers of a pool share, and the doors through which jobs come in.
 
-mod deal;
+pub(crate) mod deal;
 mod describe;
 mod global;
 mod worker;

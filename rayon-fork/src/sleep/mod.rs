@@ -29,6 +29,7 @@ use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, Sl
 use self::demand::{Demand, Jobs};
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
+use crate::deque::SHARES_LAZILY;
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{Fences, Ordering, fence, yield_now};
 use crate::thread_count;
@@ -125,18 +126,7 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     demand: [CachePadded<Demand>; DEMANDS],
 }
 
-/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they are public. Models
-/// of such pools run in every build.
-pub(crate) const SHARES_LAZILY: bool = cfg!(all(feature = "demand", target_has_atomic = "64"));
-
-/// What lazily shared jobs add to the variant's name.
-pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), SHARES_LAZILY) {
-    (_, true) if cfg!(feature = "deal") => "+demand+deal",
-    (_, true) => "+demand",
-    (true, false) => "+demand-is-missing-here",
-    (false, _) => "",
-};
-
+// Models of lazily shared jobs run in every build.
 const DEMANDS: usize = (SHARES_LAZILY || cfg!(fork_loom)) as usize;
 
 assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sleep>())

@@ -1,10 +1,11 @@
-//! Every modifier has its room, its row and its branch.
+//! Every modifier has its room, which is called as it is, its row and its branch.
 #![cfg(not(miri))] // Miri reads no files.
 
 #[expect(dead_code, reason = "here nothing is built")]
 #[path = "../../build.rs"]
 mod build_script;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,43 @@ fn files_that_choose_by(name: &str, folder: &Path) -> Vec<PathBuf> {
         }
     }
     files
+}
+
+/// The names of files, folders, types and constants below `folder`.
+fn rooms(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        found.insert(path.file_stem().unwrap().to_str().unwrap().to_owned());
+        if path.is_dir() {
+            found.extend(rooms(&path));
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let defined = text.lines().filter_map(|line| {
+            let words = line.trim().trim_start_matches("pub(crate) ").split_once(' ');
+            let (_, rest) = words.filter(|(kind, _)| ["const", "enum", "struct"].contains(kind))?;
+            rest.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).next().map(str::to_owned)
+        });
+        found.extend(defined);
+    }
+    found
+}
+
+#[test]
+fn every_modifier_has_a_room_of_its_name() {
+    let rooms = rooms(&folder().join("../src"));
+    // `no-jec` may be called `no_jec`, `NoJec` or `NO_JEC`.
+    let has_room = |name: &str| {
+        let capitalized = |word: &str| word[..1].to_uppercase() + &word[1..];
+        let small = name.replace('-', "_");
+        let spellings = [name.split('-').map(capitalized).collect(), small.to_uppercase(), small];
+        spellings.iter().any(|spelling| rooms.contains(spelling))
+    };
+    for name in modifiers() {
+        assert!(has_room(&name), "no file, folder, type or constant in src is called as `{name}`");
+    }
+    assert!(!has_room("spread"));
 }
 
 #[test]
