@@ -5,8 +5,7 @@
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
 //! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
-//! | `words.rs`       | what more than one packing does with one of its words           |
-//! | `counted.rs`     | one word: an atomic number whose accesses can be counted       |
+//! | `words.rs`       | one word, whose accesses can be counted, and its common steps  |
 //! | `axes.rs`        | what the packings are generic over: events, wake rule, padding  |
 //! | `fences.rs`      | ... and the fences of a push and of a worker that falls asleep |
 //! | `variants.rs`    | all variants, and the one that features choose                 |
@@ -17,7 +16,6 @@
 //! How to add a variant is in the README of the crate.
 
 pub(crate) mod axes;
-mod counted;
 pub(crate) mod counts;
 pub(crate) mod fences;
 mod packed;

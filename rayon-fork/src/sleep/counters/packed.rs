@@ -12,8 +12,8 @@
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has lines of its own.
 
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
-use super::counted::{self, CountedWord};
-use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, words};
+use super::words::{self, CountedWord};
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket};
 use crate::name::Name;
 use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
@@ -26,7 +26,7 @@ const SLEEPING: usize = ONE_INACTIVE - 1;
 
 /// Counters in one word.
 pub(crate) struct Packed<A: Axes> {
-    pub(crate) word: Line<A, CountedWord<counted::Packed>>,
+    pub(crate) word: Line<A, CountedWord<words::Packed>>,
     axes: PhantomData<A>,
 }
 

@@ -18,8 +18,8 @@
 //! the sleep README, section 8.
 
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
-use super::counted::{self, CountedWord};
-use super::{MAX_WORKERS, SleepCounters, SleepyTicket, words};
+use super::words::{self, CountedWord};
+use super::{MAX_WORKERS, SleepCounters, SleepyTicket};
 use crate::name::Name;
 use crate::sync::modelled::{Ordering, fence_for_loom};
 use std::marker::PhantomData;
@@ -27,9 +27,9 @@ use std::marker::PhantomData;
 /// Counters in three words.
 #[repr(C, align(32))]
 pub(crate) struct Split<A: Axes> {
-    pub(crate) sleeping: Line<A, CountedWord<counted::Sleeping>>,
-    pub(crate) inactive: Line<A, CountedWord<counted::Inactive>>,
-    pub(crate) events: Line<A, CountedWord<counted::Events>>,
+    pub(crate) sleeping: Line<A, CountedWord<words::Sleeping>>,
+    pub(crate) inactive: Line<A, CountedWord<words::Inactive>>,
+    pub(crate) events: Line<A, CountedWord<words::Events>>,
     axes: PhantomData<A>,
 }
 

@@ -19,8 +19,8 @@
 //! do no harm is in the sleep README, section 8.
 
 use super::axes::{Axes, CountedEvents, LeaveRule, Line, WakeRule};
-use super::counted::{self, CountedWord};
-use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket, words};
+use super::words::{self, CountedWord};
+use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket};
 use crate::name::Name;
 use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
@@ -35,8 +35,8 @@ const SLEEPING: usize = ONE_EVENT - 1;
 #[cfg_attr(target_pointer_width = "64", repr(align(16)))]
 #[cfg_attr(target_pointer_width = "32", repr(align(8)))]
 pub(crate) struct SplitIdle<A: Axes> {
-    pub(crate) word: Line<A, CountedWord<counted::SleepingEvents>>,
-    pub(crate) inactive: Line<A, CountedWord<counted::Inactive>>,
+    pub(crate) word: Line<A, CountedWord<words::SleepingEvents>>,
+    pub(crate) inactive: Line<A, CountedWord<words::Inactive>>,
     axes: PhantomData<A>,
 }
 
