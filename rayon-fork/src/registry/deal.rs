@@ -152,7 +152,7 @@ impl Worker {
 
     /// After some searches in vain: a job that was dealt to a worker which does not take it, having lost its CPU.
     pub(super) fn take_dealt(&self, in_vain: u32) -> Option<JobRef> {
-        let deal = self.registry.deal.first().filter(|_| in_vain >= 2 && self.registry.sleep.are_pushes_silent())?;
+        let deal = self.registry.deal.first().filter(|_| in_vain >= 2)?;
         let job = deal.take_from(self.rng.below(self.registry.num_threads()));
         Self::count_theft(job.is_some());
         job

@@ -213,8 +213,8 @@ impl Worker {
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-        let job = self.take_local().or_else(|| self.steal()).or_else(|| self.steal_private(self.victims()));
-        job.or_else(|| self.take_injected())
+        let private = || self.registry.sleep.are_pushes_silent().then(|| self.steal_private(self.victims())).flatten();
+        self.take_local().or_else(|| self.steal()).or_else(private).or_else(|| self.take_injected())
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {
@@ -266,8 +266,9 @@ impl Worker {
     /// a job that its owner has not shown.
     #[inline]
     fn look_closer(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
-        self.registry.sleep.ask_for_jobs();
-        if !idle.wants_closer_look() {
+        let sleep = &self.registry.sleep;
+        sleep.ask_for_jobs();
+        if !sleep.are_pushes_silent() || !idle.wants_closer_look() {
             return None;
         }
         let in_vain = idle.searches_in_vain();
@@ -302,9 +303,6 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn steal_private<'v>(&self, victims: impl Iterator<Item = &'v JobStealer<JobRef>>) -> Option<JobRef> {
-        if !self.registry.sleep.are_pushes_silent() {
-            return None;
-        }
         for victim in victims.filter(|victim| victim.expose_for_owner()) {
             hooks::count(Event::StealTried);
             if let Some(job) = settle(|| victim.steal()) {
