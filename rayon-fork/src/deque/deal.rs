@@ -12,12 +12,13 @@
 //! a bit in a word for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing
 //! beside an open one.
 //!
-//! Whoever finds a mailbox busy waits, as for a spin lock, until some ten instructions are done: under a scheduler of
-//! strict priorities, threads that submit jobs must not have a lower priority than workers that spin on the same CPU.
+//! The worker of a busy mailbox waits, as for a spin lock, until some ten instructions are done: under a scheduler of
+//! strict priorities, who deals, a worker or a thread outside, must not have a lower priority than workers that spin on
+//! the same CPU.
 //!
 //! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
 //! region spreads as a tree does, and its workers do not fight for bits. A thread outside has one job, and hands on
-//! all.
+//! all; so does a worker that deals to another group.
 
 use std::ptr;
 
@@ -92,8 +93,21 @@ impl Deal {
         self.show(worker / GROUP, helpers | 1 << (worker % GROUP));
     }
 
-    /// `worker`, which calls this, still waits: a dealer that holds its bit may have no more jobs.
-    pub(crate) fn show_again(&self, worker: usize) {
+    /// How many jobs were dealt that nobody has taken yet.
+    pub(crate) fn len(&self) -> usize {
+        // Relaxed: for people.
+        self.mailboxes.iter().filter(|mailbox| mailbox.state.load(Ordering::Relaxed) == FULL).count()
+    }
+
+    /// `worker`, which calls this, has closed its mailbox to look elsewhere, in vain, and waits on. A dealer that has
+    /// its bit may have found the mailbox closed, or have no more jobs.
+    pub(crate) fn open_again(&self, worker: usize) {
+        // ORDERING: Release, as in `open`.
+        self.mailboxes[worker].state.store(OPEN, Ordering::Release);
+        self.show_again(worker);
+    }
+
+    fn show_again(&self, worker: usize) {
         let (word, bit) = (worker / NEIGHBOURS, 1 << (worker % NEIGHBOURS));
         // Mostly it is there, and the line may stay shared.
         if self.waiting[word].load(Ordering::Relaxed) & bit == 0 {

@@ -413,14 +413,20 @@ impl<T: TwoWords> Deque<T> {
         let head = self.head();
         // Relaxed: a stale value fails below.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
+        let mut is_limit_set = false;
         loop {
             let tail = public.tail(head);
             if tail == head {
+                // All were stolen meanwhile. A limit from before would let the owner take the newest once more.
+                if is_limit_set {
+                    self.set_limit(head);
+                }
                 return None;
             }
             // If none is public, as if it had been for a moment. Never by the count alone, as in `take_back`.
             let next = public.unclaimed_with(u64::from(public.count() == 0)).without_oldest();
             self.set_limit(next.split(head));
+            is_limit_set = true;
             match self.shared.exchange(public, next) {
                 Ok(()) => {
                     self.seen_tail.set(next.tail(head));

@@ -35,6 +35,10 @@ impl Registry {
     /// Gives `job` to a worker that waits for one, if any does. Else gives it back.
     pub(super) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
         let Some(deal) = self.deal() else { return Err(job) };
+        if !self.injector.is_empty() {
+            // Those came before.
+            return Err(job);
+        }
         deal.deal_from_outside(job)?;
         hooks::count(Event::Injection);
         Ok(())
@@ -53,8 +57,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn deal_one(&self) -> bool {
-        // Who waited is awake, and runs that one next. Of others a sleeper must hear as if nothing had been dealt: no
-        // model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the push before.
+        // Who waited is awake, and runs that one next or injects it. Of others a sleeper must hear as if nothing had
+        // been dealt: no model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the
+        // push before.
         self.deal_oldest() && (self.deque.is_empty() || !self.registry.sleep.somebody_sleeps())
     }
 
@@ -90,7 +95,7 @@ impl Worker {
             return None;
         }
         deal.open(self.index);
-        let mut found = None;
+        let (mut found, mut dealt) = (None, None);
         let mut rounds = 0;
         let mut is_in_vain = false;
         let is_over = || !deal.is_open(self.index) || latch.probe();
@@ -107,18 +112,27 @@ impl Worker {
                 break;
             }
             rounds += 1;
+            let looks = rounds % ROUNDS_UNTIL_LOOK == 0;
+            if !looks && !self.has_injected() {
+                continue;
+            }
+            // First what was dealt: it is older than what its owner shows.
+            dealt = deal.close(self.index);
+            if dealt.is_some() {
+                break;
+            }
             found = self.take_injected();
-            if found.is_none() && rounds % ROUNDS_UNTIL_LOOK == 0 {
+            if found.is_none() && looks {
                 found = self.look_around(rounds);
                 // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
                 is_in_vain = found.is_none() && !self.patience.waits_on();
-                deal.show_again(self.index);
             }
             if found.is_some() || is_in_vain {
                 break;
             }
+            deal.open_again(self.index);
         }
-        let dealt = deal.close(self.index);
+        let dealt = dealt.or_else(|| deal.close(self.index));
         self.patience.ends_to_wait(dealt.is_some(), is_in_vain);
         found = found.or_else(|| self.take_broadcast());
         let Some(dealt) = dealt else { return found };
@@ -156,5 +170,82 @@ impl Worker {
         let job = deal.take_from(self.rng.below(self.registry.num_threads()));
         Self::count_theft(job.is_some());
         job
+    }
+
+    /// For a worker that is not counted as idle: a job that was dealt to any.
+    pub(super) fn take_any_dealt(&self) -> Option<JobRef> {
+        let deal = self.registry.deal.first()?;
+        let job = (0..self.registry.num_threads()).find_map(|worker| deal.take_from(worker));
+        hooks::count_if(job.is_some(), Event::StealTried);
+        hooks::count_if(job.is_some(), Event::StealWon);
+        job
+    }
+}
+
+#[cfg(all(test, not(fork_loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::DEALS;
+    use crate::registry::Worker;
+    use crate::{ThreadPool, ThreadPoolBuilder};
+
+    /// A pool of two, of which one worker calls `body`. The other is in a job meanwhile, but seems to wait, as if it had
+    /// lost its CPU.
+    fn whose_other_worker_only_seems_to_wait(body: impl FnOnce(&ThreadPool) + Send) {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (is_busy, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_for = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        };
+        let act = || {
+            wait_for(&is_busy);
+            pool.registry().deal[0].open(1 - crate::current_thread_index().unwrap());
+            pool.registry().sleep.ask_for_jobs();
+            body(&pool);
+            is_over.store(true, Ordering::Release);
+        };
+        let be_busy = || {
+            is_busy.store(true, Ordering::Release);
+            wait_for(&is_over);
+        };
+        pool.install(|| crate::join(act, be_busy));
+    }
+
+    #[test]
+    fn a_worker_that_yields_takes_a_job_that_was_dealt_to_one_that_has_no_cpu() {
+        if !DEALS {
+            return;
+        }
+        whose_other_worker_only_seems_to_wait(|_| {
+            let is_done = Arc::new(AtomicBool::new(false));
+            let done = Arc::clone(&is_done);
+            crate::spawn(move || done.store(true, Ordering::Release));
+            assert!(!Worker::with_current(|worker| worker.unwrap().has_local_jobs()), "it was not dealt");
+            crate::yield_now();
+            assert!(is_done.load(Ordering::Acquire));
+        });
+    }
+
+    #[test]
+    fn nothing_is_dealt_from_outside_before_what_was_injected() {
+        if !DEALS {
+            return;
+        }
+        whose_other_worker_only_seems_to_wait(|pool| {
+            let from_outside = || std::thread::scope(|scope| drop(scope.spawn(|| pool.spawn(|| ())).join()));
+            from_outside();
+            assert!(pool.registry().injector.is_empty(), "it was not dealt");
+            // The mailbox is full, so this one is injected.
+            from_outside();
+            let worker = Worker::with_current(|worker| worker.unwrap().take_any_dealt()).unwrap();
+            pool.registry().deal[0].open(1 - crate::current_thread_index().unwrap());
+            from_outside();
+            assert_eq!(pool.registry().injector.len(), 2);
+            worker.execute();
+        });
     }
 }

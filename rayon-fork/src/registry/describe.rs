@@ -24,6 +24,9 @@ impl Registry {
     fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("num_threads", &self.num_threads()).field("id", &self.id());
         self.sleep.describe(pool);
+        if let [deal] = self.deal.as_slice() {
+            pool.field("dealt", &deal.len());
+        }
         let lengths = self.stealers.iter().map(JobStealer::len).collect::<Vec<_>>();
         pool.field("queued", &lengths);
         match self.broadcasts.try_lock() {

@@ -214,7 +214,8 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
         let private = || self.registry.sleep.are_pushes_silent().then(|| self.steal_private(self.victims())).flatten();
-        self.take_local().or_else(|| self.steal()).or_else(private).or_else(|| self.take_injected())
+        let job = self.take_local().or_else(|| self.steal()).or_else(private);
+        job.or_else(|| self.take_injected()).or_else(|| self.take_any_dealt())
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {

@@ -15,6 +15,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use super::counters::axes::LeaveRule as _;
+use super::{LeaveRuleOf, Selected};
 use crate::core_latch::CoreLatch;
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
@@ -26,6 +28,9 @@ pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
 /// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last some milliseconds
 /// where there are two CPUs or more.
 const A_TURN: Duration = Duration::from_millis(1);
+
+/// Whether searches watch what they cost.
+const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 
 /// While so many search, or fewer, they linger. By simulation: where one alone does, the others sleep between two short
 /// regions of a stream, and each region waits for wake-ups; where all do, tiny jobs on many cores take up to twice as
@@ -228,8 +233,10 @@ impl Patience {
                 self.waiting.was_worth_it();
             }
         }
-        // The search that comes next instead counts the left-out yield.
-        if self.shares_cpus || self.yielding.dear.left_out.are_there() || !self.waiting.try_begin() {
+        // The left-out yield is counted by the search that comes next instead, if it asks what yields cost.
+        let is_yield_left_out =
+            if LINGERS { self.yielding.dear.left_out.are_there() } else { !self.yielding.try_begin() };
+        if self.shares_cpus || is_yield_left_out || !self.waiting.try_begin() {
             return false;
         }
         let start = Instant::now();

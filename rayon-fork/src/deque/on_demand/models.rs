@@ -306,6 +306,25 @@ impl Steps for DealsBelowTheLimit {
     }
 }
 
+/// An owner that finds all of its jobs stolen when it deals one leaves the limit as it set it before.
+enum LeavesTheLimit {}
+
+impl Steps for LeavesTheLimit {
+    fn take_oldest(deque: &Deque<Numbered>) -> Option<Numbered> {
+        let head = deque.head();
+        let mut public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
+        while public.tail(head) != head {
+            let next = public.unclaimed_with(u64::from(public.count() == 0)).without_oldest();
+            deque.set_limit(next.split(head));
+            match deque.shared.exchange(public, next) {
+                Ok(()) => return Some(deque.take(public.tail(head))),
+                Err(now) => public = now,
+            }
+        }
+        None
+    }
+}
+
 /// What has come out, and how often. Not loom's: it only checks, and must not add schedules.
 struct Tally {
     times: Vec<AtomicUsize>,
@@ -561,6 +580,27 @@ fn owner_shows_and_deals<S: Steps>() {
     });
 }
 
+/// The owner deals its oldest job, while a thief exposes and steals one after the other all that are there.
+fn owner_deals_what_is_all_stolen<S: Steps>() {
+    let deque = Deque::starting_at(1, 4, S::fences());
+    let tally = Tally::new(2);
+    for job in 0..2 {
+        deque.push(Numbered(job));
+    }
+    let thief = thread::spawn({
+        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
+        move || {
+            tally.add(expose_and_steal::<S>(&stealer));
+            tally.add(expose_and_steal::<S>(&stealer));
+        }
+    });
+    tally.add(S::take_oldest(&deque));
+    while tally.add(S::pop(&deque)) {}
+    thief.join().expect("a failed thread has failed the model");
+    while tally.add(S::pop(&deque)) {}
+    tally.check();
+}
+
 /// The ring is full, and grows while a thief steals.
 fn growth<S: Steps>() {
     play::<S>(4, 2, &[steal::<S>], |push, _, answer| {
@@ -646,6 +686,7 @@ holds! {
     jobs_of_a_helped_owner_at_an_index_that_comes_again_come_out_once: PAIR, reuse, Helped;
     jobs_of_a_helped_owner_behind_a_thief_come_out_once: PAIR, theft_and_reuse, Helped;
     jobs_that_the_owner_deals_come_out_once: PAIR, owner_deals, Right;
+    jobs_that_are_all_stolen_while_the_owner_deals_come_out_once: LONG_PAIR, owner_deals_what_is_all_stolen, Right;
     jobs_that_the_owner_shows_and_deals_come_out_once: PAIR, owner_shows_and_deals, Right;
     jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse, Helped;
 }
@@ -662,6 +703,7 @@ is_caught! {
     copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
     dealing_below_the_limit_is_caught: PAIR, OVERTAKEN, owner_deals, DealsBelowTheLimit;
+    leaving_a_limit_below_jobs_that_are_all_stolen_is_caught: LONG_PAIR, OVERTAKEN, owner_deals_what_is_all_stolen, LeavesTheLimit;
     showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more, ShowsMoreAboveTheLimit;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
 }

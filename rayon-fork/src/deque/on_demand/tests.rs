@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::iter;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use fastrand::Rng;
@@ -251,4 +251,35 @@ fn under_thieves_every_job_comes_out_once() {
             assert!(all.iter().copied().eq(0..all.len()), "exposers: {exposers}");
         }
     }
+}
+
+/// The owner deals its oldest job while thieves expose and steal all that are there; then it pops.
+#[test]
+fn a_job_comes_out_once_though_all_are_stolen_while_the_owner_deals() {
+    const ROUNDS: usize = if cfg!(miri) { 30 } else { 100_000 };
+    let deque: Deque<Numbered> = Deque::new(Fences::cheapest());
+    let times: Vec<AtomicUsize> = (0..2 * ROUNDS).map(|_| AtomicUsize::new(0)).collect();
+    let run = |job: usize| assert_eq!(times[job].fetch_add(1, Ordering::Relaxed), 0, "job {job} came out twice");
+    let is_over = AtomicBool::new(false);
+    let stealers = [0; 3].map(|_| deque.stealer());
+    thread::scope(|scope| {
+        for stealer in &stealers {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    stealer.expose_for_owner();
+                    steal(stealer).into_iter().for_each(run);
+                }
+            });
+        }
+        for round in 0..ROUNDS {
+            deque.push(Numbered(2 * round));
+            deque.push(Numbered(2 * round + 1));
+            deque.take_oldest().into_iter().for_each(|job| run(job.0));
+            while let Some(job) = pop(&deque) {
+                run(job);
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(times.iter().all(|times| times.load(Ordering::Relaxed) == 1), "a job never came out");
 }
