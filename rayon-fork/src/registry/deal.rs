@@ -124,13 +124,16 @@ impl Worker {
             found = self.take_injected();
             if found.is_none() && looks {
                 found = self.look_around(rounds);
-                // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
-                is_in_vain = found.is_none() && !self.patience.waits_on();
             }
-            if found.is_some() || is_in_vain {
+            if found.is_some() {
                 break;
             }
             deal.open_again(self.index);
+            // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
+            is_in_vain = looks && !self.patience.waits_on();
+            if is_in_vain {
+                break;
+            }
         }
         let dealt = dealt.or_else(|| deal.close(self.index));
         self.patience.ends_to_wait(dealt.is_some(), is_in_vain);
