@@ -213,7 +213,7 @@ impl Worker {
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-        let private = || self.registry.sleep.are_pushes_silent().then(|| self.steal_private(self.victims())).flatten();
+        let private = || self.registry.sleep.are_pushes_silent().then(|| Self::steal_private(self.victims())).flatten();
         let job = self.take_local().or_else(|| self.steal()).or_else(private);
         job.or_else(|| self.take_injected()).or_else(|| self.take_any_dealt())
     }
@@ -287,7 +287,7 @@ impl Worker {
         // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or
         // the worker has not stirred.
         let looked_at = self.victims().take(LOOKED_AT << doublings);
-        self.steal_private(looked_at.filter(|victim| {
+        Self::steal_private(looked_at.filter(|victim| {
             let is_due = match in_vain {
                 0 => false,
                 1 => is_costly || !victim.has_stirred(),
@@ -303,7 +303,7 @@ impl Worker {
     /// Makes jobs of one of these workers public in its stead, and takes one.
     #[cold]
     #[inline(never)]
-    fn steal_private<'v>(&self, victims: impl Iterator<Item = &'v JobStealer<JobRef>>) -> Option<JobRef> {
+    fn steal_private<'v>(victims: impl Iterator<Item = &'v JobStealer<JobRef>>) -> Option<JobRef> {
         for victim in victims.filter(|victim| victim.expose_for_owner()) {
             hooks::count(Event::StealTried);
             if let Some(job) = settle(|| victim.steal()) {
