@@ -190,9 +190,13 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::DEALS;
+    use super::{DEALS, Deal};
     use crate::registry::Worker;
     use crate::{ThreadPool, ThreadPoolBuilder};
+
+    fn mailboxes(pool: &ThreadPool) -> &Deal {
+        pool.registry().deal.first().expect("jobs are dealt")
+    }
 
     /// A pool of two, of which one worker calls `body`. The other is in a job meanwhile, but seems to wait, as if it had
     /// lost its CPU.
@@ -206,7 +210,7 @@ mod tests {
         };
         let act = || {
             wait_for(&is_busy);
-            pool.registry().deal[0].open(1 - crate::current_thread_index().unwrap());
+            mailboxes(&pool).open(1 - crate::current_thread_index().unwrap());
             pool.registry().sleep.ask_for_jobs();
             body(&pool);
             is_over.store(true, Ordering::Release);
@@ -245,7 +249,7 @@ mod tests {
             // The mailbox is full, so this one is injected.
             from_outside();
             let worker = Worker::with_current(|worker| worker.unwrap().take_any_dealt()).unwrap();
-            pool.registry().deal[0].open(1 - crate::current_thread_index().unwrap());
+            mailboxes(pool).open(1 - crate::current_thread_index().unwrap());
             from_outside();
             assert_eq!(pool.registry().injector.len(), 2);
             worker.execute();
