@@ -1,12 +1,10 @@
 //! The only door to the deque library: another deque can be put behind these names.
 
-// Compiled into every build that can, but used where jobs are shared lazily.
-#[allow(dead_code)]
 pub(crate) mod deal;
+// Compiled into every build that can, but used where jobs are shared lazily.
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 pub(crate) mod on_demand;
-#[allow(dead_code)]
 pub(crate) mod terms;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};

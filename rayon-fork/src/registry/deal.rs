@@ -26,20 +26,19 @@ const ROUNDS_UNTIL_LOOK: u32 = 8;
 const ROUNDS_UNTIL_ASK: u32 = 32;
 
 impl Registry {
-    /// Where they are dealt, if there is demand: who waits has asked.
+    /// The mailboxes, where jobs are dealt.
     #[inline]
-    fn deal(&self) -> Option<&Deal> {
-        self.deal.first().filter(|_| self.sleep.wants_jobs())
+    fn mailboxes(&self) -> Option<&Deal> {
+        self.deal.first()
     }
 
     /// Gives `job` to a worker that waits for one, if any does. Else gives it back.
     pub(super) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
-        let Some(deal) = self.deal() else { return Err(job) };
-        if !self.injector.is_empty() {
-            // Those came before.
-            return Err(job);
+        // Who waits has asked; and what was injected came before.
+        match self.mailboxes() {
+            Some(deal) if self.sleep.wants_jobs() && self.injector.is_empty() => deal.deal_from_outside(job)?,
+            _ => return Err(job),
         }
-        deal.deal_from_outside(job)?;
         hooks::count(Event::Injection);
         Ok(())
     }
@@ -81,8 +80,8 @@ impl Worker {
     }
 
     fn deal_oldest(&self) -> bool {
-        let deal = self.registry.deal.first();
-        deal.is_some_and(|deal| deal.deal(self.index, || self.deque.take_oldest()))
+        let mailboxes = self.registry.mailboxes();
+        mailboxes.is_some_and(|deal| deal.deal(self.index, || self.deque.take_oldest()))
     }
 
     /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count as
@@ -90,7 +89,7 @@ impl Worker {
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(super) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
-        let deal = self.registry.deal.first().filter(|_| self.registry.sleep.are_pushes_silent())?;
+        let deal = self.registry.mailboxes().filter(|_| self.registry.sleep.are_pushes_silent())?;
         if !self.patience.begins_to_wait(latch) {
             return None;
         }
@@ -169,7 +168,7 @@ impl Worker {
 
     /// After some searches in vain: a job that was dealt to a worker which does not take it, having lost its CPU.
     pub(super) fn take_dealt(&self, in_vain: u32) -> Option<JobRef> {
-        let deal = self.registry.deal.first().filter(|_| in_vain >= 2)?;
+        let deal = self.registry.mailboxes().filter(|_| in_vain >= 2)?;
         let job = deal.take_from(self.rng.below(self.registry.num_threads()));
         Self::count_theft(job.is_some());
         job
@@ -177,11 +176,9 @@ impl Worker {
 
     /// For a worker that is not counted as idle: a job that was dealt to any.
     pub(super) fn take_any_dealt(&self) -> Option<JobRef> {
-        let deal = self.registry.deal.first()?;
+        let deal = self.registry.mailboxes()?;
         let job = (0..self.registry.num_threads()).find_map(|worker| deal.take_from(worker));
-        hooks::count_if(job.is_some(), Event::StealTried);
-        hooks::count_if(job.is_some(), Event::StealWon);
-        job
+        job.inspect(|_| Self::count_theft(true))
     }
 }
 
@@ -195,7 +192,7 @@ mod tests {
     use crate::{ThreadPool, ThreadPoolBuilder};
 
     fn mailboxes(pool: &ThreadPool) -> &Deal {
-        pool.registry().deal.first().expect("jobs are dealt")
+        pool.registry().mailboxes().expect("jobs are dealt")
     }
 
     /// A pool of two, of which one worker calls `body`. The other is in a job meanwhile, but seems to wait, as if it had

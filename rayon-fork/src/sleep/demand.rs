@@ -71,16 +71,15 @@ impl Demand {
 }
 
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
-    /// Of a pool that has a use for it.
     #[inline]
-    fn demand(&self, by: impl FnOnce(Jobs) -> bool) -> Option<&Demand> {
-        self.demand.first().map(|demand| &**demand).filter(|demand| by(demand.jobs))
+    fn jobs(&self) -> Jobs {
+        self.demand.first().map_or(Jobs::Announced, |demand| demand.jobs)
     }
 
     /// Whether pushes may go unannounced: then somebody who searches must ask for jobs.
     #[inline]
     pub(crate) fn are_pushes_silent(&self) -> bool {
-        self.demand(|jobs| jobs == Jobs::Private).is_some()
+        self.jobs() == Jobs::Private
     }
 
     /// The fences of deques whose jobs are private.
@@ -97,8 +96,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// The calling worker has no job.
     #[inline]
     pub(crate) fn ask_for_jobs(&self) {
-        if let Some(demand) = self.demand(|jobs| jobs == Jobs::Private) {
-            demand.ask();
+        if self.are_pushes_silent() {
+            self.demand.iter().for_each(|demand| demand.ask());
         }
     }
 
@@ -106,17 +105,17 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// for it.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
-        self.demand(|jobs| jobs != Jobs::Announced).is_some()
+        self.jobs() != Jobs::Announced
     }
 
     /// The calling worker is counted as asleep, and looks at every deque next, also for private jobs.
     pub(super) fn before_scan(&self) {
-        let Some(demand) = self.demand(|jobs| jobs == Jobs::Private) else { return };
+        let Some(demand) = self.demand.first().filter(|_| self.are_pushes_silent()) else { return };
         #[cfg(all(test, fork_loom))]
         if let Some(twin) = demand.before_scan {
             return twin(demand);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear`. The worker is counted, the demand set next: who clears
+        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted, the demand set next: who clears
         // it later finds a sleeper.
         fence(Ordering::SeqCst);
         demand.word.swap(1, Ordering::Relaxed);
@@ -146,7 +145,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// The calling worker has pushed a job that it announces next.
     #[inline]
     pub(super) fn after_public_push(&self) {
-        if self.demand(|jobs| jobs == Jobs::Public).is_some() {
+        if self.jobs() == Jobs::Public {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan.
             // The job is stored, the counts are read next: the last searching worker that this still shows leaves
             // later, and a sleeper that it misses registers later; both then look over every deque, and see the job.

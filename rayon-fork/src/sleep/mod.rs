@@ -4,8 +4,6 @@
 //! one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose sections the comments cite.
 
 mod counters;
-// Compiled into every build, but used where jobs are shared lazily.
-#[allow(dead_code)]
 mod demand;
 mod parking;
 mod patience;
@@ -92,14 +90,12 @@ impl Phase {
 impl IdlePeriod<'_> {
     /// Whether a search in vain may look for jobs that nobody has made public: not just before the worker sleeps, as it
     /// then looks at all.
-    #[allow(dead_code)]
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
     /// How many searches were in vain before this one, as far as they are counted.
-    #[allow(dead_code)]
     pub(crate) fn searches_in_vain(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
@@ -412,7 +408,7 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 /// A worker's search has found a job, which it runs next.
 #[inline]
 pub(crate) fn job_found(patience: &Patience) {
-    if LeaveRuleOf::<Selected>::LINGERS {
+    if patience::LINGERS {
         patience.job_found();
     }
 }

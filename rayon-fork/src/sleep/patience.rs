@@ -30,7 +30,7 @@ pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// Whether searches watch what they cost.
-const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
+pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 
 /// While so many search, or fewer, they linger. By simulation: where one alone does, the others sleep between two short
 /// regions of a stream, and each region waits for wake-ups; where all do, tiny jobs on many cores take up to twice as
@@ -68,7 +68,6 @@ impl LeftOut {
     }
 
     /// Whether any is left; that was none.
-    #[allow(dead_code)]
     fn are_there(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -223,7 +222,6 @@ impl Patience {
 
     /// Whether to wait for a job to be dealt, where `latch` is not about to be set: not where CPUs are scarce. If not
     /// for what was learned, that was one time left out.
-    #[allow(dead_code)]
     pub(crate) fn begins_to_wait(&self, latch: &CoreLatch) -> bool {
         self.job_ended();
         if let Some(dealt) = self.dealt.take() {
@@ -251,13 +249,11 @@ impl Patience {
     }
 
     /// Whether to wait on for a job to be dealt: not for longer than a wake-up takes, nor where CPUs are scarce.
-    #[allow(dead_code)]
     pub(crate) fn waits_on(&self) -> bool {
         self.yielding.yield_now() && self.until.get().is_some_and(|until| Instant::now() < until)
     }
 
     /// Waiting has ended, by what was dealt, or in vain, or for another reason.
-    #[allow(dead_code)]
     pub(crate) fn ends_to_wait(&self, was_dealt: bool, was_in_vain: bool) {
         if was_dealt {
             self.dealt.set(Some(Instant::now()));
@@ -267,7 +263,6 @@ impl Patience {
     }
 
     /// Whether each CPU has several workers of the pool.
-    #[allow(dead_code)]
     pub(crate) fn shares_cpus(&self) -> bool {
         self.shares_cpus
     }

@@ -4,9 +4,13 @@
 #[path = "../common/scratch.rs"]
 mod scratch;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#[path = "../common/files.rs"]
+mod files;
 
+use std::fs;
+use std::path::Path;
+
+use files::files_below;
 use scratch::{Scratch, Source};
 
 /// Appended to the crate, so that its generic code is compiled too.
@@ -39,16 +43,6 @@ fn is_hook(line: &str) -> bool {
         || line.starts_with("let _here = self.records.visit()")
         // Likewise those of the feature `local-scopes`, which is never on here.
         || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
-}
-
-/// All files below `folder`.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
-    }
-    files
 }
 
 /// Writes the crate's source to the scratch package, and returns how many hooks it has.

@@ -4,10 +4,14 @@
 #[expect(dead_code, reason = "here nothing is built")]
 #[path = "../../build.rs"]
 mod build_script;
+#[path = "../common/files.rs"]
+mod files;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use files::files_below;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
@@ -23,48 +27,36 @@ fn modifiers() -> Vec<String> {
     names.filter(|name| !other.contains(name)).map(str::to_owned).collect()
 }
 
-/// The files below `folder` that choose something by the feature `name`.
-fn files_that_choose_by(name: &str, folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(files_that_choose_by(name, &path));
-        } else {
-            let text = fs::read_to_string(&path).unwrap();
-            let forms = [format!("feature = \"{name}\""), format!("\"{name}\" =>")];
-            if forms.iter().any(|form| text.contains(form)) {
-                files.push(path);
-            }
-        }
-    }
-    files
+/// The sources that choose something by the feature `name`.
+fn files_that_choose_by(name: &str) -> Vec<PathBuf> {
+    let forms = [format!("feature = \"{name}\""), format!("\"{name}\" =>")];
+    let chooses = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        forms.iter().any(|form| text.contains(form))
+    };
+    files_below(&folder().join("../src")).into_iter().filter(chooses).collect()
 }
 
-/// The names of files, folders, types and constants below `folder`.
-fn rooms(folder: &Path) -> BTreeSet<String> {
+/// The names of the sources, their folders, and the types and constants in them.
+fn rooms() -> BTreeSet<String> {
+    let source = folder().join("../src");
     let mut found = BTreeSet::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        found.insert(path.file_stem().unwrap().to_str().unwrap().to_owned());
-        if path.is_dir() {
-            found.extend(rooms(&path));
-            continue;
-        }
+    for path in files_below(&source) {
+        let below = path.strip_prefix(&source).unwrap().with_extension("");
+        found.extend(below.iter().map(|name| name.to_str().unwrap().to_owned()));
         let text = fs::read_to_string(&path).unwrap();
-        let defined = text.lines().filter_map(|line| {
+        found.extend(text.lines().filter_map(|line| {
             let words = line.trim().trim_start_matches("pub(crate) ").split_once(' ');
             let (_, rest) = words.filter(|(kind, _)| ["const", "enum", "struct"].contains(kind))?;
             rest.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).next().map(str::to_owned)
-        });
-        found.extend(defined);
+        }));
     }
     found
 }
 
 #[test]
 fn every_modifier_has_a_room_of_its_name() {
-    let rooms = rooms(&folder().join("../src"));
+    let rooms = rooms();
     // `no-jec` may be called `no_jec`, `NoJec` or `NO_JEC`.
     let has_room = |name: &str| {
         let capitalized = |word: &str| word[..1].to_uppercase() + &word[1..];
@@ -100,7 +92,7 @@ fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
         if name == "packed" {
             continue; // What is there without any feature.
         }
-        let files = files_that_choose_by(&name, &folder().join("../src"));
+        let files = files_that_choose_by(&name);
         assert_eq!(files.len(), 1, "`{name}` is named in {files:#?}");
         let is_built = |row: &str| row.starts_with("fork = ") && row.contains(&format!("\"{name}\""));
         assert!(branches.lines().any(is_built), "no branch is built with `{name}`");
